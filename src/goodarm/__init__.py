@@ -1,0 +1,63 @@
+"""goodarm: which of my many options clear the bar, with the fewest samples, and how sure am I?
+
+The public names, sorted; each is imported when it is first used, so that `import goodarm` stays light.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from goodarm.engine.runs import Estimate as Estimate
+    from goodarm.engine.runs import Runs as Runs
+    from goodarm.engine.simulate import simulate as simulate
+    from goodarm.environments import Environment as Environment
+    from goodarm.environments import bernoulli as bernoulli
+    from goodarm.environments import beta as beta
+    from goodarm.environments import gaussian as gaussian
+    from goodarm.environments import table as table
+    from goodarm.environments.catalogue import environment as environment
+    from goodarm.errors import GoodarmError as GoodarmError
+    from goodarm.policies import Policy as Policy
+    from goodarm.policies import policy as policy
+    from goodarm.problem import Bounded as Bounded
+    from goodarm.problem import Gaussian as Gaussian
+    from goodarm.problem import Problem as Problem
+    from goodarm.problem import SubGaussian as SubGaussian
+    from goodarm.verdict import Criterion as Criterion
+    from goodarm.verdict import Guarantee as Guarantee
+    from goodarm.verdict import Verdict as Verdict
+
+_WHERE = {
+    "Bounded": "goodarm.problem",
+    "Criterion": "goodarm.verdict",
+    "Environment": "goodarm.environments",
+    "Estimate": "goodarm.engine.runs",
+    "Gaussian": "goodarm.problem",
+    "GoodarmError": "goodarm.errors",
+    "Guarantee": "goodarm.verdict",
+    "Policy": "goodarm.policies",
+    "Problem": "goodarm.problem",
+    "Runs": "goodarm.engine.runs",
+    "SubGaussian": "goodarm.problem",
+    "Verdict": "goodarm.verdict",
+    "bernoulli": "goodarm.environments",
+    "beta": "goodarm.environments",
+    "environment": "goodarm.environments.catalogue",
+    "gaussian": "goodarm.environments",
+    "policy": "goodarm.policies",
+    "simulate": "goodarm.engine.simulate",
+    "table": "goodarm.environments",
+}
+
+__version__ = "0.1.0"
+__all__ = sorted(_WHERE)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'goodarm' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,83 @@
+"""Everything that has a name: our own rules and environments, and those of other people.
+
+Others register theirs through entry points in the groups `goodarm.sampling`, `goodarm.identification` and
+`goodarm.environments`; the entry point's name is the name that users write.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from goodarm.errors import UnknownName
+from goodarm.identification import IdentificationRule
+from goodarm.sampling import SamplingRule
+
+SAMPLING = {
+    "apgai": "goodarm.sampling.apgai:apgai",
+    "apt-g": "goodarm.sampling.apt_g:apt_g",
+    "apt-g-printed": "goodarm.sampling.apt_g:apt_g_printed",
+    "hdoc": "goodarm.sampling.hdoc:hdoc",
+    "lucb-g": "goodarm.sampling.lucb_g:lucb_g",
+    "murphy": "goodarm.sampling.murphy:murphy",
+    "thompson": "goodarm.sampling.thompson:thompson",
+    "tt-ts": "goodarm.sampling.top_two:top_two",
+    "ucb": "goodarm.sampling.ucb:ucb",
+    "uniform": "goodarm.sampling.uniform:uniform",
+    "value": "goodarm.sampling.value:value",
+}
+IDENTIFICATION = {
+    "beta-mixture": "goodarm.identification.beta_mixture:beta_mixture",
+    "betting": "goodarm.identification.betting:betting",
+    "hoeffding": "goodarm.identification.hoeffding:hoeffding",
+    "kt": "goodarm.identification.kt:kt",
+    "learned-bets": "goodarm.identification.learned_bets:learned_bets",
+    "lil": "goodarm.identification.lil:lil",
+    "normal-mixture": "goodarm.identification.normal_mixture:normal_mixture",
+    "stitched": "goodarm.identification.stitched:stitched",
+}
+
+
+@cache
+def _plugins(group: str) -> dict[str, Any]:
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def _load(kind: str, group: str, own: dict[str, str], name: str) -> Any:
+    if name in own:
+        module, _, attribute = own[name].partition(":")
+        return getattr(import_module(module), attribute)
+    plugins = _plugins(group)
+    if name in plugins:
+        return plugins[name].load()
+    raise UnknownName(kind, name, [*own, *plugins])
+
+
+def sampling_names() -> list[str]:
+    """The names of all sampling rules."""
+    return sorted({*SAMPLING, *_plugins("goodarm.sampling")})
+
+
+def identification_names() -> list[str]:
+    """The names of all identification rules."""
+    return sorted({*IDENTIFICATION, *_plugins("goodarm.identification")})
+
+
+def sampling_rule(name: str) -> SamplingRule:
+    """The sampling rule of that name.
+
+    >>> sampling_rule("hdco")
+    Traceback (most recent call last):
+        ...
+    goodarm.errors.UnknownName: unknown sampling rule 'hdco'. Did you mean 'hdoc'?
+    """
+    rule: SamplingRule = _load("sampling rule", "goodarm.sampling", SAMPLING, name)
+    return rule
+
+
+def identification_rule(name: str) -> IdentificationRule:
+    """The identification rule of that name."""
+    rule: IdentificationRule = _load("identification rule", "goodarm.identification", IDENTIFICATION, name)
+    return rule

@@ -1,0 +1,122 @@
+"""One run: an instance drawn from the run's own stream, played to the end or to the horizon."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.beliefs import POOL_FIELDS
+from goodarm.engine.assemble import Assembly, assemble
+from goodarm.engine.loop import State
+from goodarm.environments import Environment, Instance
+from goodarm.policies import Policy
+from goodarm.problem import Problem
+from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
+
+STRIDE = 1 << 20
+"""Rounds between two looks at `interrupted`: a fraction of a second."""
+
+interrupted = threading.Event()
+"""Set when the user wants to stop: runs that are under way give up at their next stride."""
+
+
+class Interrupted(Exception):
+    """A run was given up before its end."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came out of one run. Arrays have one entry an arm."""
+
+    number: int
+    means: NDArray[np.float64]
+    verdicts: NDArray[np.int8]
+    verdict_rounds: NDArray[np.int64]  # 0 while open
+    pulls: NDArray[np.int64]
+    rounds: int  # rounds that were played
+    open_arms: int
+    reward: float  # sum of all rewards
+    seconds: float
+    pool: NDArray[np.float64] = field(repr=False)  # what was learned from all arms, a `Pool`
+    trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + pool): round, good, bad, reward, pool
+    trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to simulate: everything that a worker needs to know, on this machine or on another."""
+
+    policy: Policy
+    environment: Environment
+    problem: Problem
+    horizon: int
+    seed: int
+    trajectory: int = 0
+    trace: bool = False
+    scan: bool = False
+
+
+def play_runs(plan: Plan, numbers: Iterable[int]) -> list[Run]:
+    """Several runs, one after the other: the unit of work of a worker."""
+    assembly = assemble(plan.policy, plan.environment, plan.problem, scan=plan.scan)
+    return [play(plan, number, assembly) for number in numbers]
+
+
+def play(plan: Plan, number: int, assembly: Assembly, instance: Instance | None = None) -> Run:
+    """One run. Its result depends on (seed, number) and the policy alone."""
+    if instance is None:
+        instance = plan.environment.instance(generator(plan.seed, number, ENVIRONMENT))
+    state = assembly.start(float(plan.horizon))
+    trace = np.zeros(plan.horizon if plan.trace else 0, dtype=np.int64)
+    arguments = (
+        instance.means, instance.extra, instance.streams, run_key(plan.seed, number), plan.problem.bar,
+        assembly.parameters, generator(plan.seed, number, POLICY),
+    )  # fmt: skip
+    points: list[NDArray[np.float64]] = []
+    started = time.perf_counter()
+    for until in _stops(plan.horizon, plan.trajectory):
+        _advance(assembly, state, arguments, until, trace)
+        if plan.trajectory:
+            points.append(_point(state))
+        if state.progress[1] == 0:
+            break
+    seconds = time.perf_counter() - started
+    rounds = int(state.progress[0])
+    return Run(
+        number=number,
+        means=instance.means,
+        verdicts=state.arms[:, 7].astype(np.int8),
+        verdict_rounds=state.decided_at,
+        pulls=state.arms[:, 0].astype(np.int64),
+        rounds=rounds,
+        open_arms=int(state.progress[1]),
+        reward=float(state.arms[:, 1].sum()),
+        seconds=seconds,
+        pool=state.pool,
+        trajectory=np.array(points) if points else np.zeros((0, 4 + POOL_FIELDS)),
+        trace=trace[:rounds] if plan.trace else trace,
+    )
+
+
+def _advance(assembly: Assembly, state: State, arguments: tuple[Any, ...], until: int, trace: NDArray[np.int64]) -> None:
+    while state.progress[0] < until and state.progress[1] > 0:
+        if interrupted.is_set():
+            raise Interrupted
+        assembly.loop(state, *arguments, min(until, int(state.progress[0]) + STRIDE), trace)
+
+
+def _stops(horizon: int, points: int) -> list[int]:
+    """The rounds at which a trajectory is recorded: evenly spread, the last one at the horizon."""
+    return sorted({max(1, round(horizon * (j + 1) / points)) for j in range(points)}) if points else [horizon]
+
+
+def _point(state: State) -> NDArray[np.float64]:
+    verdicts = state.arms[:, 7]
+    head = [state.progress[0], (verdicts > 0).sum(), (verdicts < 0).sum(), state.arms[:, 1].sum()]
+    return np.concatenate([np.array(head, dtype=np.float64), state.pool])

@@ -1,0 +1,165 @@
+"""Many runs of one policy on one environment, and what they amount to, each figure with its uncertainty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.engine.run import Plan, Run
+from goodarm.numerics import clopper_pearson, student_quantile
+from goodarm.theory import exploit_ceiling, oracle_limit
+from goodarm.verdict import Guarantee, Verdict
+
+CONFIDENCE = 0.95
+
+
+class Estimate(NamedTuple):
+    """A mean over runs with its 95% interval (Student's t); `runs` is how many it was taken over."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+
+def estimate(values: NDArray[np.float64]) -> Estimate:
+    """Mean and interval of one number a run.
+
+    >>> estimate(np.array([1.0, 2.0, 3.0]))
+    Estimate(mean=2.0, low=-0.4841377117503303, high=4.48413771175033, runs=3)
+    """
+    runs = int(values.size)
+    if runs == 0:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    mean = float(values.mean())
+    if runs == 1:
+        return Estimate(mean, -math.inf, math.inf, 1)
+    half = student_quantile(0.5 + CONFIDENCE / 2.0, runs - 1) * float(values.std(ddof=1)) / math.sqrt(runs)
+    return Estimate(mean, mean - half, mean + half, runs)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of a simulation, in the order of their numbers."""
+
+    plan: Plan
+    runs: tuple[Run, ...]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def policy(self) -> str:
+        return self.plan.policy.name
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee that every verdict of these runs was given under."""
+        return self.plan.policy.guarantee
+
+    @cached_property
+    def exploit_scores(self) -> NDArray[np.float64]:
+        """Per run: sum over the arms called good of (T - t_i)(mu_i - xi); a bad arm called good subtracts."""
+        threshold, horizon = self.plan.problem.threshold, self.plan.horizon
+        return np.array(
+            [float(((horizon - r.verdict_rounds) * (r.means - threshold))[r.verdicts == 1].sum()) for r in self.runs]
+        )
+
+    @property
+    def exploit_score(self) -> Estimate:
+        return estimate(self.exploit_scores)
+
+    @cached_property
+    def ceiling(self) -> float:
+        """Mean over runs of T * sum max(mu_i - xi, 0): every good arm known from the start."""
+        return self._mean_over_runs(lambda r: exploit_ceiling(r.means, self.plan.problem.threshold, self.plan.horizon))
+
+    @cached_property
+    def limit(self) -> float:
+        """Mean over runs of the score of an oracle that knows the means and still has to collect the evidence."""
+        problem = self.plan.problem
+        return self._mean_over_runs(
+            lambda r: oracle_limit(
+                r.means, problem.threshold, problem.delta, self.plan.horizon, divergence=problem.rewards.divergence
+            )
+        )
+
+    def _mean_over_runs(self, value: Any) -> float:
+        return float(np.mean([value(run) for run in self.runs]))
+
+    @property
+    def stopped_at(self) -> Estimate:
+        """tau_stop over the runs in which no arm was left open."""
+        return estimate(np.array([float(r.rounds) for r in self.runs if r.open_arms == 0]))
+
+    @cached_property
+    def output_at(self) -> list[Estimate]:
+        """tau_1, tau_2, ...: the round of the k-th good verdict, over the runs that reached it."""
+        times = [np.sort(r.verdict_rounds[r.verdicts == 1]) for r in self.runs]
+        most = max((len(t) for t in times), default=0)
+        return [estimate(np.array([float(t[k]) for t in times if len(t) > k])) for k in range(most)]
+
+    @property
+    def found(self) -> Estimate:
+        """Good arms called good, per run."""
+        xi = self.plan.problem.threshold
+        return estimate(np.array([float(((r.verdicts == 1) & (r.means >= xi)).sum()) for r in self.runs]))
+
+    @cached_property
+    def false_good(self) -> int:
+        """Bad arms called good, over all runs."""
+        return sum(int(((r.verdicts == 1) & (r.means < self.plan.problem.threshold)).sum()) for r in self.runs)
+
+    @cached_property
+    def false_bad(self) -> int:
+        """Good arms called bad, over all runs."""
+        return sum(int(((r.verdicts == -1) & (r.means >= self.plan.problem.threshold)).sum()) for r in self.runs)
+
+    @cached_property
+    def wrong_runs(self) -> int:
+        """Runs with at least one wrong verdict: certified rules keep their share below delta."""
+        xi = self.plan.problem.threshold
+        return sum(bool((((r.means >= xi) & (r.verdicts == -1)) | ((r.means < xi) & (r.verdicts == 1))).any()) for r in self.runs)
+
+    @property
+    def wrong_share(self) -> Estimate:
+        """Share of runs with a wrong verdict, with its Clopper-Pearson interval."""
+        low, high = clopper_pearson(self.wrong_runs, len(self.runs), CONFIDENCE)
+        return Estimate(self.wrong_runs / len(self.runs), low, high, len(self.runs))
+
+    @property
+    def reward(self) -> Estimate:
+        """Sum of all rewards."""
+        return estimate(np.array([r.reward for r in self.runs]))
+
+    @property
+    def rounds_per_second(self) -> float:
+        """Rounds per second of one thread: the median over the runs, so that the compilation of the first is left out."""
+        return float(np.median([r.rounds / max(r.seconds, 1e-9) for r in self.runs]))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row an arm and run: policy, guarantee, run, arm, mean, verdict, verdict_round (None while open), pulls."""
+        guarantee = str(self.guarantee)
+        for run in self.runs:
+            columns = zip(
+                run.means.tolist(), run.verdicts.tolist(), run.verdict_rounds.tolist(), run.pulls.tolist(), strict=True
+            )
+            for arm, (mean, verdict, round_, pulls) in enumerate(columns):
+                yield {
+                    "environment": self.plan.environment.name,
+                    "policy": self.policy,
+                    "guarantee": guarantee,
+                    "seed": self.plan.seed,
+                    "run": run.number,
+                    "arm": arm,
+                    "mean": mean,
+                    "verdict": Verdict(verdict).name.lower(),
+                    "verdict_round": round_ or None,
+                    "pulls": pulls,
+                }

@@ -1,0 +1,137 @@
+"""How a sampling rule finds its arm: by winner tree, by kinetic tree, by its own choice, or by a plain scan.
+
+Each is three plain functions (see `loop.Parts`). The scan is the reference: the trees choose the same arms.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goodarm.beliefs import Arm, Pool, Table, is_open, read_arm
+from goodarm.engine import kinetic_tree, winner_tree
+from goodarm.problem import Bar
+from goodarm.rules import Formula, Setting, parameters_of
+from goodarm.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
+
+
+FOREVER = 2.0**53
+"""The last round that a float counts exactly; stands in for a horizon that was not given."""
+
+
+class Selector(NamedTuple):
+    """A way to find the arm."""
+
+    prepare: Formula
+    select: Formula
+    update: Formula
+
+
+def tree_for(rule: SamplingRule, arms: int, scan: bool) -> Table:
+    """The selector's working memory."""
+    if not scan and isinstance(rule, IndexRule):
+        return winner_tree.empty(arms)
+    if not scan and isinstance(rule, LineRule):
+        return kinetic_tree.empty(arms)
+    return np.zeros((0, 0))
+
+
+def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]:
+    """The parameter tuples of the rule's functions, in the form that its selector expects."""
+    if isinstance(rule, LineRule):
+        return setting.take(parameters_of(rule.slope, 2)), setting.take(parameters_of(rule.clock, 2))
+    return setting.take(rule.defaults), ()
+
+
+@cache
+def selector_for(rule: SamplingRule, scan: bool) -> Selector:
+    """The selector of a rule; `scan` asks for the plain one."""
+    if isinstance(rule, ChoiceRule):
+        return _own_choice(rule.choose)
+    if isinstance(rule, IndexRule):
+        return _scan(_index_formula(rule.index)) if scan else _winner(rule.index)
+    if isinstance(rule, LineRule):
+        return _scan(_line_formula(rule.slope, rule.clock)) if scan else _kinetic(rule.slope, rule.clock)
+    raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")
+
+
+def _nothing(tree: Table, *arguments: Any) -> None:
+    """For selectors that keep nothing."""
+
+
+def _own_choice(choose: Formula) -> Selector:
+    def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
+        return choose(arms, pool, bar, generator, *parameters[0])  # type: ignore[no-any-return]
+
+    return Selector(_nothing, select, _nothing)
+
+
+def _index_formula(index: Formula) -> Formula:
+    def value(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
+        return index(arm, pool, bar, *parameters[0])  # type: ignore[no-any-return]
+
+    return value
+
+
+def _line_formula(slope: Formula, clock: Formula) -> Formula:
+    def value(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
+        return arm.mean + clock(pool.round, bar, *parameters[1]) * slope(arm, bar, *parameters[0])  # type: ignore[no-any-return]
+
+    return value
+
+
+def _scan(value: Formula) -> Selector:
+    def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
+        best, leader = -math.inf, -1
+        for i in range(len(arms)):
+            if is_open(arms, i):
+                index = value(read_arm(arms, i), pool, bar, parameters)
+                if leader < 0 or index > best:
+                    best, leader = index, i
+        return leader
+
+    return Selector(_nothing, select, _nothing)
+
+
+def _winner(index: Formula) -> Selector:
+    def prepare(tree: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
+        for i in range(len(arms)):
+            key = index(read_arm(arms, i), pool, bar, *parameters[0]) if is_open(arms, i) else -math.inf
+            winner_tree.set_leaf(tree, i, key)
+        winner_tree.build(tree)
+
+    def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
+        return winner_tree.top(tree)
+
+    def update(tree: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
+        winner_tree.push(tree, i, index(arm, pool, bar, *parameters[0]) if arm.verdict == 0.0 else -math.inf)
+
+    return Selector(prepare, select, update)
+
+
+def _kinetic(slope: Formula, clock: Formula) -> Selector:
+    def prepare(tree: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
+        for i in range(len(arms)):
+            if is_open(arms, i):
+                arm = read_arm(arms, i)
+                kinetic_tree.set_leaf(tree, i, arm.mean, slope(arm, bar, *parameters[0]))
+            else:
+                kinetic_tree.set_leaf(tree, i, -math.inf, 0.0)
+        tree[0, 0] = clock(pool.round, bar, *parameters[1])
+        tree[0, 1] = clock(min(pool.horizon, FOREVER), bar, *parameters[1])
+        kinetic_tree.build(tree, tree[0, 0], tree[0, 1])
+
+    def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
+        tree[0, 0] = clock(pool.round, bar, *parameters[1])
+        return kinetic_tree.advance(tree, tree[0, 0], tree[0, 1])
+
+    def update(tree: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
+        if arm.verdict == 0.0:
+            kinetic_tree.change(tree, i, arm.mean, slope(arm, bar, *parameters[0]), tree[0, 0], tree[0, 1])
+        else:
+            kinetic_tree.change(tree, i, -math.inf, 0.0, tree[0, 0], tree[0, 1])
+
+    return Selector(prepare, select, update)

@@ -1,0 +1,131 @@
+"""`simulate`: many runs of a policy on an environment, on threads, processes or a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from goodarm.engine.run import Interrupted, Plan, Run, interrupted, play_runs
+from goodarm.engine.runs import Runs
+from goodarm.environments import Environment
+from goodarm.environments.catalogue import environment as find_environment
+from goodarm.errors import InvalidValue, MissingExtra, UnknownName
+from goodarm.policies import DEFAULT_POLICY, Policy
+from goodarm.policies import policy as make_policy
+from goodarm.verdict import Criterion
+
+BACKENDS = ("threading", "loky", "dask", "ray")
+ROUNDS_PER_TASK = 4_000_000
+"""Runs are handed out in batches of about this many rounds: long enough to hide the overhead of handing them out."""
+
+
+def simulate(
+    policy: str | Policy = DEFAULT_POLICY,
+    environment: str | Environment = "kano-1",
+    *,
+    horizon: int | None = None,
+    runs: int = 1,
+    seed: int = 0,
+    delta: float = 0.05,
+    criterion: str | Criterion = Criterion.FWER,
+    workers: int = 1,
+    backend: str = "threading",
+    trajectory: int = 0,
+    trace: bool = False,
+    scan: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Runs:
+    """Play `runs` runs and return what came out.
+
+    Same seed, same result, whatever the number of workers, the backend, or the other policies that are compared.
+
+    horizon    : last round; the environment's own if not given
+    trajectory : how many evenly spread points to record of each run
+    trace      : record the arm of every round
+    scan       : look at every arm in every round instead of using a tree; same arms, much slower
+    progress   : called with the number of runs that have just ended
+
+    >>> result = simulate("hdoc", "kano-1", runs=20, seed=1)
+    >>> result.wrong_runs, round(result.output_at[0].mean)
+    (0, 117)
+    """
+    found = find_environment(environment)
+    problem = found.problem(delta)
+    made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
+    plan = Plan(made, found, problem, _checked_horizon(horizon, found), seed, trajectory, trace, scan)
+    finished: list[Run] = []
+    for batch in play_in_parallel(plan, runs, workers=workers, backend=backend):
+        finished.extend(batch)
+        if progress is not None:
+            progress(len(batch))
+    return Runs(plan, tuple(finished))
+
+
+def play_in_parallel(plan: Plan, runs: int, *, workers: int = 1, backend: str = "threading") -> Iterator[list[Run]]:
+    """Finished batches of runs, in order; Ctrl-C ends the iteration and gives up what is under way."""
+    if runs < 1:
+        raise InvalidValue(f"runs must be at least 1; got {runs}.")
+    if backend not in BACKENDS:
+        raise UnknownName("backend", backend, BACKENDS)
+    size = max(1, min(ROUNDS_PER_TASK // plan.horizon, -(-runs // max(workers, 1))))
+    batches = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
+    interrupted.clear()
+    try:
+        if workers == 1 and backend == "threading":
+            yield from (play_runs(plan, batch) for batch in batches)
+        else:
+            yield from _spread(plan, batches, workers, backend)
+    except (KeyboardInterrupt, Interrupted):
+        interrupted.set()
+        raise KeyboardInterrupt from None
+
+
+def _spread(plan: Plan, batches: list[range], workers: int, backend: str) -> Iterator[list[Run]]:
+    from joblib import Parallel, delayed
+
+    # only joblib's own backends can hand results back one by one
+    return_as = "generator" if backend in ("threading", "loky") else "list"
+    with _backend(backend, workers):
+        parallel = Parallel(n_jobs=workers, backend=backend, return_as=return_as, batch_size=1)
+        yield from parallel(delayed(play_runs)(plan, batch) for batch in batches)
+
+
+def _backend(name: str, workers: int) -> AbstractContextManager[Any]:
+    """Whatever must be running before joblib can use a backend."""
+    return {"dask": _dask, "ray": _ray}.get(name, lambda workers: nullcontext())(workers)
+
+
+@contextmanager
+def _dask(workers: int) -> Iterator[None]:
+    """The Dask client that is already there, or a cluster of processes on this machine."""
+    try:
+        from distributed import Client, default_client
+    except ImportError:
+        raise MissingExtra("--backend dask", "cluster") from None
+    try:
+        default_client()
+    except ValueError:
+        with Client(n_workers=workers, threads_per_worker=1, dashboard_address=None):
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def _ray(workers: int) -> Iterator[None]:
+    try:
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise MissingExtra("--backend ray", "ray") from None
+    register_ray()
+    yield
+
+
+def _checked_horizon(horizon: int | None, environment: Environment) -> int:
+    chosen = environment.horizon if horizon is None else horizon
+    if chosen < environment.arms:
+        raise InvalidValue(
+            f"horizon must be at least the number of arms, {environment.arms}: each arm is pulled once first; got {chosen}."
+        )
+    return chosen

@@ -1,0 +1,69 @@
+"""Winner tree: the largest of K indices when only one of them changes at a time, O(log K) a change.
+
+tree[node] = (index, arm). Leaves P .. 2P-1, P the power of two at or above K; node 1 holds the winner. A decided arm
+has index -inf. Ties go to the left child, that is to the lowest arm.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from goodarm.beliefs import Table
+
+COLUMNS = 2
+
+
+def leaves_for(arms: int) -> int:
+    """P: the power of two at or above the number of arms, at least 2."""
+    return 1 << max(1, (arms - 1).bit_length())
+
+
+def empty(arms: int) -> Table:
+    """A tree of `arms` leaves, all at -inf."""
+    leaves = leaves_for(arms)
+    tree = np.full((2 * leaves, COLUMNS), -np.inf)
+    tree[leaves : leaves + arms, 1] = np.arange(arms)
+    return tree
+
+
+def set_leaf(tree: Table, arm: int, index: float) -> None:
+    """Write a leaf without looking at its ancestors; `build` must follow."""
+    tree[tree.shape[0] // 2 + arm, 0] = index
+
+
+def build(tree: Table) -> None:
+    """All inner nodes from the leaves."""
+    for node in range(tree.shape[0] // 2 - 1, 0, -1):
+        left, right = 2 * node, 2 * node + 1
+        child = right if tree[right, 0] > tree[left, 0] else left
+        tree[node, 0] = tree[child, 0]
+        tree[node, 1] = tree[child, 1]
+
+
+def push(tree: Table, arm: int, index: float) -> None:
+    """Change one leaf and the path above it."""
+    node = tree.shape[0] // 2 + arm
+    tree[node, 0] = index
+    winner = float(arm)
+    while node > 1:
+        sibling = node ^ 1
+        rival = tree[sibling, 0]
+        # the sibling is the left child when node is odd: then it also wins a tie
+        lost = (rival > index) | ((rival == index) & ((node & 1) == 1))
+        index = rival if lost else index
+        winner = tree[sibling, 1] if lost else winner
+        node >>= 1
+        tree[node, 0] = index
+        tree[node, 1] = winner
+
+
+def top(tree: Table) -> int:
+    """The arm with the largest index."""
+    return int(tree[1, 1])
+
+
+def remove(tree: Table, arm: int) -> None:
+    """Take a decided arm out."""
+    push(tree, arm, -math.inf)

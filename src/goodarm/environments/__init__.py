@@ -1,0 +1,7 @@
+"""Environments: where rewards come from."""
+
+from goodarm.environments._base import Environment, Instance
+from goodarm.environments.laws import bernoulli, beta, gaussian
+from goodarm.environments.table import table
+
+__all__ = ["Environment", "Instance", "bernoulli", "beta", "gaussian", "table"]

@@ -1,0 +1,87 @@
+"""An environment says where rewards come from: arms with means, a law around each mean, and the bar they are asked about.
+
+A reward is a plain function reward(arm, means, extra, key) of the arm's number, the true means, whatever table of
+numbers the environment brings along, and the key of this one reward (see `goodarm.streams`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from goodarm.errors import InvalidValue
+from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.rules import Formula
+
+Floats = NDArray[np.float64]
+
+
+class Instance(NamedTuple):
+    """One draw of an environment: what a run is played on."""
+
+    means: Floats  # (K,) true means
+    extra: Floats  # whatever the reward function needs besides
+    streams: NDArray[np.int64]  # (K,) which reward stream belongs to which arm; 0 .. K-1 unless arms were permuted
+
+    def permuted(self, order: NDArray[np.int64]) -> Instance:
+        """The same arms in another order, each with its own rewards. `extra` must not be indexed by arm."""
+        return self._replace(means=self.means[order], streams=self.streams[order])
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A named source of rewards.
+
+    draw    : generator -> means; an environment with fixed means ignores the generator
+    reading : how the environment reads its source, printed with every result
+    """
+
+    name: str
+    arms: int
+    threshold: float
+    draw: Callable[[Generator], Floats] = field(repr=False, compare=False)
+    reward: Formula = field(repr=False)
+    rewards: Rewards = Bounded()
+    horizon: int = 1_000_000
+    extra: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    reading: str = ""
+    reference: str = ""
+
+    def instance(self, generator: Generator) -> Instance:
+        """Means for one run, drawn from the run's own stream."""
+        means = self.draw(generator)
+        return Instance(means=means, extra=self.extra, streams=np.arange(self.arms, dtype=np.int64))
+
+    def problem(self, delta: float = 0.05) -> Problem:
+        """The question that is asked of this environment."""
+        return Problem(threshold=self.threshold, arms=self.arms, delta=delta, rewards=self.rewards)
+
+    def with_threshold(self, threshold: float) -> Environment:
+        """The same arms under another bar."""
+        return replace(self, threshold=threshold)
+
+
+def checked_means(means: ArrayLike, bounded: bool) -> Floats:
+    """Means as a read-only float array; an empty list, a NaN or a mean outside [0, 1] is an error that names it."""
+    array = np.array(means, dtype=np.float64)
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidValue(f"means must be a list of at least one number; got an array of shape {array.shape}.")
+    wrong = ~np.isfinite(array)
+    if bounded:
+        wrong |= (array < 0.0) | (array > 1.0)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        allowed = "between 0 and 1" if bounded else "a finite number"
+        raise InvalidValue(f"mean of arm {i} must be {allowed}; got {array[i]}. Correct or drop that arm.")
+    array.setflags(write=False)
+    return array
+
+
+def fixed(means: Floats) -> Callable[[Generator], Floats]:
+    """A draw that is always the same."""
+    return lambda generator: means

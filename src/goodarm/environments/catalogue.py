@@ -1,0 +1,57 @@
+"""The environments that have a name; other people's come through the entry point group `goodarm.environments`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from goodarm.environments import field
+from goodarm.environments._base import Environment
+from goodarm.environments.table import table
+from goodarm.errors import InvalidValue, UnknownName
+
+OWN: dict[str, Callable[[], Environment]] = {
+    "kano-1": field.kano_1,
+    "kano-2": field.kano_2,
+    "kano-3": field.kano_3,
+    "medical-1": field.medical_1,
+    "medical-2": field.medical_2,
+    "synth-large": field.synth_large,
+    "synth-large-printed": field.synth_large_printed,
+    "synth-small": field.synth_small,
+    "synth-small-printed": field.synth_small_printed,
+}
+
+
+@cache
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group="goodarm.environments")}
+
+
+def environment_names() -> list[str]:
+    """The names of all environments."""
+    return sorted({*OWN, *_plugins()})
+
+
+def environment(name: str | Environment, *, threshold: float | None = None) -> Environment:
+    """The environment of that name; `table:PATH` reads a file of means and needs a threshold.
+
+    >>> environment("kano-1").arms
+    10
+    >>> environment("kano-1", threshold=0.7).threshold
+    0.7
+    """
+    if isinstance(name, Environment):
+        found = name
+    elif name.startswith("table:"):
+        if threshold is None:
+            raise InvalidValue(f"{name} has no threshold of its own. Give one, for example --threshold 0.05.")
+        return table(name.removeprefix("table:"), threshold)
+    elif name in OWN:
+        found = OWN[name]()
+    elif name in _plugins():
+        found = _plugins()[name].load()()
+    else:
+        raise UnknownName("environment", name, [*environment_names(), "table:PATH"])
+    return found if threshold is None else found.with_threshold(threshold)

@@ -1,0 +1,49 @@
+"""Everything that goodarm raises on purpose.
+
+    GoodarmError
+    ├── InvalidValue        a number or a text outside its range        (also a ValueError)
+    ├── UnknownName         no rule, policy or environment has this name (also a LookupError)
+    ├── UnsoundPairing      a rule used where its guarantee does not hold
+    ├── UnreadableTable     a file that can't be read as a table of arms
+    └── MissingExtra        a feature whose optional dependency is absent
+
+Every message names the value, the reason and the fix. The command line prints it and exits with 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class GoodarmError(Exception):
+    """The root of the tree: catch this to catch all of them."""
+
+
+class InvalidValue(GoodarmError, ValueError):
+    """A value outside its range; the message says which range and why."""
+
+
+class UnknownName(GoodarmError, LookupError):
+    """A name that nothing is registered under."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(names)}."
+        super().__init__(f"unknown {kind} {name!r}. {hint}")
+
+
+class UnsoundPairing(GoodarmError):
+    """A pairing of rule and problem under which the promised guarantee would be false."""
+
+
+class UnreadableTable(GoodarmError):
+    """A table of arms that is missing, malformed or cut off."""
+
+
+class MissingExtra(GoodarmError):
+    """A feature that needs a package which is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional package. Install it with: pip install 'goodarm[{extra}]'")

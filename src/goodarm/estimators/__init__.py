@@ -1,0 +1,1 @@
+"""Estimators: what is believed of each arm, and of all arms together."""

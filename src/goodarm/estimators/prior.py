@@ -1,0 +1,90 @@
+"""The spread of the arms' means, learned online from all arms: a normal prior N(m0, tau2) on a mean.
+
+It guides sampling (`value`) and sizes bets (`learned-bets`). A wrong prior costs pulls, never validity.
+"""
+
+from __future__ import annotations
+
+import math
+
+from goodarm.beliefs import Arm, Pool, Table
+from goodarm.problem import Bar
+from goodarm.rules import Learner
+
+SWEEPS = 20
+
+
+def posterior_mean(arm: Arm, pool: Pool) -> float:
+    """p = (S + k m0)/(N + k)."""
+    return (arm.total + pool.prior_strength * pool.prior_mean) / (arm.pulls + pool.prior_strength)
+
+
+def posterior_scale(arm: Arm, pool: Pool, bar: Bar) -> float:
+    """s = sd0/sqrt(N + k), sd0 the standard deviation of a reward at the threshold."""
+    return bar.spread / math.sqrt(arm.pulls + pool.prior_strength)
+
+
+def start(bar: Bar) -> tuple[float, float, float, float, float]:
+    """Before the first fit: prior mean at the threshold, worth one pull."""
+    return bar.threshold, 1.0, 0.0, 0.0, 0.0
+
+
+def reward_variance(mean: float, bar: Bar) -> float:
+    """Variance of one reward: m(1-m) for rewards in [0, 1], sigma^2 otherwise."""
+    return mean * (1.0 - mean) if bar.bounded > 0.0 else bar.sigma * bar.sigma
+
+
+def fit(arms: Table, pool: Pool, bar: Bar) -> Pool:
+    """Weighted moments (DerSimonian & Laird 1986), the spread taken one standard error larger.
+
+    Iterate w_i = 1/(tau2 + v_i), v_i = m0(1-m0)/N_i; m0 = sum w m / sum w;
+    tau2 = sum w^2 ((m - m0)^2 - v) / sum w^2, kept within [1e-6, 0.5] m0(1-m0).
+    Then tau2 += sqrt(2 sum w^4 (tau2 + v)^2) / sum w^2: a spread that is learned too small narrows the prior too early.
+    """
+    total, pulled = 0.0, 0.0
+    for i in range(len(arms)):
+        total += arms[i, 1]
+        pulled += arms[i, 0]
+    mean = total / pulled
+    variance = reward_variance(mean, bar)
+    # A pool of constant rewards (all 0 or all 1) says nothing about the spread; the old belief stays.
+    if variance <= 0.0:
+        return pool
+    tau2 = 0.05 * variance
+    error = 0.0
+    for _ in range(SWEEPS):
+        before = tau2
+        weights, weighted = 0.0, 0.0
+        for i in range(len(arms)):
+            if arms[i, 0] > 0.0:
+                w = 1.0 / (tau2 + variance / arms[i, 0])
+                weights += w
+                weighted += w * arms[i, 1] / arms[i, 0]
+        mean = weighted / weights
+        variance = max(reward_variance(mean, bar), 1e-12)
+        squares, excess = 0.0, 0.0
+        for i in range(len(arms)):
+            if arms[i, 0] > 0.0:
+                v = variance / arms[i, 0]
+                w2 = 1.0 / ((tau2 + v) * (tau2 + v))
+                deviation = arms[i, 1] / arms[i, 0] - mean
+                squares += w2
+                excess += w2 * (deviation * deviation - v)
+        tau2 = min(max(excess / squares, 1e-6 * variance), 0.5 * variance)
+        # the sum of w^4 (tau2 + v)^2 is the sum of w^2, since w = 1/(tau2 + v)
+        error = math.sqrt(2.0 / squares)
+        if abs(tau2 - before) <= 1e-6 * tau2:
+            break
+    tau2 += error
+    strength = variance / tau2 - 1.0 if bar.bounded > 0.0 else variance / tau2
+    return Pool(
+        pool.round, pool.horizon, mean, max(strength, 0.1), tau2, pool.alpha, pool.beta, pool.past_alpha, pool.past_beta
+    )
+
+
+def next_round(now: float, bar: Bar, first: float = 1.5, growth: float = 1.5) -> float:
+    """First after `first` * K pulls, then every factor `growth`."""
+    return math.ceil(max(first * bar.arms, growth * now))
+
+
+prior_learner = Learner(name="prior", start=start, fit=fit, next_round=next_round)

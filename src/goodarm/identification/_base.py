@@ -1,0 +1,106 @@
+"""An identification rule says when an arm is good or bad. It looks at the arm that was just pulled.
+
+`EvidenceRule`  keeps two e-processes as logarithms, log E+ against "mean <= threshold" and log E- against
+                "mean >= threshold". Good when log E+ >= log(K/delta), bad when log E- >= log(K/delta).
+`RadiusRule`    keeps nothing: good when mean - radius >= threshold, bad when mean + radius < threshold.
+
+Why log(K/delta) in each direction, without a factor 2 (the proof all evidence rules share). An arm is either good or
+bad, so only one of its two verdicts can be wrong, and the wrong one is given only if the e-process of a true
+hypothesis ever reaches K/delta. An e-process is nonnegative with expectation at most 1 at every stopping time, so by
+Ville's inequality that happens with probability at most delta/K, whatever rule chooses the pulls. The union over the
+K arms gives P(any wrong verdict) <= delta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goodarm.beliefs import Arm, Pool
+from goodarm.problem import Bar, Bounded, Rewards, SubGaussian
+from goodarm.rules import Formula, Learner, first_line, parameters_of
+from goodarm.verdict import Guarantee
+
+BOUNDED_ONLY: tuple[type, ...] = (Bounded,)
+ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
+
+
+@dataclass(frozen=True)
+class IdentificationRule:
+    """A name, a reference, a guarantee and the reward families under which the guarantee holds."""
+
+    name: str
+    reference: str = ""
+    guarantee: Guarantee = Guarantee.CERTIFIED
+    families: tuple[type, ...] = BOUNDED_ONLY
+    learner: Learner | None = None
+
+    @property
+    def formula(self) -> Formula:
+        """The function that carries the rule's docstring and parameters."""
+        raise NotImplementedError
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        """Parameters of the rule itself, with their defaults."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> str:
+        return first_line(self.formula)
+
+    def valid_for(self, rewards: Rewards) -> bool:
+        """Does the guarantee hold for this family of rewards?"""
+        return isinstance(rewards, self.families)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceRule(IdentificationRule):
+    """observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory) after the reward; `arm` is from before it."""
+
+    observe: Formula
+
+    @property
+    def formula(self) -> Formula:
+        return self.observe
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return parameters_of(self.observe, skip=4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiusRule(IdentificationRule):
+    """radius(arm, pool, bar, *parameters) -> half-width of the interval around arm.mean."""
+
+    radius: Formula
+
+    @property
+    def formula(self) -> Formula:
+        return self.radius
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return parameters_of(self.radius, skip=3)
+
+
+def decide_by_evidence(arm: Arm, bar: Bar) -> float:
+    """The verdict of every evidence rule: 1 good, -1 bad, 0 open."""
+    if arm.for_good >= bar.budget:
+        return 1.0
+    if arm.for_bad >= bar.budget:
+        return -1.0
+    return 0.0
+
+
+def decide_by_radius(arm: Arm, radius: float, bar: Bar) -> float:
+    """The verdict of every radius rule: 1 good, -1 bad, 0 open."""
+    if arm.mean - radius >= bar.threshold:
+        return 1.0
+    if arm.mean + radius < bar.threshold:
+        return -1.0
+    return 0.0
+
+
+def keep_nothing(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
+    """What a rule without evidence observes."""
+    return 0.0, 0.0, 0.0

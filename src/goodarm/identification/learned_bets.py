@@ -1,0 +1,45 @@
+"""`learned-bets`: bets predicted from a prior that is learned from all arms, and certified all the same."""
+
+from __future__ import annotations
+
+from goodarm.beliefs import Arm, Pool
+from goodarm.estimators.prior import posterior_mean, posterior_scale, prior_learner
+from goodarm.identification._base import EvidenceRule
+from goodarm.identification.kt import bet
+from goodarm.numerics import inverse_mills
+from goodarm.problem import Bar
+
+FLOOR = 1e-12
+
+
+def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
+    """Likelihood ratio whose guesses come from the prior learned online: q+ = E[mean | good], q- = E[mean | bad].
+
+    With the pool's prior (m0, k): N' = N + k, p = (S + k m0)/N', s = sd0/sqrt(N'), z = (p - xi)/s;
+    q+ = p + s phi(z)/Phi(z), q- = p - s phi(z)/Phi(-z), clipped to q+ >= xi >= q-; then the bets of `kt`.
+
+    Why it is certified however the prior was learned. Let F be everything seen before the pull: all rewards of all
+    arms so far. q+ and q- are functions of F, and the reward x of an arm with mean mu has E[x | F] = mu. By the
+    convexity argument of `kt`, E[factor | F] <= 1 for every q+ >= xi when mu <= xi, and for every q- <= xi when
+    mu >= xi. So E+ and E- are supermartingales of start 1 with respect to F, for each arm, although F mixes all
+    arms: learning decides how fast the evidence grows when it should, never whether it is valid. What must not happen
+    is that a bet sees its own reward; the tests break exactly this and watch the error rate rise.
+    """
+    p = posterior_mean(arm, pool)
+    s = posterior_scale(arm, pool, bar)
+    z = (p - bar.threshold) / s
+    q_good = min(max(p + s * inverse_mills(z), bar.threshold), 1.0 - FLOOR)
+    q_bad = max(min(p - s * inverse_mills(-z), bar.threshold), FLOOR)
+    return (
+        arm.for_good + bet(reward, q_good, bar.threshold),
+        arm.for_bad + bet(reward, q_bad, bar.threshold),
+        0.0,
+    )
+
+
+learned_bets = EvidenceRule(
+    name="learned-bets",
+    reference="goodarm (docs/learning.md); validity by Ville 1939",
+    observe=observe,
+    learner=prior_learner,
+)

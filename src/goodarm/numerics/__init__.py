@@ -1,0 +1,40 @@
+"""Special functions of scalars, written with `math` alone so that numba can compile each of them as it stands."""
+
+from goodarm.numerics.beta import (
+    beta_quantile,
+    beta_quantile_above,
+    log_beta,
+    log_beta_cdf,
+    log_beta_sf,
+    student_quantile,
+)
+from goodarm.numerics.binomial import binomial_tail, clopper_pearson, clopper_pearson_upper
+from goodarm.numerics.entropy import bernoulli_kl, deviance
+from goodarm.numerics.normal import (
+    inverse_mills,
+    log_normal_cdf,
+    normal_cdf,
+    normal_pdf,
+    normal_quantile,
+    normal_quantile_log,
+)
+
+__all__ = [
+    "bernoulli_kl",
+    "beta_quantile",
+    "beta_quantile_above",
+    "binomial_tail",
+    "clopper_pearson",
+    "clopper_pearson_upper",
+    "deviance",
+    "inverse_mills",
+    "log_beta",
+    "log_beta_cdf",
+    "log_beta_sf",
+    "log_normal_cdf",
+    "normal_cdf",
+    "normal_pdf",
+    "normal_quantile",
+    "normal_quantile_log",
+    "student_quantile",
+]

@@ -1,0 +1,150 @@
+"""What is asked: a threshold, an error probability, and what is known of the rewards."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from goodarm.errors import InvalidValue
+from goodarm.numerics import bernoulli_kl
+
+
+class Bar(NamedTuple):
+    """The problem as plain numbers: the form in which every rule reads it, in Python and compiled.
+
+    threshold : xi, the bar that a good arm's mean reaches
+    delta     : probability of error that is allowed
+    arms      : K, the number of arms at the start
+    sigma     : sub-Gaussian scale of a reward (1/2 for rewards in [0, 1])
+    spread    : standard deviation of a reward of an arm at the threshold (sqrt(xi (1 - xi)) for rewards in [0, 1])
+    budget    : log(K / delta), the evidence that a certified verdict needs
+    bounded   : 1 where rewards lie in [0, 1], otherwise 0
+    """
+
+    threshold: float
+    delta: float
+    arms: float
+    sigma: float
+    spread: float
+    budget: float
+    bounded: float
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Rewards in [0, 1], 0/1 or anything between: 1/2-sub-Gaussian whatever their law."""
+
+    def check_threshold(self, threshold: float) -> None:
+        if not 0.0 < threshold < 1.0:
+            raise InvalidValue(
+                f"threshold must lie strictly between 0 and 1 for rewards in [0, 1]; got {threshold}. "
+                "Rescale the rewards, or pass rewards=Gaussian(scale=...)."
+            )
+
+    def check_reward(self, reward: float) -> None:
+        if not 0.0 <= reward <= 1.0:
+            raise InvalidValue(
+                f"a reward must lie in [0, 1]; got {reward}. Rescale the rewards, or pass rewards=Gaussian(scale=...)."
+            )
+
+    def sigma(self) -> float:
+        return 0.5
+
+    def spread(self, threshold: float) -> float:
+        return math.sqrt(threshold * (1.0 - threshold))
+
+    def divergence(self, mean: float, threshold: float) -> float:
+        """Evidence that one reward can give at most: the relative entropy of two 0/1 rewards."""
+        return bernoulli_kl(mean, threshold)
+
+    def __str__(self) -> str:
+        return "rewards in [0, 1]"
+
+
+@dataclass(frozen=True)
+class SubGaussian:
+    """Rewards on the real line with sub-Gaussian scale `scale`: E exp(l (X - mu)) <= exp(l^2 scale^2 / 2)."""
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.scale) and self.scale > 0.0):
+            raise InvalidValue(f"scale must be a positive number; got {self.scale}. Give the rewards' standard deviation.")
+
+    def check_threshold(self, threshold: float) -> None:
+        if not math.isfinite(threshold):
+            raise InvalidValue(f"threshold must be a finite number; got {threshold}.")
+
+    def check_reward(self, reward: float) -> None:
+        if not math.isfinite(reward):
+            raise InvalidValue(f"a reward must be a finite number; got {reward}. Drop or impute it before telling.")
+
+    def sigma(self) -> float:
+        return self.scale
+
+    def spread(self, threshold: float) -> float:
+        return self.scale
+
+    def divergence(self, mean: float, threshold: float) -> float:
+        """Evidence that one reward gives: the relative entropy of two Gaussian rewards."""
+        return (mean - threshold) ** 2 / (2.0 * self.scale**2)
+
+    def __str__(self) -> str:
+        return f"sub-Gaussian rewards of scale {self.scale:g}"
+
+
+@dataclass(frozen=True)
+class Gaussian(SubGaussian):
+    """Gaussian rewards with known standard deviation `scale`."""
+
+    def __str__(self) -> str:
+        return f"Gaussian rewards of scale {self.scale:g}"
+
+
+Rewards = Bounded | SubGaussian
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Which of `arms` options have a mean reward of at least `threshold`, wrong with probability at most `delta`?
+
+    >>> problem = Problem(threshold=0.02, arms=200)
+    >>> problem.delta
+    0.05
+    >>> round(problem.bar.budget, 3)
+    8.294
+    >>> Problem(threshold=1.5, arms=3)
+    Traceback (most recent call last):
+        ...
+    goodarm.errors.InvalidValue: threshold must lie strictly between 0 and 1 for rewards in [0, 1]; got 1.5. \
+Rescale the rewards, or pass rewards=Gaussian(scale=...).
+    """
+
+    threshold: float
+    arms: int
+    delta: float = 0.05
+    rewards: Rewards = Bounded()
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.delta < 1.0:
+            raise InvalidValue(
+                f"delta must lie strictly between 0 and 1; got {self.delta}. "
+                "It is the probability of a wrong verdict that you accept, for example 0.05."
+            )
+        if self.arms < 1:
+            raise InvalidValue(f"a problem needs at least one arm; got {self.arms}.")
+        self.rewards.check_threshold(self.threshold)
+
+    @property
+    def bar(self) -> Bar:
+        """The numbers that rules read."""
+        return Bar(
+            threshold=float(self.threshold),
+            delta=float(self.delta),
+            arms=float(self.arms),
+            sigma=self.rewards.sigma(),
+            spread=self.rewards.spread(self.threshold),
+            budget=math.log(self.arms / self.delta),
+            bounded=1.0 if isinstance(self.rewards, Bounded) else 0.0,
+        )

@@ -1,0 +1,33 @@
+"""`value`: expected worth per pull of evidence that is still missing, under a prior learned from all arms."""
+
+from __future__ import annotations
+
+from goodarm.beliefs import Arm, Pool
+from goodarm.estimators.prior import posterior_mean, posterior_scale, prior_learner
+from goodarm.numerics import normal_cdf, normal_pdf
+from goodarm.problem import Bar
+from goodarm.sampling._base import IndexRule
+
+
+def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 1.2) -> float:
+    """Expected worth per pull: E[((mean - xi)+ / sd0)^3] / (missing evidence + 1/2) under the learned prior.
+
+    A good arm is worth mu - xi a round once certified, and needs about 2 sd0^2 rem/(mu - xi)^2 more pulls, where
+    rem = log(K/delta) - log E+; worth per pull is proportional to (mu - xi)^3/rem (Smith's rule). With
+    p = (S + k m0)/(N + k), s = b sd0/sqrt(N + k), z = (p - xi)/s the expectation is
+    (s/sd0)^3 [ (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z) ]. `boldness` is b; before the first fit b = 0.9.
+    """
+    b = boldness if pool.prior_variance > 0.0 else 0.9
+    s = b * posterior_scale(arm, pool, bar)
+    z = (posterior_mean(arm, pool) - bar.threshold) / s
+    r = s / bar.spread
+    worth = r * r * r * ((z * z * z + 3.0 * z) * normal_cdf(z) + (z * z + 2.0) * normal_pdf(z))
+    return worth / (bar.budget - arm.for_good + 0.5)
+
+
+value = IndexRule(
+    name="value",
+    reference="goodarm (docs/learning.md); Smith 1956 for the order of jobs",
+    learner=prior_learner,
+    index=index,
+)
