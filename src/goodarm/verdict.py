@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum
 
+from goodarm.errors import UnknownName
+
 
 class Verdict(IntEnum):
     """Good: the mean reaches the threshold. Bad: it lies below. Open: not decided yet."""
@@ -40,6 +42,10 @@ class Criterion(Enum):
 
     FDR = "fdr"
     """The expected share of wrong ones among the arms called good, and among those called bad (e-BH)."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise UnknownName("criterion", str(value), [each.value for each in cls])
 
     def __str__(self) -> str:
         return self.value

@@ -19,6 +19,9 @@ BACKENDS = ("threading", "loky", "dask", "ray")
 ROUNDS_PER_TASK = 4_000_000
 """Runs are handed out in batches of about this many rounds: long enough to hide the overhead of handing them out."""
 
+LONGEST = 2**53
+"""Pulls are counted in floats: beyond this a count and its successor are the same number."""
+
 
 def simulate(
     policy: str | Policy = DEFAULT_POLICY,
@@ -50,10 +53,10 @@ def simulate(
     >>> result.wrong_runs, round(result.output_at[0].mean)
     (0, 117)
     """
-    found = find_environment(environment)
-    problem = found.problem(delta)
-    made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
-    plan = Plan(made, found, problem, _checked_horizon(horizon, found), seed, trajectory, trace, scan)
+    plan = make_plan(
+        policy, environment, horizon=horizon, seed=seed, delta=delta, criterion=criterion,
+        trajectory=trajectory, trace=trace, scan=scan,
+    )  # fmt: skip
     finished: list[Run] = []
     for batch in play_in_parallel(plan, runs, workers=workers, backend=backend):
         finished.extend(batch)
@@ -62,12 +65,40 @@ def simulate(
     return Runs(plan, tuple(finished))
 
 
-def play_in_parallel(plan: Plan, runs: int, *, workers: int = 1, backend: str = "threading") -> Iterator[list[Run]]:
-    """Finished batches of runs, in order; Ctrl-C ends the iteration and gives up what is under way."""
+def make_plan(
+    policy: str | Policy,
+    environment: str | Environment,
+    *,
+    horizon: int | None = None,
+    seed: int = 0,
+    delta: float = 0.05,
+    criterion: str | Criterion = Criterion.FWER,
+    trajectory: int = 0,
+    trace: bool = False,
+    scan: bool = False,
+) -> Plan:
+    """What `simulate` would play, every part of it checked; nothing is played yet."""
+    found = find_environment(environment)
+    problem = found.problem(delta)
+    made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
+    if seed < 0:
+        raise InvalidValue(f"seed must be 0 or larger; got {seed}.")
+    return Plan(made, found, problem, _checked_horizon(horizon, found), seed, trajectory, trace, scan)
+
+
+def check_workload(runs: int, workers: int, backend: str) -> None:
+    """Refuse a number of runs or workers, or a backend, that nothing can be played with."""
     if runs < 1:
         raise InvalidValue(f"runs must be at least 1; got {runs}.")
+    if workers < 1:
+        raise InvalidValue(f"workers must be at least 1; got {workers}.")
     if backend not in BACKENDS:
         raise UnknownName("backend", backend, BACKENDS)
+
+
+def play_in_parallel(plan: Plan, runs: int, *, workers: int = 1, backend: str = "threading") -> Iterator[list[Run]]:
+    """Finished batches of runs, in order; Ctrl-C ends the iteration and gives up what is under way."""
+    check_workload(runs, workers, backend)
     size = max(1, min(ROUNDS_PER_TASK // plan.horizon, -(-runs // max(workers, 1))))
     batches = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
     interrupted.clear()
@@ -124,6 +155,8 @@ def _ray(workers: int) -> Iterator[None]:
 
 def _checked_horizon(horizon: int | None, environment: Environment) -> int:
     chosen = environment.horizon if horizon is None else horizon
+    if chosen > LONGEST:
+        raise InvalidValue(f"horizon must be at most {LONGEST}, where rounds stop being exact; got {chosen}.")
     if chosen < environment.arms:
         raise InvalidValue(
             f"horizon must be at least the number of arms, {environment.arms}: each arm is pulled once first; got {chosen}."

@@ -40,8 +40,8 @@ def _read_csv(file: Path) -> tuple[list[str], list[float]]:
     try:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             rows = list(csv.DictReader(lines))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise UnreadableTable(f"{file}: not a CSV file in UTF-8 ({error}).") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UnreadableTable(f"{file}: can't be read as a CSV file in UTF-8 ({error}).") from None
     if not rows or "arm" not in rows[0] or "mean" not in rows[0]:
         found = ", ".join(map(str, rows[0])) if rows else "no rows"
         raise UnreadableTable(f"{file}: needs a header with the columns arm and mean, and a row an arm; found {found}.")
@@ -59,7 +59,7 @@ def _read_parquet(file: Path) -> tuple[list[str], list[float]]:
     try:
         import pyarrow.parquet as parquet
     except ImportError:
-        raise MissingExtra("reading Parquet", "parquet") from None
+        raise MissingExtra("reading Parquet", "report") from None
     try:
         columns: dict[str, Sequence[Any]] = parquet.read_table(file, columns=["arm", "mean"]).to_pydict()
     except (OSError, ValueError, KeyError) as error:
