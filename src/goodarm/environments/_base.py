@@ -27,10 +27,14 @@ class Instance(NamedTuple):
     means: Floats  # (K,) true means
     extra: Floats  # whatever the reward function needs besides
     streams: NDArray[np.int64]  # (K,) which reward stream belongs to which arm; 0 .. K-1 unless arms were permuted
+    columns: int = 0  # the first `columns` * K numbers of `extra` belong to the arms: blocks of K, one number an arm
 
     def permuted(self, order: NDArray[np.int64]) -> Instance:
-        """The same arms in another order, each with its own rewards. `extra` must not be indexed by arm."""
-        return self._replace(means=self.means[order], streams=self.streams[order])
+        """The same arms in another order, each with its own rewards; the columns of `extra` move with them."""
+        count = self.columns * self.means.size
+        moved = self.extra[:count].reshape(self.columns, self.means.size)[:, order].ravel()
+        extra = np.concatenate([moved, self.extra[count:]]) if count else self.extra
+        return self._replace(means=self.means[order], extra=extra, streams=self.streams[order])
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,9 @@ class Environment:
     """A named source of rewards.
 
     draw    : generator -> means; an environment with fixed means ignores the generator
+    columns : how many numbers an arm has in `extra`; the first `columns` * K of them are blocks of K, in the arms' order
     reading : how the environment reads its source, printed with every result
+    labels  : the arms' names, in their order; empty where arms have only numbers
     """
 
     name: str
@@ -51,11 +57,13 @@ class Environment:
     extra: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     reading: str = ""
     reference: str = ""
+    columns: int = 0
+    labels: tuple[str, ...] = field(default=(), repr=False)
 
     def instance(self, generator: Generator) -> Instance:
         """Means for one run, drawn from the run's own stream."""
         means = self.draw(generator)
-        return Instance(means=means, extra=self.extra, streams=np.arange(self.arms, dtype=np.int64))
+        return Instance(means, self.extra, np.arange(self.arms, dtype=np.int64), self.columns)
 
     def problem(self, delta: float = 0.05) -> Problem:
         """The question that is asked of this environment."""
