@@ -24,9 +24,15 @@ DEFAULT_POLICY = "value"
 PAIRINGS = {
     "apt-g": ("apt-g", "hoeffding"),
     "apt-g-printed": ("apt-g-printed", "hoeffding"),
+    "dgai-offline": ("dgai-offline", "learned-printed"),
+    "dgai-offline-softmax": ("dgai-offline-softmax", "learned-printed"),
+    "dgai-online": ("dgai-online", "learned-online"),
+    "dgai-online-softmax": ("dgai-online-softmax", "learned-online"),
     "hdoc": ("hdoc", "hoeffding"),
     "lil-hdoc": ("hdoc", "lil"),
     "lucb-g": ("lucb-g", "hoeffding"),
+    "softucb-g": ("softucb", "hoeffding"),
+    "softucb-g-softmax": ("softucb-softmax", "hoeffding"),
     "tt-ts": ("tt-ts", "hoeffding"),
     "value": ("value", "learned-bets"),
 }

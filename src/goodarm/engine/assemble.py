@@ -44,9 +44,15 @@ class Assembly(NamedTuple):
 def assemble(policy: Policy, environment: Environment, problem: Problem, *, scan: bool = False) -> Assembly:
     """Compile a pairing for an environment; `scan` asks for the plain scan over the arms, the reference of the trees."""
     policy.check(problem.rewards)
+    loop = build(parts_of(policy, environment, scan=scan), policy.criterion is Criterion.FDR)
+    return Assembly(policy, problem, loop, loop_parameters(policy), scan)
+
+
+def parts_of(policy: Policy, environment: Environment, *, scan: bool = False) -> Parts:
+    """The plain functions that the loop of a pairing is made of."""
     observe, decide = _identification_parts(policy.identification)
     fit, next_round = _learner_parts(policy.learner)
-    parts = Parts(
+    return Parts(
         *selector_for(policy.sampling, scan),
         observe=observe,
         decide=decide,
@@ -54,8 +60,6 @@ def assemble(policy: Policy, environment: Environment, problem: Problem, *, scan
         fit=fit,
         next_round=next_round,
     )
-    loop = build(parts, policy.criterion is Criterion.FDR)
-    return Assembly(policy, problem, loop, loop_parameters(policy), scan)
 
 
 def loop_parameters(policy: Policy) -> tuple[Any, ...]:
