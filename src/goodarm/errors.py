@@ -5,6 +5,8 @@
     ├── UnknownName         no rule, policy or environment has this name (also a LookupError)
     ├── UnsoundPairing      a rule used where its guarantee does not hold
     ├── UnreadableTable     a file that can't be read as a table of arms
+    ├── UnavailableData     a dataset that is not on this machine and can't be fetched, or came damaged
+    ├── UnusableFolder      a folder that results can't be written into
     └── MissingExtra        a feature whose optional dependency is absent
 
 Every message names the value, the reason and the fix. The command line prints it and exits with 2.
@@ -42,8 +44,20 @@ class UnreadableTable(GoodarmError):
     """A table of arms that is missing, malformed or cut off."""
 
 
+class UnusableFolder(GoodarmError):
+    """A folder that results can't be written into."""
+
+
+class UnavailableData(GoodarmError):
+    """A dataset's file that is absent, out of reach, or not what its publisher published."""
+
+
 class MissingExtra(GoodarmError):
     """A feature that needs a package which is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional package. Install it with: pip install 'goodarm[{extra}]'")
+
+
+class ModelWarning(UserWarning):
+    """A model of the arms that does not suit them: its verdicts, or its guidance, should not be trusted."""

@@ -1,4 +1,4 @@
-"""An environment says where rewards come from: arms with means, a law around each mean, and the bar they are asked about.
+"""An environment says where rewards come from: arms with means, a law around each, and the bar they are asked about.
 
 A reward is a plain function reward(arm, means, extra, key) of the arm's number, the true means, whatever table of
 numbers the environment brings along, and the key of this one reward (see `goodarm.streams`).
@@ -42,7 +42,7 @@ class Environment:
     """A named source of rewards.
 
     draw    : generator -> means; an environment with fixed means ignores the generator
-    columns : how many numbers an arm has in `extra`; the first `columns` * K of them are blocks of K, in the arms' order
+    columns : how many numbers an arm has in `extra`: its first `columns` * K are blocks of K, in the arms' order
     reading : how the environment reads its source, printed with every result
     labels  : the arms' names, in their order; empty where arms have only numbers
     """

@@ -7,10 +7,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goodarm.streams import uniform
 from goodarm.environments._base import Environment, Floats, checked_means, fixed
 from goodarm.errors import InvalidValue
 from goodarm.problem import Gaussian
+from goodarm.streams import uniform
 
 
 def bernoulli_reward(arm: int, means: Floats, extra: Floats, key: np.uint64) -> float:

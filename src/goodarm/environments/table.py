@@ -28,7 +28,9 @@ def read_means(path: str | Path) -> tuple[list[str], list[float]]:
     """The columns `arm` and `mean` of a CSV (.csv) or Parquet (.parquet) file."""
     file = Path(path)
     if not file.is_file():
-        raise UnreadableTable(f"{file}: there is no such file. Give a CSV or Parquet file with the columns arm and mean.")
+        raise UnreadableTable(
+            f"{file}: there is no such file. Give a CSV or Parquet file with the columns arm and mean."
+        )
     if file.suffix == ".parquet":
         return _read_parquet(file)
     if file.suffix == ".csv":
@@ -52,7 +54,9 @@ def _number(file: Path, row: int, text: str | None) -> float:
     try:
         return float(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise UnreadableTable(f"{file}: the mean in row {row + 1} is {text!r}, not a number. Correct that row.") from None
+        raise UnreadableTable(
+            f"{file}: the mean in row {row + 1} is {text!r}, not a number. Correct that row."
+        ) from None
 
 
 def _read_parquet(file: Path) -> tuple[list[str], list[float]]:

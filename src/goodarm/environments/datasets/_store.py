@@ -1,0 +1,169 @@
+"""Where a dataset's files are: the folder GOODARM_DATA, our cache, or the publisher's own address, in this order.
+
+A file is known by the sha256 of its content, unpacked and with lines that end in a single line feed. Every file is
+checked whenever it is read; one that differs is refused. The cache has the same layout as GOODARM_DATA.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from goodarm.environments.datasets._download import download, progress_bar
+from goodarm.errors import UnavailableData
+
+
+def unpacked(raw: bytes, name: str) -> bytes:
+    """The content that the pinned sha256 is taken of."""
+    content = gzip.decompress(raw) if name.endswith(".gz") else raw
+    return content.replace(b"\r\n", b"\n")
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a dataset.
+
+    path    : where it lies below GOODARM_DATA and below the cache
+    sha256  : of its content
+    address : what the publisher serves
+    prepare : from what is served to the content
+    """
+
+    path: str
+    sha256: str
+    address: str
+    prepare: Callable[[bytes], bytes] = field(repr=False, compare=False)
+
+    def found(self) -> Path | None:
+        """The file on this machine, not checked yet."""
+        folders = [Path(os.environ["GOODARM_DATA"])] if os.environ.get("GOODARM_DATA") else []
+        return next((f / self.path for f in [*folders, cache_folder()] if (f / self.path).is_file()), None)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What somebody published, under which terms, and how to cite it."""
+
+    name: str
+    title: str
+    files: tuple[File, ...]
+    homepage: str
+    licence: str
+    citation: str
+
+    @property
+    def terms(self) -> str:
+        """What is printed when it is fetched."""
+        return f"{self.title}, {self.homepage}\nLicence: {self.licence}\nCite: {self.citation}"
+
+    @property
+    def way_out(self) -> str:
+        """What to do when it can't be fetched."""
+        paths = " and ".join(file.path for file in self.files)
+        return (
+            f"Try again with: goodarm data fetch {self.name}. Without a network, get it from {self.homepage} elsewhere "
+            f"and set GOODARM_DATA to a folder that holds {paths}."
+        )
+
+
+def cache_folder() -> Path:
+    """GOODARM_CACHE, or the place where this system keeps what can be fetched again."""
+    if os.environ.get("GOODARM_CACHE"):
+        return Path(os.environ["GOODARM_CACHE"])
+    if os.environ.get("XDG_CACHE_HOME"):
+        return Path(os.environ["XDG_CACHE_HOME"]) / "goodarm"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "goodarm"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "goodarm" / "Cache"
+    return Path.home() / ".cache" / "goodarm"
+
+
+def read(dataset: Dataset, path: str) -> bytes:
+    """The checked content of one file, fetched first where it is on no folder of this machine."""
+    file = next(file for file in dataset.files if file.path == path)
+    if file.found() is None:
+        fetch(dataset)
+    where = file.found()
+    if where is None:  # another process emptied the cache since
+        raise UnavailableData(f"{cache_folder() / path} has disappeared. {dataset.way_out}")
+    try:
+        content = unpacked(where.read_bytes(), path)
+        intact = hashlib.sha256(content).hexdigest() == file.sha256
+    except (OSError, EOFError, zlib.error):
+        intact = False
+    if intact:
+        return content
+    if where.is_relative_to(cache_folder()):
+        where.unlink(missing_ok=True)
+        raise UnavailableData(f"{where} was damaged and has been removed. {dataset.way_out}")
+    raise UnavailableData(f"{where} is damaged, cut off, or another version. Delete it. {dataset.way_out}")
+
+
+def fetch(dataset: Dataset, *, mirror: str | None = None, tell: Callable[[str], None] | None = None) -> list[Path]:
+    """Download every file from its publisher, check it, put it into the cache.
+
+    Nothing is written before all files have been checked, and each appears under its name whole or not at all.
+    mirror : an address that serves the layout of GOODARM_DATA, in place of the publishers'
+    tell   : gets licence and citation; they go to stderr unless told otherwise
+    """
+    (tell or _to_stderr)(dataset.terms)
+    served: dict[str, bytes] = {}
+    contents: list[bytes] = []
+    for file in dataset.files:
+        address = f"{mirror.rstrip('/')}/{file.path}" if mirror else file.address
+        if address not in served:
+            with progress_bar(address.rsplit("/", 1)[-1]) as progress:
+                served[address] = download(address, dataset.way_out, progress)
+        contents.append(_checked(dataset, file, served[address], address, mirrored=mirror is not None))
+    return [_write(cache_folder() / file.path, content) for file, content in zip(dataset.files, contents, strict=True)]
+
+
+def _checked(dataset: Dataset, file: File, raw: bytes, address: str, *, mirrored: bool) -> bytes:
+    """The content of what was served, if it is what was pinned."""
+    try:
+        content = unpacked(raw, file.path) if mirrored else file.prepare(raw)
+    except Exception as error:  # whatever a damaged archive or table makes its reader raise
+        raise UnavailableData(
+            f"{address} served something else than {file.path} ({error}); nothing was kept. {dataset.way_out}"
+        ) from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise UnavailableData(
+            f"{file.path} from {address} has sha256 {found[:12]}…, not the pinned {file.sha256[:12]}…: damaged on the "
+            f"way, or published anew; nothing was kept. {dataset.way_out}"
+        )
+    return content
+
+
+def _write(path: Path, content: bytes) -> Path:
+    """Write beside the final name, then rename: a reader never sees half a file."""
+    packed = gzip.compress(content, mtime=0) if path.name.endswith(".gz") else content
+    temporary = ""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as stream:
+            temporary = stream.name
+            stream.write(packed)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UnavailableData(
+            f"can't write {path} ({error}). Set GOODARM_CACHE to a folder that you can write to."
+        ) from None
+    finally:
+        if temporary:
+            Path(temporary).unlink(missing_ok=True)
+    return path
+
+
+def _to_stderr(text: str) -> None:
+    print(text, file=sys.stderr)
