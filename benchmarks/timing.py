@@ -1,0 +1,70 @@
+"""Measuring in turns, and the runs that are measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from goodarm.engine.assemble import assemble
+from goodarm.engine.run import Plan, Run, play
+from goodarm.environments import bernoulli
+from goodarm.policies import policy
+
+THRESHOLD, DELTA, SEED = 0.5, 0.05, 3
+
+Contender = Callable[[], float]
+"""Does its work once and returns the seconds for one unit of it."""
+
+
+def in_turns(contenders: dict[str, Contender], repetitions: int) -> dict[str, list[float]]:
+    """Seconds of each contender: A, B, ..., A, B, ..., so that all of them meet the same weather."""
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(repetitions):
+        for name, contender in contenders.items():
+            seconds[name].append(contender())
+    return seconds
+
+
+def median(values: list[float]) -> float:
+    return float(np.median(values))
+
+
+def ratio(above: list[float], below: list[float]) -> float:
+    """Median over the repetitions of above/below: both of a pair were measured next to each other."""
+    return median([a / b for a, b in zip(above, below, strict=True)])
+
+
+def problem_means(arms: int) -> np.ndarray:
+    """Means on both sides of the threshold, too close to it for many verdicts: the arms stay in play."""
+    return np.random.default_rng(1).uniform(0.475, 0.55, arms)
+
+
+def plan_for(name: str, arms: int, horizon: int, *, trace: bool = False) -> Plan:
+    environment = bernoulli(problem_means(arms), THRESHOLD)
+    return Plan(policy(name), environment, environment.problem(DELTA), max(horizon, arms), SEED, trace=trace)
+
+
+def player(plan: Plan) -> Callable[[], Run]:
+    """Plays the plan's first run; compiled and warm when it is returned."""
+    assembly = assemble(plan.policy, plan.environment, plan.problem)
+    few = plan.environment.arms + 1
+    play(replace(plan, horizon=few, trace=False), 0, assembly)
+    return lambda: play(plan, 0, assembly)
+
+
+def goodarm_contender(plan: Plan) -> Contender:
+    """Seconds a round of one run, with everything that a run allocates and returns.
+
+    Processor time of the thread, not of the wall: on a machine that is shared, the wall also counts other people's work.
+    """
+    run = player(plan)
+
+    def seconds_per_round() -> float:
+        started = time.thread_time()
+        rounds = run().rounds
+        return (time.thread_time() - started) / rounds
+
+    return seconds_per_round
