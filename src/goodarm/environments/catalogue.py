@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from goodarm.environments import field
 from goodarm.environments._base import Environment
 from goodarm.environments.datasets import caption_contest, movielens, open_bandit
+from goodarm.environments.replay import replay
 from goodarm.environments.table import table
 from goodarm.errors import InvalidValue, UnknownName
 
@@ -41,7 +42,7 @@ def environment_names() -> list[str]:
 
 
 def environment(name: str | Environment, *, threshold: float | None = None) -> Environment:
-    """The environment of that name; `table:PATH` reads a file of means and needs a threshold.
+    """The environment of that name; `table:PATH` reads a file of means, `replay:PATH` a log: both need a threshold.
 
     >>> environment("kano-1").arms
     10
@@ -50,14 +51,15 @@ def environment(name: str | Environment, *, threshold: float | None = None) -> E
     """
     if isinstance(name, Environment):
         found = name
-    elif name.startswith("table:"):
+    elif name.startswith(("table:", "replay:")):
         if threshold is None:
             raise InvalidValue(f"{name} has no threshold of its own. Give one, for example --threshold 0.05.")
-        return table(name.removeprefix("table:"), threshold)
+        kind, _, path = name.partition(":")
+        return table(path, threshold) if kind == "table" else replay(path, threshold)
     elif name in OWN:
         found = OWN[name]()
     elif name in _plugins():
         found = _plugins()[name].load()()
     else:
-        raise UnknownName("environment", name, [*environment_names(), "table:PATH"])
+        raise UnknownName("environment", name, [*environment_names(), "table:PATH", "replay:PATH"])
     return found if threshold is None else found.with_threshold(threshold)
