@@ -1,1 +1,1 @@
-"""Empty for now."""
+"""Reports: finished runs → summary → table, figure, JSON, files."""

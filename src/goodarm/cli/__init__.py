@@ -1,0 +1,72 @@
+"""The command line: one file a verb. A verb parses, calls and prints; it computes nothing.
+
+To add a verb, write its function in a file of its own and add it to VERBS. Files of verbs import nothing heavy at the
+top, so that `goodarm --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from goodarm.cli.compare import compare
+from goodarm.cli.environments import environments
+from goodarm.cli.policies import policies
+from goodarm.errors import GoodarmError
+
+VERBS: tuple[Callable[..., None], ...] = (compare, policies, environments)
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+class _Verbs(TyperGroup):
+    """Errors that we raise on purpose become one message and exit code 2; Ctrl-C becomes 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except GoodarmError as error:
+            typer.echo(f"goodarm: {error}", err=True)
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            typer.echo("goodarm: interrupted.", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="goodarm", cls=_Verbs, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from goodarm import __version__
+
+        typer.echo(f"goodarm {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")]
+
+
+@app.callback()
+def _top(version: Version = False) -> None:
+    """Which of my many options clear the bar, with the fewest samples, and how sure am I?"""
+
+
+for verb in VERBS:
+    app.command(no_args_is_help=verb is compare)(verb)
+
+
+def main() -> None:
+    """The entry point of the command `goodarm`."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Greek letters gets a ? instead of a traceback
+    app()

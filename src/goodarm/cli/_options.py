@@ -1,0 +1,65 @@
+"""Options that verbs share: one definition, one help text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def whole(text: str | int) -> int:
+    """A whole number, also as 1e6 or 1_000_000.
+
+    >>> whole("1e6"), whole("10_000")
+    (1000000, 10000)
+    """
+    try:
+        number = float(text)
+        return int(number) if "e" in str(text).lower() and number.is_integer() else int(text)
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{text!r} is not a whole number. Write it like 1000000 or 1e6.") from None
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_ITS_OWN = "the environment's"
+
+EnvironmentName = Annotated[
+    str, typer.Argument(metavar="ENVIRONMENT", help="A name of `goodarm environments`, or table:FILE (CSV or Parquet).")
+]
+PolicyNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy", "-p", metavar="P", show_default="value, hdoc",
+        help="A policy, like hdoc or 'ucb(beta=1.5)+kt'. Repeat to compare several.",
+    ),
+]  # fmt: skip
+Horizon = Annotated[
+    int | None, typer.Option(parser=whole, metavar="T", show_default=_ITS_OWN, help="The last round of a run.")
+]
+NumberOfRuns = Annotated[int, typer.Option("--runs", parser=whole, metavar="R", help="Runs of each policy.")]
+Seed = Annotated[int, typer.Option(metavar="S", help="Same seed, same result.")]
+Delta = Annotated[float, typer.Option(metavar="D", help="Probability of error that is allowed.")]
+Threshold = Annotated[
+    float | None, typer.Option(metavar="X", show_default=_ITS_OWN, help="The bar that a good arm's mean reaches.")
+]
+ErrorCriterion = Annotated[
+    str,
+    typer.Option(
+        "--criterion", metavar="fwer|fdr",
+        help="What delta bounds: the probability of any wrong verdict, or the false discovery rate.",
+    ),
+]  # fmt: skip
+Workers = Annotated[
+    int | None, typer.Option(metavar="W", show_default="all cores", help="How many runs are played at a time.")
+]
+Backend = Annotated[str, typer.Option(metavar="B", help="Where runs are played: threading, loky, dask or ray.")]
+OutFolder = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Folder for rows.parquet, summary.json and the figure.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

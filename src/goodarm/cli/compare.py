@@ -1,0 +1,130 @@
+"""`goodarm compare`: policies side by side on one environment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from goodarm.cli._options import (
+    Backend,
+    Delta,
+    EnvironmentName,
+    ErrorCriterion,
+    Horizon,
+    Json,
+    NumberOfRuns,
+    OutFolder,
+    PolicyNames,
+    Seed,
+    Threshold,
+    Workers,
+    cores,
+)  # fmt: skip
+from goodarm.cli._show import console, print_json
+
+if TYPE_CHECKING:
+    from goodarm.experiments import Comparison, Results
+    from goodarm.experiments.compare import Progress
+    from goodarm.report.summary import Summary
+
+INTERRUPTED = 130
+
+
+def compare(
+    environment: EnvironmentName,
+    policy: PolicyNames = None,
+    horizon: Horizon = None,
+    runs: NumberOfRuns = 100,
+    seed: Seed = 0,
+    delta: Delta = 0.05,
+    threshold: Threshold = None,
+    criterion: ErrorCriterion = "fwer",
+    workers: Workers = None,
+    backend: Backend = "threading",
+    out: OutFolder = None,
+    json: Json = False,
+) -> None:
+    """Play several policies on the same rewards and show what each found, when, and how often it was wrong."""
+    from goodarm.experiments import Comparison
+    from goodarm.experiments.compare import DEFAULT_POLICIES
+    from goodarm.report.summary import summarise
+
+    comparison = Comparison(
+        environment, tuple(policy or DEFAULT_POLICIES), horizon, runs, seed, delta, threshold, criterion,
+        cores() if workers is None else workers, backend,
+    )  # fmt: skip
+    _check(comparison, out)
+    results = _play(comparison)
+    summary = summarise(results)
+    _print(summary, json)
+    if out is not None and results.finished:
+        _write(results, summary, out, json)
+    if results.interrupted:
+        _say_what_is_left(summary, out)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check(comparison: Comparison, out: Path | None) -> None:
+    """Everything that can be wrong with the request, before anything is played or written."""
+    _ = comparison.plans
+    if out is not None:
+        from goodarm.report.files import prepare_folder
+
+        prepare_folder(out)
+
+
+def _play(comparison: Comparison) -> Results:
+    from goodarm.experiments import compare as play
+
+    with _progress(comparison) as progress:
+        return play(comparison, progress)
+
+
+@contextmanager
+def _progress(comparison: Comparison) -> Iterator[Progress]:
+    """A bar for each policy on stderr, only where someone is watching."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    screen = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+        tasks = {plan.policy.name: bars.add_task(plan.policy.name, total=comparison.runs) for plan in comparison.plans}
+        yield lambda policy, runs: bars.advance(tasks[policy], runs)
+
+
+def _print(summary: Summary, json: bool) -> None:
+    if json:
+        from goodarm.report.summary import as_json
+
+        print_json(as_json(summary))
+        return
+    from goodarm.report.table import footnotes, headline, table
+
+    screen = console()
+    for line in headline(summary):
+        screen.print(line)
+    if summary.policies:
+        screen.print(table(summary, screen.width))
+        for line in footnotes(summary):
+            screen.print(line, style="dim")
+
+
+def _write(results: Results, summary: Summary, out: Path, json: bool) -> None:
+    """Write the files and print their paths, beside a JSON object on stderr."""
+    from goodarm.report.files import write_files
+
+    for path in write_files(results, summary, out):
+        typer.echo(f"written: {path}", err=json)
+
+
+def _say_what_is_left(summary: Summary, out: Path | None) -> None:
+    finished = ", ".join(f"{each.runs} of {each.policy}" for each in summary.policies) or "none"
+    where = f" They are in {out}." if out is not None and summary.policies else ""
+    typer.echo(f"goodarm: interrupted. Finished runs, of {summary.runs} wanted: {finished}.{where}", err=True)

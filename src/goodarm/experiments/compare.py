@@ -1,0 +1,107 @@
+"""`compare`: several policies on one environment, played on the same rewards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+
+from goodarm.engine.run import Plan, Run, interrupted
+from goodarm.engine.runs import Runs
+from goodarm.engine.simulate import check_workload, make_plan, play_in_parallel
+from goodarm.environments import Environment
+from goodarm.environments.catalogue import environment as find_environment
+from goodarm.errors import InvalidValue
+from goodarm.policies import DEFAULT_POLICY, Policy
+from goodarm.verdict import Criterion
+
+DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
+"""What is compared when no policy is named: what we recommend beside what the field knows."""
+
+Progress = Callable[[str, int], None]
+"""Called with a policy's name and the number of its runs that have just ended."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What to compare. Nothing is checked or played until `plans` is asked for.
+
+    >>> [plan.policy.name for plan in Comparison("kano-1", horizon=1000).plans]
+    ['value', 'hdoc']
+    """
+
+    environment: str | Environment
+    policies: tuple[str | Policy, ...] = DEFAULT_POLICIES
+    horizon: int | None = None
+    runs: int = 100
+    seed: int = 0
+    delta: float = 0.05
+    threshold: float | None = None
+    criterion: str | Criterion = Criterion.FWER
+    workers: int = 1
+    backend: str = "threading"
+
+    @cached_property
+    def plans(self) -> tuple[Plan, ...]:
+        """One plan a policy, every value in it checked."""
+        check_workload(self.runs, self.workers, self.backend)
+        environment = find_environment(self.environment, threshold=self.threshold)
+        plans = tuple(
+            make_plan(
+                policy, environment, horizon=self.horizon, seed=self.seed, delta=self.delta, criterion=self.criterion
+            )
+            for policy in self.policies
+        )
+        _check_names([plan.policy.name for plan in plans])
+        return plans
+
+
+@dataclass(frozen=True)
+class Results:
+    """The finished runs of a comparison, one `Runs` a policy; after Ctrl-C some are missing."""
+
+    comparison: Comparison
+    finished: tuple[Runs, ...]
+    interrupted: bool = False
+
+
+def compare(comparison: Comparison, progress: Progress | None = None) -> Results:
+    """Play every policy in turn. Ctrl-C ends the comparison early and keeps the runs that are finished.
+
+    >>> results = compare(Comparison("kano-1", ("hdoc", "hdoc+kt"), runs=5))
+    >>> [(runs.policy, len(runs), round(runs.stopped_at.mean)) for runs in results.finished]
+    [('hdoc', 5, 9755), ('hdoc+kt', 5, 3133)]
+    """
+    finished: list[list[Run]] = []
+    stopped = False
+    for plan in comparison.plans:
+        finished.append([])
+        if not _play(plan, comparison, finished[-1], progress):
+            stopped = True
+            break
+    kept = tuple(Runs(plan, tuple(runs)) for plan, runs in zip(comparison.plans, finished, strict=False) if runs)
+    return Results(comparison, kept, stopped)
+
+
+def _play(plan: Plan, comparison: Comparison, finished: list[Run], progress: Progress | None) -> bool:
+    """Fill `finished` batch by batch; False if the user stopped it."""
+    batches = play_in_parallel(plan, comparison.runs, workers=comparison.workers, backend=comparison.backend)
+    try:
+        with closing(batches):  # type: ignore[type-var]
+            for batch in batches:
+                finished.extend(batch)
+                if progress is not None:
+                    progress(plan.policy.name, len(batch))
+    except KeyboardInterrupt:
+        interrupted.set()  # workers that are still playing give up
+        return False
+    return True
+
+
+def _check_names(names: list[str]) -> None:
+    if not names:
+        raise InvalidValue("a comparison needs at least one policy; got none. Name one, for example 'hdoc'.")
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidValue(f"policy {name!r} is named twice, perhaps under two spellings. Name each policy once.")

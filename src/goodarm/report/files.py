@@ -1,0 +1,94 @@
+"""A comparison on disk: rows as Parquet, the summary as JSON, the figure as SVG and PNG. Whole files or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from goodarm.engine.runs import Runs
+from goodarm.errors import MissingExtra, UnusableFolder
+from goodarm.experiments import Results
+from goodarm.report import verdicts_over_time
+from goodarm.report.numbers import json_text
+from goodarm.report.summary import Summary, as_json
+
+ROWS_PER_GROUP = 1_000_000
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make sure that results can be written there, before hours are spent on them."""
+    if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
+        raise MissingExtra("writing results", "report")
+    if folder.exists() and not folder.is_dir():
+        raise UnusableFolder(f"{folder} is a file, not a folder. Give --out a folder; it is made if it does not exist.")
+    with _explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".goodarm-probe"
+        probe.touch()
+        probe.unlink()
+
+
+def write_files(results: Results, summary: Summary, folder: Path) -> list[Path]:
+    """Write all files of a comparison; returns their paths."""
+    figure = verdicts_over_time.draw(verdicts_over_time.info(results))
+    writers: dict[str, Callable[[Path], None]] = {
+        "rows.parquet": lambda path: write_rows(results.finished, path),
+        "summary.json": lambda path: _write_text(path, json_text(as_json(summary)) + "\n"),
+        "verdicts.svg": lambda path: verdicts_over_time.save(figure, path),
+        "verdicts.png": lambda path: verdicts_over_time.save(figure, path),
+    }
+    with _explained(folder):
+        return [_whole(folder / name, write) for name, write in writers.items()]
+
+
+def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
+    """One row an arm, run and policy, written column by column: a million arms never become Python objects."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    text, whole = pa.string(), pa.int64()
+    types = {
+        "environment": text, "policy": text, "guarantee": text, "seed": whole, "run": whole, "arm": whole,
+        "label": text, "mean": pa.float64(), "verdict": text, "verdict_round": whole, "pulls": whole,
+    }  # fmt: skip
+    schema = pa.schema(list(types.items()))
+    with parquet.ParquetWriter(path, schema) as writer:
+        for runs in finished:
+            for block in runs.columns(ROWS_PER_GROUP):
+                size = len(block["arm"])
+                columns = [
+                    pa.array(block[name], kind)
+                    if isinstance(block[name], np.ndarray)
+                    else pa.repeat(pa.scalar(block[name], kind), size)
+                    for name, kind in types.items()
+                ]
+                writer.write_table(pa.table(columns, schema=schema))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _whole(path: Path, write: Callable[[Path], None]) -> Path:
+    """Write beside the path and move it there when it is complete: a reader never sees half a file."""
+    partial = path.with_name(f".partial-{path.name}")
+    try:
+        write(partial)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise UnusableFolder(f"can't write into {folder}: {reason}. Give --out another folder.") from None

@@ -1,0 +1,76 @@
+"""Numbers as people read them, and as JSON can carry them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+NOTHING = "-"
+"""Shown where there is no number, for example the mean of no runs."""
+
+_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def short(value: float, digits: int = 4) -> str:
+    """A number in a few characters: `digits` figures, then k, M or G for a thousand, a million, a thousand millions.
+
+    >>> short(1993521.0), short(-412.0), short(0.0), short(12345.0, digits=2), short(999999.0), short(0.04217)
+    ('1.994M', '-412', '0', '12k', '1.000M', '0.04217')
+    """
+    if not math.isfinite(value):
+        return NOTHING
+    rounded = float(f"{value:.{digits}g}")
+    for unit, letter in _UNITS:
+        if abs(rounded) >= unit:
+            scaled = rounded / unit
+            decimals = max(0, digits - 1 - math.floor(math.log10(abs(scaled))))
+            return f"{scaled:.{decimals}f}{letter}"
+    return f"{int(rounded)}" if rounded.is_integer() else f"{rounded:.{digits}g}"
+
+
+def count(value: float) -> str:
+    """A number of rounds, rounded to whole ones.
+
+    >>> count(10299.7), count(float("nan"))
+    ('10,300', '-')
+    """
+    return f"{value:,.0f}" if math.isfinite(value) else NOTHING
+
+
+def percent(value: float) -> str:
+    """A share.
+
+    >>> percent(0.98765), percent(float("nan"))
+    ('98.8%', '-')
+    """
+    return f"{value:.1%}" if math.isfinite(value) else NOTHING
+
+
+def plain(value: float) -> str:
+    """A mean of whole numbers, without decimals that say nothing.
+
+    >>> plain(5.0), plain(4.87)
+    ('5', '4.87')
+    """
+    return f"{value:.0f}" if value == round(value) else f"{value:.2f}"
+
+
+def json_text(value: Any) -> str:
+    """Valid JSON whatever the numbers: NaN and the infinities, which JSON lacks, become null.
+
+    >>> print(json_text({"mean": float("nan"), "runs": 0}))
+    {
+      "mean": null,
+      "runs": 0
+    }
+    """
+    return json.dumps(_finite(value), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

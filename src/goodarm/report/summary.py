@@ -1,0 +1,133 @@
+"""What a comparison amounts to: one line a policy, ready for a table, for JSON or for a program."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goodarm.engine.runs import Estimate, Runs
+from goodarm.experiments import Results
+
+
+class PolicySummary(NamedTuple):
+    """One policy over its finished runs; `output_at[k]` is tau_{k+1}, over the runs that reached it."""
+
+    policy: str
+    guarantee: str
+    runs: int
+    exploit_score: Estimate
+    share_of_ceiling: float
+    share_of_limit: float
+    stopped_at: Estimate
+    output_at: list[Estimate]
+    found: float
+    wrong_runs: int
+    false_good: int
+    false_bad: int
+    rounds_per_second: float
+
+
+class Summary(NamedTuple):
+    """A whole comparison. `ceiling`, `limit` and `good_arms` are means over the runs of the policy that has most."""
+
+    environment: str
+    reading: str
+    reference: str
+    arms: int
+    threshold: float
+    horizon: int
+    runs: int
+    seed: int
+    delta: float
+    criterion: str
+    good_arms: float
+    ceiling: float
+    limit: float
+    policies: list[PolicySummary]
+    interrupted: bool
+
+
+class _Bounds(NamedTuple):
+    ceiling: float
+    limit: float
+
+
+def summarise(results: Results) -> Summary:
+    """Summarise what is finished; with nothing finished the means are NaN and no policy is listed."""
+    plan = results.comparison.plans[0]
+    bounds = _bounds(results.finished)
+    most = max(results.finished, key=len, default=None)
+    ceiling, limit = bounds[len(most)] if most else _Bounds(math.nan, math.nan)
+    return Summary(
+        environment=plan.environment.name,
+        reading=plan.environment.reading,
+        reference=plan.environment.reference,
+        arms=plan.environment.arms,
+        threshold=plan.problem.threshold,
+        horizon=plan.horizon,
+        runs=results.comparison.runs,
+        seed=plan.seed,
+        delta=plan.problem.delta,
+        criterion=str(plan.policy.criterion),
+        good_arms=_good_arms(most) if most else math.nan,
+        ceiling=ceiling,
+        limit=limit,
+        policies=[_policy(runs, bounds[len(runs)]) for runs in results.finished],
+        interrupted=results.interrupted,
+    )
+
+
+def as_json(summary: Summary) -> dict[str, Any]:
+    """The object that `goodarm compare --json` prints. After Ctrl-C it also says how many runs each policy finished."""
+    keys = ("environment", "reading", "horizon", "runs", "seed", "delta", "ceiling", "limit")
+    head = {key: getattr(summary, key) for key in keys}
+    if summary.interrupted:
+        head["interrupted"] = {each.policy: each.runs for each in summary.policies}
+    return head | {"policies": [_policy_as_json(each) for each in summary.policies]}
+
+
+def _policy(runs: Runs, bounds: _Bounds) -> PolicySummary:
+    score = runs.exploit_score
+    return PolicySummary(
+        policy=runs.policy,
+        guarantee=str(runs.guarantee),
+        runs=len(runs),
+        exploit_score=score,
+        share_of_ceiling=_ratio(score.mean, bounds.ceiling),
+        share_of_limit=_ratio(score.mean, bounds.limit),
+        stopped_at=runs.stopped_at,
+        output_at=runs.output_at,
+        found=runs.found.mean,
+        wrong_runs=runs.wrong_runs,
+        false_good=runs.false_good,
+        false_bad=runs.false_bad,
+        rounds_per_second=runs.rounds_per_second,
+    )
+
+
+def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
+    score, stopped = policy.exploit_score, policy.stopped_at
+    own = policy._asdict()
+    del own["runs"]
+    return own | {
+        "exploit_score": {"mean": score.mean, "low": score.low, "high": score.high},
+        "stopped_at": {"mean": stopped.mean, "runs": stopped.runs},
+        "output_at": [{"mean": each.mean, "runs": each.runs} for each in policy.output_at],
+    }
+
+
+def _bounds(finished: tuple[Runs, ...]) -> dict[int, _Bounds]:
+    """Ceiling and limit by number of runs: run r has the same means under every policy, so once each is enough."""
+    by_length = {len(runs): runs for runs in finished}
+    return {length: _Bounds(runs.ceiling, runs.limit) for length, runs in by_length.items()}
+
+
+def _good_arms(runs: Runs) -> float:
+    threshold = runs.plan.problem.threshold
+    return float(np.mean([(run.means >= threshold).sum() for run in runs.runs]))
+
+
+def _ratio(value: float, whole: float) -> float:
+    return value / whole if whole > 0.0 else math.nan
