@@ -58,7 +58,7 @@ def fit_beta(
 
 def fit_both(
     arms: Table, pool: Pool, bar: Bar, rate: float = 0.1, eta1: float = 1e-3, eta2: float = 1e-3,
-    sharpness: float = 100.0, coldness: float = 0.99, batch: float = 1.0, ridge: float = 1.0, by_gap: float = 0.0,
+    sharpness: float = 10.0, coldness: float = 0.99, batch: float = 1.0, ridge: float = 1.0, by_gap: float = 0.0,
     through_gamma: float = 0.0,
 ) -> Pool:  # fmt: skip
     """Move beta by the sampling objective over the open arms, alpha by the identification objective over all arms.
@@ -77,16 +77,14 @@ def fit_both(
 
 
 def fit_reward(
-    arms: Table, pool: Pool, bar: Bar, rate: float = 0.1, sharpness: float = 100.0, batch: float = 1.0,
+    arms: Table, pool: Pool, bar: Bar, rate: float = 0.1, sharpness: float = 10.0, batch: float = 1.0,
     ridge: float = 1.0,
 ) -> Pool:  # fmt: skip
     """Move alpha and beta by the cumulative reward, p = softmax(S_i I_i)."""
     _, means, widths = gather(arms, bar, ridge, False)
     if len(means) == 0:
         return pool
-    _, slope_alpha, slope_beta = reward_objective(
-        means, widths, means, pool.alpha, pool.beta, bar.threshold, sharpness
-    )
+    _, slope_alpha, slope_beta = reward_objective(means, widths, means, pool.alpha, pool.beta, bar.threshold, sharpness)
     return ascended(pool, slope_alpha, slope_beta, rate, batch)
 
 

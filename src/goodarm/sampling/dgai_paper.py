@@ -25,7 +25,13 @@ def trained_index(arm: Arm, pool: Pool, bar: Bar, beta: float = 1.0, ridge: floa
 
 
 def trained_draw(
-    arms: Table, pool: Pool, bar: Bar, generator: Generator, beta: float = 1.0, coldness: float = 0.99, ridge: float = 1.0
+    arms: Table,
+    pool: Pool,
+    bar: Bar,
+    generator: Generator,
+    beta: float = 1.0,
+    coldness: float = 0.99,
+    ridge: float = 1.0,
 ) -> int:
     """Differentiable index, drawn from p = softmax(gamma S), beta trained beforehand."""
     return draw_arm(arms, bar, generator, beta, coldness, ridge)
