@@ -1,17 +1,19 @@
 """Everything that has a name: our own rules and environments, and those of other people.
 
-Others register theirs through entry points in the groups `goodarm.sampling`, `goodarm.identification` and
-`goodarm.environments`; the entry point's name is the name that users write.
+Others register theirs through entry points in the groups `goodarm.sampling`, `goodarm.identification`,
+`goodarm.estimators` and `goodarm.environments`; the entry point's name is the name that users write.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
-from goodarm.errors import UnknownName
+from goodarm.errors import InvalidValue, UnknownName
+from goodarm.estimators import Estimator
 from goodarm.identification import IdentificationRule
 from goodarm.sampling import SamplingRule
 
@@ -19,6 +21,7 @@ SAMPLING = {
     "apgai": "goodarm.sampling.apgai:apgai",
     "apt-g": "goodarm.sampling.apt_g:apt_g",
     "apt-g-printed": "goodarm.sampling.apt_g:apt_g_printed",
+    "dgai": "goodarm.sampling.dgai:dgai",
     "dgai-offline": "goodarm.sampling.dgai_paper:dgai_offline",
     "dgai-offline-softmax": "goodarm.sampling.dgai_paper:dgai_offline_softmax",
     "dgai-online": "goodarm.sampling.dgai_paper:dgai_online",
@@ -34,6 +37,7 @@ SAMPLING = {
     "ucb1": "goodarm.sampling.ucb1:ucb1",
     "uniform": "goodarm.sampling.uniform:uniform",
     "value": "goodarm.sampling.value:value",
+    "widest": "goodarm.sampling.widest:widest",
 }
 IDENTIFICATION = {
     "beta-mixture": "goodarm.identification.beta_mixture:beta_mixture",
@@ -48,7 +52,13 @@ IDENTIFICATION = {
     "none": "goodarm.identification.none:none",
     "normal-mixture": "goodarm.identification.normal_mixture:normal_mixture",
     "stitched": "goodarm.identification.stitched:stitched",
+    "studentised": "goodarm.identification.studentised:studentised",
 }
+
+ESTIMATORS = {
+    "linear": "goodarm.estimators.linear:Linear",
+}
+"""Models of the arms; `independent` stands for none of them."""
 
 
 @cache
@@ -92,3 +102,25 @@ def identification_rule(name: str) -> IdentificationRule:
     """The identification rule of that name."""
     rule: IdentificationRule = _load("identification rule", "goodarm.identification", IDENTIFICATION, name)
     return rule
+
+
+def estimator_names() -> list[str]:
+    """The names of all estimators."""
+    return sorted({"independent", *ESTIMATORS, *_plugins("goodarm.estimators")})
+
+
+def estimator(name: str, given: Mapping[str, float] | None = None) -> Estimator | None:
+    """The estimator of that name with the given parameters, without features yet; None for independent arms.
+
+    >>> estimator("linear", {"ridge": 0.1}).spelled()
+    'linear(ridge=0.1)'
+    """
+    if name == "independent" and not given:
+        return None
+    kind: type[Estimator] = _load("estimator", "goodarm.estimators", ESTIMATORS, name)
+    for parameter in given or {}:
+        if parameter not in kind.parameters:
+            known = ", ".join(kind.parameters) or "none"
+            raise InvalidValue(f"@{name} has no parameter {parameter!r}; in a policy's name it has: {known}.")
+    values: dict[str, Any] = dict(given or {})
+    return kind(**values)

@@ -7,6 +7,7 @@
     ├── UnreadableTable     a file that can't be read as a table of arms
     ├── UnavailableData     a dataset that is not on this machine and can't be fetched, or came damaged
     ├── UnusableFolder      a folder that results can't be written into
+    ├── UnreadablePolicy    a policy file that is cut off, altered or of a newer version
     └── MissingExtra        a feature whose optional dependency is absent
 
 Every message names the value, the reason and the fix. The command line prints it and exits with 2.
@@ -50,6 +51,18 @@ class UnusableFolder(GoodarmError):
 
 class UnavailableData(GoodarmError):
     """A dataset's file that is absent, out of reach, or not what its publisher published."""
+
+
+class UnreadablePolicy(GoodarmError):
+    """A policy file that can't be trusted or read."""
+
+
+class CertificateLost(UserWarning):
+    """A calibrated policy is used where its certificate does not speak: its verdicts are heuristic there."""
+
+
+class NotCalibrated(UserWarning):
+    """A learned bound has no certificate: its verdicts are heuristic."""
 
 
 class MissingExtra(GoodarmError):

@@ -4,20 +4,28 @@
     "hdoc+kt"                  any sampling rule with any identification rule
     "ucb(beta=1.5)+betting"    with parameters
     "thompson"                 a sampling rule alone: decided by the certified rule of the reward family
+    "ucb+kt@linear(ridge=0.1)" mean and width of every arm from a model of all arms; verdicts by each arm's own evidence
+    "widest+design(norm=1)@linear"  and by the model, where the rule believes one
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 
+from goodarm.catalogue import estimator as named_estimator
 from goodarm.catalogue import identification_names, identification_rule, sampling_names, sampling_rule
-from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
-from goodarm.identification import EvidenceRule, IdentificationRule
-from goodarm.problem import Bounded, Rewards
+from goodarm.certificate import Certificate
+from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
+from goodarm.estimators import Estimator
+from goodarm.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
+from goodarm.pairing import check_model
+from goodarm.policy_file import read_policy
+from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.rules import Learner, Setting
 from goodarm.sampling import SamplingRule
-from goodarm.verdict import Criterion, Guarantee
+from goodarm.verdict import Basis, Criterion, Guarantee
 
 DEFAULT_POLICY = "value"
 
@@ -50,11 +58,33 @@ class Policy:
     identification: IdentificationRule
     setting: Setting
     criterion: Criterion = Criterion.FWER
+    estimator: Estimator | None = None
+    certificate: Certificate | None = None
+
+    @property
+    def decided_by(self) -> Basis:
+        """What its verdicts rest on."""
+        rule = self.identification
+        by_model = isinstance(rule, ModelRule) or (isinstance(rule, RadiusRule) and rule.by_model)
+        return Basis.MODEL if by_model and self.estimator is not None else Basis.OWN
 
     @property
     def guarantee(self) -> Guarantee:
-        """What its verdicts are worth."""
-        return self.identification.guarantee
+        """What its verdicts are worth: a heuristic bound with a certificate is calibrated."""
+        calibrated = self.identification.guarantee is Guarantee.HEURISTIC and self.certificate is not None
+        return Guarantee.CALIBRATED if calibrated else self.identification.guarantee
+
+    def on(self, environment: str, problem: Problem, horizon: int) -> Policy:
+        """This policy for one problem: a certificate that does not speak of it is taken off, with a warning."""
+        lost = self.certificate.covers(environment, problem, horizon) if self.certificate else None
+        if lost is None:
+            return self
+        warnings.warn(
+            f"{self.name}: {lost}. Its verdicts are heuristic here; learn and calibrate it on this problem.",
+            CertificateLost,
+            stacklevel=3,
+        )
+        return replace(self, certificate=None)
 
     @property
     def learner(self) -> Learner | None:
@@ -82,9 +112,10 @@ def policy(
     *,
     rewards: Rewards = Bounded(),
     criterion: str | Criterion = Criterion.FWER,
+    estimator: str | Estimator | None = None,
     **parameters: float,
 ) -> Policy:
-    """Make a policy from names or rules.
+    """Make a policy from names or rules; `estimator` is a model of the arms with their features, or its name.
 
     >>> policy("hdoc").identification.name
     'hoeffding'
@@ -98,7 +129,11 @@ def policy(
         sampling.check(rewards)
         return sampling
     given = dict(parameters)
+    if isinstance(sampling, str) and sampling.endswith(".json"):
+        return _from_file(sampling, rewards, criterion)
     if isinstance(sampling, str):
+        sampling, at, model = sampling.partition("@")
+        estimator = estimator or (model if at else None)
         sampling, named, spelled = _read(sampling, rewards)
         given = {**spelled, **given}
         identification = identification or named
@@ -106,16 +141,35 @@ def policy(
         identification, spelled = _read_rule(identification)
         given = {**spelled, **given}
     rule = identification or identification_rule(certified_rule_for(rewards))
-    return _pair(sampling, rule, given, rewards, Criterion(criterion))
+    if isinstance(estimator, str):
+        estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
+    return _pair(sampling, rule, given, rewards, Criterion(criterion), estimator)
+
+
+def _from_file(path: str, rewards: Rewards, criterion: str | Criterion) -> Policy:
+    """The policy that `goodarm learn` wrote; only for the reward family that it was learned on."""
+    saved = read_policy(path)
+    if saved.rewards != rewards:
+        raise UnsoundPairing(
+            f"{path} was learned on {saved.rewards}, and these are {rewards}: its parameters mean nothing there. "
+            "Learn a policy on this family with 'goodarm learn'."
+        )
+    made = policy(saved.policy, rewards=rewards, criterion=criterion, **saved.parameters)
+    return replace(made, certificate=saved.certificate)
 
 
 def _pair(
-    sampling: SamplingRule, rule: IdentificationRule, given: dict[str, float], rewards: Rewards, criterion: Criterion
+    sampling: SamplingRule,
+    rule: IdentificationRule,
+    given: dict[str, float],
+    rewards: Rewards,
+    criterion: Criterion,
+    estimator: Estimator | None,
 ) -> Policy:
     _check_family(sampling.name, rule, rewards)
-    if criterion is Criterion.FDR and not isinstance(rule, EvidenceRule):
+    if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
         raise UnsoundPairing(
-            f"the false discovery rate needs evidence that can be ranked, and {rule.name} keeps none. "
+            f"the false discovery rate needs certified evidence that can be ranked, and {rule.name} has none. "
             f"Use an evidence rule, for example '{sampling.name}+{certified_rule_for(rewards)}'."
         )
     if sampling.learner and rule.learner and sampling.learner is not rule.learner:
@@ -126,7 +180,9 @@ def _pair(
     learner = sampling.learner or rule.learner
     defaults = (learner.defaults if learner else {}) | sampling.defaults | rule.defaults
     setting = Setting.of(f"{sampling.name}+{rule.name}", defaults, given)
-    return Policy(_spell(sampling, rule, given, rewards), sampling, rule, setting, criterion)
+    check_model(sampling, rule, estimator, setting)
+    name = _spell(sampling, rule, given, rewards) + (f"@{estimator.spelled()}" if estimator else "")
+    return Policy(name, sampling, rule, setting, criterion, estimator)
 
 
 def _spell(sampling: SamplingRule, rule: IdentificationRule, given: dict[str, float], rewards: Rewards) -> str:

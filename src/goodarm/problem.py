@@ -20,6 +20,7 @@ class Bar(NamedTuple):
     spread    : standard deviation of a reward of an arm at the threshold (sqrt(xi (1 - xi)) for rewards in [0, 1])
     budget    : log(K / delta), the evidence that a certified verdict needs
     bounded   : 1 where rewards lie in [0, 1], otherwise 0
+    modelled  : 1 where mean and width of an arm come from a model of all arms, 0 where from the arm's own rewards
     """
 
     threshold: float
@@ -29,6 +30,7 @@ class Bar(NamedTuple):
     spread: float
     budget: float
     bounded: float
+    modelled: float = 0.0
 
 
 @dataclass(frozen=True)

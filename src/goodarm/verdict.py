@@ -21,6 +21,9 @@ class Guarantee(Enum):
     CERTIFIED = "certified"
     """An anytime-valid test: P(any wrong verdict in the run) <= delta, under any sampling rule."""
 
+    CERTIFIED_UNDER_MODEL = "certified under the model"
+    """The same promise, kept only if the model of the arms is true."""
+
     CALIBRATED = "calibrated"
     """A learned bound whose error rate was measured on fresh problems; the certificate travels with it."""
 
@@ -29,6 +32,19 @@ class Guarantee(Enum):
 
     NONE = "none"
     """No verdicts are given at all: the policy only collects rewards."""
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Basis(Enum):
+    """What a verdict on an arm rests on."""
+
+    OWN = "own evidence"
+    """The rewards of that arm: a model of the arms may guide the pulls, and can't make the verdict wrong."""
+
+    MODEL = "model"
+    """What a model makes of the rewards of all arms: decides arms never pulled, and is as true as the model."""
 
     def __str__(self) -> str:
         return self.value

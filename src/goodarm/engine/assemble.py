@@ -44,14 +44,16 @@ class Assembly(NamedTuple):
 def assemble(policy: Policy, environment: Environment, problem: Problem, *, scan: bool = False) -> Assembly:
     """Compile a pairing for an environment; `scan` asks for the plain scan over the arms, the reference of the trees."""
     policy.check(problem.rewards)
+    if policy.estimator is not None:
+        raise TypeError(f"{policy.name} has a model of the arms: use goodarm.engine.structured.assemble_structured")
     loop = build(parts_of(policy, environment, scan=scan), policy.criterion is Criterion.FDR)
     return Assembly(policy, problem, loop, loop_parameters(policy), scan)
 
 
 def parts_of(policy: Policy, environment: Environment, *, scan: bool = False) -> Parts:
     """The plain functions that the loop of a pairing is made of."""
-    observe, decide = _identification_parts(policy.identification)
-    fit, next_round = _learner_parts(policy.learner)
+    observe, decide = identification_parts(policy.identification)
+    fit, next_round = learner_parts(policy.learner)
     return Parts(
         *selector_for(policy.sampling, scan),
         observe=observe,
@@ -97,7 +99,8 @@ def first_fit(policy: Policy, bar: Bar) -> float:
 
 
 @cache
-def _identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
+def identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
+    """observe and decide of a rule that looks at the pulled arm."""
     if isinstance(rule, EvidenceRule):
 
         def decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
@@ -114,7 +117,8 @@ def _identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
     raise TypeError(f"{rule!r} is neither an EvidenceRule nor a RadiusRule")
 
 
-def _learner_parts(learner: Learner | None) -> tuple[Formula, Formula]:
+def learner_parts(learner: Learner | None) -> tuple[Formula, Formula]:
+    """fit and next_round of what is learned, or of nothing."""
     return (learner.fit, learner.next_round) if learner else (_keep_pool, _never)
 
 

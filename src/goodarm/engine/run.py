@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from goodarm.beliefs import POOL_FIELDS
 from goodarm.engine.assemble import Assembly, assemble
 from goodarm.engine.loop import State
+from goodarm.engine.structured import StructuredAssembly, StructuredState, assemble_structured
 from goodarm.environments import Environment, Instance
 from goodarm.policies import Policy
 from goodarm.problem import Problem
@@ -43,6 +44,7 @@ class Run:
     open_arms: int
     reward: float  # sum of all rewards
     seconds: float
+    evidence: NDArray[np.float64] = field(repr=False)  # (K, 2): for good, for bad
     pool: NDArray[np.float64] = field(repr=False)  # what was learned from all arms, a `Pool`
     trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + pool): round, good, bad, reward, pool
     trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
@@ -64,11 +66,18 @@ class Plan:
 
 def play_runs(plan: Plan, numbers: Iterable[int]) -> list[Run]:
     """Several runs, one after the other: the unit of work of a worker."""
-    assembly = assemble(plan.policy, plan.environment, plan.problem, scan=plan.scan)
+    assembly = assembly_of(plan)
     return [play(plan, number, assembly) for number in numbers]
 
 
-def play(plan: Plan, number: int, assembly: Assembly, instance: Instance | None = None) -> Run:
+def assembly_of(plan: Plan) -> Assembly | StructuredAssembly:
+    """The compiled loop of a plan: with a model of the arms, or without."""
+    if plan.policy.estimator is not None:
+        return assemble_structured(plan.policy, plan.environment, plan.problem)
+    return assemble(plan.policy, plan.environment, plan.problem, scan=plan.scan)
+
+
+def play(plan: Plan, number: int, assembly: Assembly | StructuredAssembly, instance: Instance | None = None) -> Run:
     """One run. Its result depends on (seed, number) and the policy alone."""
     if instance is None:
         instance = plan.environment.instance(generator(plan.seed, number, ENVIRONMENT))
@@ -98,13 +107,16 @@ def play(plan: Plan, number: int, assembly: Assembly, instance: Instance | None 
         open_arms=int(state.progress[1]),
         reward=float(state.arms[:, 1].sum()),
         seconds=seconds,
+        evidence=state.arms[:, 4:6].copy(),
         pool=state.pool,
         trajectory=np.array(points) if points else np.zeros((0, 4 + POOL_FIELDS)),
         trace=trace[:rounds] if plan.trace else trace,
     )
 
 
-def _advance(assembly: Assembly, state: State, arguments: tuple[Any, ...], until: int, trace: NDArray[np.int64]) -> None:
+def _advance(
+    assembly: Any, state: State | StructuredState, arguments: tuple[Any, ...], until: int, trace: NDArray[np.int64]
+) -> None:
     while state.progress[0] < until and state.progress[1] > 0:
         if interrupted.is_set():
             raise Interrupted
@@ -116,7 +128,7 @@ def _stops(horizon: int, points: int) -> list[int]:
     return sorted({max(1, round(horizon * (j + 1) / points)) for j in range(points)}) if points else [horizon]
 
 
-def _point(state: State) -> NDArray[np.float64]:
+def _point(state: State | StructuredState) -> NDArray[np.float64]:
     verdicts = state.arms[:, 7]
     head = [state.progress[0], (verdicts > 0).sum(), (verdicts < 0).sum(), state.arms[:, 1].sum()]
     return np.concatenate([np.array(head, dtype=np.float64), state.pool])

@@ -45,6 +45,7 @@ class Environment:
     columns : how many numbers an arm has in `extra`: its first `columns` * K are blocks of K, in the arms' order
     reading : how the environment reads its source, printed with every result
     labels  : the arms' names, in their order; empty where arms have only numbers
+    features: (K, d) what is known of the arms before any pull; None where nothing is
     """
 
     name: str
@@ -59,6 +60,7 @@ class Environment:
     reference: str = ""
     columns: int = 0
     labels: tuple[str, ...] = field(default=(), repr=False)
+    features: Floats | None = field(default=None, repr=False, compare=False)
 
     def instance(self, generator: Generator) -> Instance:
         """Means for one run, drawn from the run's own stream."""

@@ -14,13 +14,17 @@ from goodarm.rules import Learner
 SWEEPS = 20
 
 
-def posterior_mean(arm: Arm, pool: Pool) -> float:
-    """p = (S + k m0)/(N + k)."""
+def posterior_mean(arm: Arm, pool: Pool, bar: Bar) -> float:
+    """p = (S + k m0)/(N + k); the model's mean where there is a model."""
+    if bar.modelled > 0.0:
+        return arm.mean
     return (arm.total + pool.prior_strength * pool.prior_mean) / (arm.pulls + pool.prior_strength)
 
 
 def posterior_scale(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """s = sd0/sqrt(N + k), sd0 the standard deviation of a reward at the threshold."""
+    """s = sd0/sqrt(N + k), sd0 the standard deviation of a reward at the threshold; sd0 width where there is a model."""
+    if bar.modelled > 0.0:
+        return bar.spread * arm.width
     return bar.spread / math.sqrt(arm.pulls + pool.prior_strength)
 
 
@@ -34,12 +38,13 @@ def reward_variance(mean: float, bar: Bar) -> float:
     return mean * (1.0 - mean) if bar.bounded > 0.0 else bar.sigma * bar.sigma
 
 
-def fit(arms: Table, pool: Pool, bar: Bar) -> Pool:
+def fit(arms: Table, pool: Pool, bar: Bar, caution: float = 1.0) -> Pool:
     """Weighted moments (DerSimonian & Laird 1986), the spread taken one standard error larger.
 
     Iterate w_i = 1/(tau2 + v_i), v_i = m0(1-m0)/N_i; m0 = sum w m / sum w;
     tau2 = sum w^2 ((m - m0)^2 - v) / sum w^2, kept within [1e-6, 0.5] m0(1-m0).
-    Then tau2 += sqrt(2 sum w^4 (tau2 + v)^2) / sum w^2: a spread that is learned too small narrows the prior too early.
+    Then tau2 += caution * sqrt(2 sum w^4 (tau2 + v)^2) / sum w^2: a spread that is learned too small narrows the prior
+    too early. The prior is never worth less than one pull.
     """
     total, pulled = 0.0, 0.0
     for i in range(len(arms)):
@@ -75,10 +80,10 @@ def fit(arms: Table, pool: Pool, bar: Bar) -> Pool:
         error = math.sqrt(2.0 / squares)
         if abs(tau2 - before) <= 1e-6 * tau2:
             break
-    tau2 += error
+    tau2 += caution * error
     strength = variance / tau2 - 1.0 if bar.bounded > 0.0 else variance / tau2
     return Pool(
-        pool.round, pool.horizon, mean, max(strength, 0.1), tau2, pool.alpha, pool.beta, pool.past_alpha, pool.past_beta
+        pool.round, pool.horizon, mean, max(strength, 1.0), tau2, pool.alpha, pool.beta, pool.past_alpha, pool.past_beta
     )
 
 

@@ -12,11 +12,12 @@ from goodarm.problem import Bar
 FLOOR = 1e-12
 
 
-def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
+def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 0.8) -> tuple[float, float, float]:
     """Likelihood ratio whose guesses come from the prior learned online: q+ = E[mean | good], q- = E[mean | bad].
 
-    With the pool's prior (m0, k): N' = N + k, p = (S + k m0)/N', s = sd0/sqrt(N'), z = (p - xi)/s;
+    With the pool's prior (m0, k): N' = N + k, p = (S + k m0)/N', s = edge sd0/sqrt(N'), z = (p - xi)/s;
     q+ = p + s phi(z)/Phi(z), q- = p - s phi(z)/Phi(-z), clipped to q+ >= xi >= q-; then the bets of `kt`.
+    edge = 1 is the conditional mean itself; slightly smaller bets lose less on few arms (docs/learning.md).
 
     Why it is certified however the prior was learned. Let F be everything seen before the pull: all rewards of all
     arms so far. q+ and q- are functions of F, and the reward x of an arm with mean mu has E[x | F] = mu. By the
@@ -25,8 +26,8 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
     arms: learning decides how fast the evidence grows when it should, never whether it is valid. What must not happen
     is that a bet sees its own reward; the tests break exactly this and watch the error rate rise.
     """
-    p = posterior_mean(arm, pool)
-    s = posterior_scale(arm, pool, bar)
+    p = posterior_mean(arm, pool, bar)
+    s = edge * posterior_scale(arm, pool, bar)
     z = (p - bar.threshold) / s
     q_good = min(max(p + s * inverse_mills(z), bar.threshold), 1.0 - FLOOR)
     q_bad = max(min(p - s * inverse_mills(-z), bar.threshold), FLOOR)

@@ -14,11 +14,15 @@ from goodarm.rules import Formula, Learner, first_line, parameters_of
 
 @dataclass(frozen=True)
 class SamplingRule:
-    """A name, a reference, and what the rule learns from all arms, if anything."""
+    """A name, a reference, and what the rule learns from all arms, if anything.
+
+    blind : the rule looks at pulls and widths only, never at anything that the rewards have moved
+    """
 
     name: str
     reference: str = ""
     learner: Learner | None = None
+    blind: bool = False
 
     @property
     def formula(self) -> Formula:

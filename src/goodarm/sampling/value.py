@@ -16,10 +16,11 @@ def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 1.2) -> float:
     rem = log(K/delta) - log E+; worth per pull is proportional to (mu - xi)^3/rem (Smith's rule). With
     p = (S + k m0)/(N + k), s = b sd0/sqrt(N + k), z = (p - xi)/s the expectation is
     (s/sd0)^3 [ (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z) ]. `boldness` is b; before the first fit b = 0.9.
+    Where a model gives mean and width: p = mean, s = b sd0 width.
     """
-    b = boldness if pool.prior_variance > 0.0 else 0.9
+    b = boldness if pool.prior_variance > 0.0 or bar.modelled > 0.0 else 0.9
     s = b * posterior_scale(arm, pool, bar)
-    z = (posterior_mean(arm, pool) - bar.threshold) / s
+    z = (posterior_mean(arm, pool, bar) - bar.threshold) / s
     r = s / bar.spread
     worth = r * r * r * ((z * z * z + 3.0 * z) * normal_cdf(z) + (z * z + 2.0) * normal_pdf(z))
     return worth / (bar.budget - arm.for_good + 0.5)

@@ -1,0 +1,74 @@
+"""Which sampling rule, identification rule and model of the arms may go together, and why the others may not."""
+
+from __future__ import annotations
+
+import math
+
+from goodarm.beliefs import Arm, Pool
+from goodarm.errors import InvalidValue, UnsoundPairing
+from goodarm.estimators import Estimator
+from goodarm.identification import IdentificationRule, ModelRule
+from goodarm.problem import Bar
+from goodarm.rules import Setting
+from goodarm.sampling import IndexRule, SamplingRule
+
+_BAR = Bar(0.5, 0.05, 10.0, 0.5, 0.5, math.log(200.0), 1.0, 1.0)
+_POOL = Pool(1.0, 1e6, 0.5, 1.0, 0.01, 1.0, 1.0, 0.0, 0.0)
+_NEVER_PULLED = Arm(0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def check_model(
+    sampling: SamplingRule, rule: IdentificationRule, estimator: Estimator | None, setting: Setting
+) -> None:
+    """Refuse a pairing whose guarantee would be false, or that can't choose among arms never pulled."""
+    if isinstance(rule, ModelRule):
+        _check_certificate(sampling, rule, estimator)
+        _check_constants(rule, setting)
+    if estimator is not None:
+        _check_unpulled(sampling, estimator, setting)
+
+
+def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estimator | None) -> None:
+    if estimator is None:
+        raise UnsoundPairing(
+            f"{rule.name} decides by a model of the arms, and the policy has none. "
+            f"Add one, for example '{sampling.name}+{rule.name}@{rule.models[0]}'."
+        )
+    if estimator.name not in rule.models or not estimator.exact:
+        raise UnsoundPairing(
+            f"{rule.name} is proved for {' and '.join('@' + name for name in rule.models)}, not for "
+            f"@{estimator.spelled()}: its verdicts would carry no guarantee. Decide by own evidence, for example "
+            f"'{sampling.name}+kt@{estimator.name}'."
+        )
+    if rule.blind and not (sampling.blind and estimator.blind_widths):
+        raise UnsoundPairing(
+            f"{rule.name} is proved for pulls that never look at rewards, and {sampling.name} does. "
+            f"Use 'widest+{rule.name}@{estimator.name}', or decide by 'self-normalised'."
+        )
+
+
+def _check_constants(rule: ModelRule, setting: Setting) -> None:
+    missing = [name for name in rule.defaults if math.isnan(setting.values[name])]
+    if missing:
+        raise InvalidValue(
+            f"{rule.name} needs {missing[0]}, a bound that only you can know and that has no safe default. "
+            f"Write it as '{rule.name}({missing[0]}=1)'."
+        )
+    for name in rule.defaults:
+        if setting.values[name] < 0.0:
+            raise InvalidValue(f"parameter {name} of {rule.name} must not be negative; got {setting.values[name]}.")
+
+
+def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setting) -> None:
+    """With a model some arms are never pulled; an index must have a value there too."""
+    if not isinstance(sampling, IndexRule):
+        return
+    try:
+        value = sampling.index(_NEVER_PULLED, _POOL, _BAR, *setting.take(sampling.defaults))
+    except (ZeroDivisionError, ValueError):
+        value = math.nan
+    if math.isnan(value):
+        raise UnsoundPairing(
+            f"{sampling.name} divides by the number of pulls, and with @{estimator.name} an arm may have none. "
+            f"Use a rule of mean and width, for example 'ucb@{estimator.name}'."
+        )
