@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from goodarm.cli.compare import compare
+from goodarm.cli.data import data
 from goodarm.cli.environments import environments
 from goodarm.cli.policies import policies
 from goodarm.errors import GoodarmError
@@ -62,6 +63,7 @@ def _top(version: Version = False) -> None:
 
 for verb in VERBS:
     app.command(no_args_is_help=verb is compare)(verb)
+app.add_typer(data, name="data")
 
 
 def main() -> None:

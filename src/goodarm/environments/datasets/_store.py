@@ -66,10 +66,10 @@ class Dataset:
     @property
     def way_out(self) -> str:
         """What to do when it can't be fetched."""
-        paths = " and ".join(file.path for file in self.files)
+        folder = self.files[0].path.split("/")[0]
         return (
-            f"Try again with: goodarm data fetch {self.name}. Without a network, get it from {self.homepage} elsewhere "
-            f"and set GOODARM_DATA to a folder that holds {paths}."
+            f"Get it with: goodarm data fetch {self.name}. Without a network, do so on another machine, copy the "
+            f"folder {folder} from its cache, and set GOODARM_DATA to the folder that holds it."
         )
 
 
