@@ -8,8 +8,8 @@ BENCH_READY := $(VENV)/.ready-bench
 .PHONY: demo test lint types contract pytest bench format clean
 
 demo: $(READY)
-	$(BIN)/goodarm compare kano-1 --policy value --policy hdoc --policy lucb-g --policy apt-g --policy tt-ts \
-	  --policy hdoc+kt --runs 200 --out demo
+	$(BIN)/goodarm compare synth-small --policy value --policy hdoc+kt --policy hdoc --policy lucb-g --policy apt-g \
+	  --runs 40 --out demo
 
 test: lint types contract pytest
 

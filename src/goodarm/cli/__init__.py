@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from goodarm.cli._show import BAD_INPUT, INTERRUPTED
 from goodarm.cli.compare import compare
 from goodarm.cli.data import data
 from goodarm.cli.environments import environments
@@ -20,9 +21,6 @@ from goodarm.cli.policies import policies
 from goodarm.errors import GoodarmError
 
 VERBS: tuple[Callable[..., None], ...] = (compare, policies, environments)
-
-BAD_INPUT = 2
-INTERRUPTED = 130
 
 
 class _Verbs(TyperGroup):

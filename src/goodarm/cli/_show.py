@@ -9,6 +9,10 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+BAD_INPUT = 2
+INTERRUPTED = 130
+"""Exit codes; 130 is what shells expect after Ctrl-C."""
+
 
 def console(*, stderr: bool = False) -> Console:
     """A console that takes every text literally: names of policies and files are no markup."""

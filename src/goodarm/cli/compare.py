@@ -24,14 +24,12 @@ from goodarm.cli._options import (
     Workers,
     cores,
 )  # fmt: skip
-from goodarm.cli._show import console, print_json
+from goodarm.cli._show import INTERRUPTED, console, print_json
 
 if TYPE_CHECKING:
     from goodarm.experiments import Comparison, Results
     from goodarm.experiments.compare import Progress
     from goodarm.report.summary import Summary
-
-INTERRUPTED = 130
 
 
 def compare(

@@ -51,9 +51,9 @@ def plain(value: float) -> str:
     """A mean of whole numbers, without decimals that say nothing.
 
     >>> plain(5.0), plain(4.87)
-    ('5', '4.87')
+    ('5', '4.9')
     """
-    return f"{value:.0f}" if value == round(value) else f"{value:.2f}"
+    return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
 
 
 def json_text(value: Any) -> str:

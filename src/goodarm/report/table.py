@@ -24,8 +24,9 @@ _COLOURS = {"certified": "green", "calibrated": "yellow", "heuristic": "red"}
 
 def headline(summary: Summary) -> Iterator[str]:
     """What was asked, above the table."""
-    good = f"{plain(summary.good_arms)} good" if summary.policies else "none finished"
-    yield f"{summary.environment}: {summary.arms:,} arms, {good}; threshold {summary.threshold:g}; {summary.reading}"
+    good = f", {plain(summary.good_arms)} good" if summary.policies else ""
+    arms = f"{summary.arms:,} arm{'s' * (summary.arms > 1)}{good}"
+    yield f"{summary.environment}: {arms}; threshold {summary.threshold:g}; {summary.reading}"
     yield (
         f"{summary.runs:,} runs of at most {summary.horizon:,} rounds; seed {summary.seed}; "
         f"{summary.criterion} at delta {summary.delta:g}"
