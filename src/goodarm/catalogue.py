@@ -42,6 +42,7 @@ SAMPLING = {
 IDENTIFICATION = {
     "beta-mixture": "goodarm.identification.beta_mixture:beta_mixture",
     "betting": "goodarm.identification.betting:betting",
+    "design": "goodarm.identification.design:design",
     "hoeffding": "goodarm.identification.hoeffding:hoeffding",
     "kt": "goodarm.identification.kt:kt",
     "learned": "goodarm.identification.learned:learned",
@@ -51,6 +52,8 @@ IDENTIFICATION = {
     "lil": "goodarm.identification.lil:lil",
     "none": "goodarm.identification.none:none",
     "normal-mixture": "goodarm.identification.normal_mixture:normal_mixture",
+    "rkhs": "goodarm.identification.rkhs:rkhs",
+    "self-normalised": "goodarm.identification.self_normalised:self_normalised",
     "stitched": "goodarm.identification.stitched:stitched",
     "studentised": "goodarm.identification.studentised:studentised",
 }

@@ -1,11 +1,11 @@
 """Policies: a sampling rule paired with an identification rule. Names and pairings only, no maths.
 
-    "hdoc"                     a policy with a name of its own: the paper's pairing
-    "hdoc+kt"                  any sampling rule with any identification rule
-    "ucb(beta=1.5)+betting"    with parameters
-    "thompson"                 a sampling rule alone: decided by the certified rule of the reward family
-    "ucb+kt@linear(ridge=0.1)" mean and width of every arm from a model of all arms; verdicts by each arm's own evidence
-    "widest+design(norm=1)@linear"  and by the model, where the rule believes one
+"hdoc"                     a policy with a name of its own: the paper's pairing
+"hdoc+kt"                  any sampling rule with any identification rule
+"ucb(beta=1.5)+betting"    with parameters
+"thompson"                 a sampling rule alone: decided by the certified rule of the reward family
+"ucb+kt@linear(ridge=0.1)" mean and width of every arm from a model of all arms; verdicts by each arm's own evidence
+"widest+design(norm=1)@linear"  and by the model, where the rule believes one
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PAIRINGS = {
     "tt-ts": ("tt-ts", "hoeffding"),
     "value": ("value", "learned-bets"),
 }
-"""Policies with a name of their own; where the rewards' family forbids the rule, the family's certified one steps in."""
+"""Policies with a name of their own; where the rewards forbid the rule, their family's certified one steps in."""
 
 _TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
 
@@ -202,8 +202,8 @@ def _arguments(given: dict[str, float]) -> str:
 def _check_family(sampling: str, rule: IdentificationRule, rewards: Rewards) -> None:
     if not rule.valid_for(rewards):
         raise UnsoundPairing(
-            f"{rule.name} is valid only for {_family_names(rule)}, not for {rewards}: its verdicts would carry no guarantee. "
-            f"Use '{sampling}+{certified_rule_for(rewards)}'."
+            f"{rule.name} is valid only for {_family_names(rule)}, not for {rewards}: "
+            f"its verdicts would carry no guarantee. Use '{sampling}+{certified_rule_for(rewards)}'."
         )
 
 
@@ -241,7 +241,7 @@ def _read_term(term: str, whole: str) -> tuple[str, dict[str, float]]:
         raise InvalidValue(f"can't read the policy {whole!r}. Write it like 'hdoc+kt' or 'ucb(beta=1.5)+betting'.")
     given: dict[str, float] = {}
     for argument in filter(None, (part.strip() for part in (match["arguments"] or "").split(","))):
-        name, equals, value = (piece.strip() for piece in argument.partition("="))
+        name, _, value = (piece.strip() for piece in argument.partition("="))
         try:
             given[name] = float(value)
         except ValueError:

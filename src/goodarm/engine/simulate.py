@@ -83,7 +83,8 @@ def make_plan(
     made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
     if seed < 0:
         raise InvalidValue(f"seed must be 0 or larger; got {seed}.")
-    return Plan(made, found, problem, _checked_horizon(horizon, found), seed, trajectory, trace, scan)
+    last = _checked_horizon(horizon, found)
+    return Plan(made.on(found.name, problem, last), found, problem, last, seed, trajectory, trace, scan)
 
 
 def check_workload(runs: int, workers: int, backend: str) -> None:
@@ -96,11 +97,14 @@ def check_workload(runs: int, workers: int, backend: str) -> None:
         raise UnknownName("backend", backend, BACKENDS)
 
 
-def play_in_parallel(plan: Plan, runs: int, *, workers: int = 1, backend: str = "threading") -> Iterator[list[Run]]:
-    """Finished batches of runs, in order; Ctrl-C ends the iteration and gives up what is under way."""
+def play_in_parallel(
+    plan: Plan, runs: int, *, first: int = 0, workers: int = 1, backend: str = "threading"
+) -> Iterator[list[Run]]:
+    """Finished batches of runs, in order from run number `first`; Ctrl-C ends it and gives up what is under way."""
     check_workload(runs, workers, backend)
     size = max(1, min(ROUNDS_PER_TASK // plan.horizon, -(-runs // max(workers, 1))))
-    batches = [range(first, min(first + size, runs)) for first in range(0, runs, size)]
+    last = first + runs
+    batches = [range(start, min(start + size, last)) for start in range(first, last, size)]
     interrupted.clear()
     try:
         if workers == 1 and backend == "threading":
@@ -159,6 +163,7 @@ def _checked_horizon(horizon: int | None, environment: Environment) -> int:
         raise InvalidValue(f"horizon must be at most {LONGEST}, where rounds stop being exact; got {chosen}.")
     if chosen < environment.arms:
         raise InvalidValue(
-            f"horizon must be at least the number of arms, {environment.arms}: each arm is pulled once first; got {chosen}."
+            f"horizon must be at least the number of arms, {environment.arms}, since each arm is pulled once first; "
+            f"got {chosen}."
         )
     return chosen

@@ -22,7 +22,7 @@ def posterior_mean(arm: Arm, pool: Pool, bar: Bar) -> float:
 
 
 def posterior_scale(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """s = sd0/sqrt(N + k), sd0 the standard deviation of a reward at the threshold; sd0 width where there is a model."""
+    """s = sd0/sqrt(N + k), sd0 the deviation of a reward at the threshold; sd0 width where there is a model."""
     if bar.modelled > 0.0:
         return bar.spread * arm.width
     return bar.spread / math.sqrt(arm.pulls + pool.prior_strength)

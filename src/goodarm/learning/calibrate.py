@@ -1,0 +1,103 @@
+"""Calibration: the smallest bound alpha whose probability of any wrong verdict on a problem family is at most delta.
+
+Learn, then test. Learning plays runs with a generous alpha; each run tells, from the largest studentised mean that any
+arm has shown on its wrong side, at which smaller alphas it would have erred. Testing plays fresh runs with the chosen
+alpha itself and counts: the certificate. No certificate, no `calibrated` label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.certificate import Certificate
+from goodarm.engine.runs import Runs
+from goodarm.numerics import clopper_pearson_upper
+
+GENEROUS = 6.5
+"""An alpha at which hardly any arm of any problem errs, to begin with."""
+MARGIN = 0.8
+"""Learning runs decide this much later than the alpha that is expected, so that they tell about all smaller ones."""
+STEP = 0.05
+
+Play = Callable[..., Runs]
+"""(alpha, runs, first=number of the first run) -> Runs of the policy with that alpha."""
+
+
+class Calibration(NamedTuple):
+    """The bound that was learned, and what the test said of it."""
+
+    alpha: float
+    certificate: Certificate
+    learning_runs: int
+
+
+def wrong_latches(runs: Runs, alpha: float) -> NDArray[np.float64]:
+    """Per run, the largest alpha at which it would have erred: the largest R on the wrong side of any arm.
+
+    The evidence of `studentised` is log(K/delta) (R/alpha)^2. A wrong side that was reached only after the right one
+    counts as wrong here: that errs on the safe side.
+    """
+    budget, threshold = runs.plan.problem.bar.budget, runs.plan.problem.threshold
+    wrong = [np.where(run.means >= threshold, run.evidence[:, 1], run.evidence[:, 0]).max() for run in runs.runs]
+    return alpha * np.sqrt(np.array(wrong) / budget)
+
+
+def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int) -> float:
+    """The smallest alpha, in steps of 0.05, that is expected to pass the test on `tests` fresh runs.
+
+    Passing allows a certain number of wrong runs; alpha is chosen so that two standard deviations more than its
+    expected number would still pass.
+
+    >>> latches = np.linspace(2.0, 4.0, 1001)
+    >>> round(smallest_alpha(latches, 0.05, tests=1000), 2)
+    3.95
+    """
+    allowed = most_wrong(delta, tests)
+    for alpha in np.arange(latches.min(), latches.max() + 2.0 * STEP, STEP):
+        # one wrong run more than was seen: none seen is not none expected
+        rate = min(1.0, (float((latches >= alpha).sum()) + 1.0) / latches.size)
+        if tests * rate + 2.0 * (tests * rate * (1.0 - rate)) ** 0.5 <= allowed:
+            return float(alpha)
+    return float(latches.max() + STEP)
+
+
+def most_wrong(delta: float, runs: int) -> int:
+    """The largest number of wrong runs with which a test of `runs` runs passes; -1 if none does.
+
+    >>> most_wrong(0.05, 1000), most_wrong(0.05, 50)
+    (38, -1)
+    """
+    wrong = -1
+    while wrong + 1 <= runs and clopper_pearson_upper(wrong + 1, runs, 0.95) <= delta:
+        wrong += 1
+    return wrong
+
+
+def calibrate(
+    play: Play,
+    delta: float,
+    *,
+    learning_runs: int,
+    tests: int,
+    certificate: Callable[..., Certificate],
+    watch: Callable[[str, Any], None] = lambda what, value: None,
+) -> Calibration:
+    """Learn alpha on `learning_runs` runs, test it on `tests` runs that come after them.
+
+    Learning goes in two rounds: a tenth of the runs at a generous alpha say where to look, the rest are played just
+    above that. `certificate(runs=..., wrong_runs=...)` makes the certificate of the test.
+    """
+    first = max(20, learning_runs // 10)
+    latches = wrong_latches(play(GENEROUS, first, first=0), GENEROUS)
+    start = float(np.quantile(latches, 1.0 - delta)) + MARGIN
+    watch("alpha", start)
+    latches = wrong_latches(play(start, learning_runs - first, first=first), start)
+    alpha = smallest_alpha(latches, delta, tests=tests)
+    watch("alpha", alpha)
+    tested = play(alpha, tests, first=learning_runs)
+    watch("wrong", tested.wrong_runs)
+    return Calibration(alpha, certificate(runs=tests, wrong_runs=tested.wrong_runs), learning_runs)

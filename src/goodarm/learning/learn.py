@@ -1,0 +1,244 @@
+"""`learn`: a policy whose parameters are learned on an environment or family, offline, before it is used."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goodarm import __version__
+from goodarm.certificate import Certificate
+from goodarm.engine.assemble import assemble
+from goodarm.engine.run import Plan, play
+from goodarm.engine.runs import Runs
+from goodarm.engine.simulate import make_plan, play_in_parallel
+from goodarm.environments import Environment
+from goodarm.errors import InvalidValue, NotCalibrated
+from goodarm.learning.calibrate import calibrate as calibrate_alpha
+from goodarm.learning.calibrate import most_wrong
+from goodarm.learning.offline import Step, learn_parameter
+from goodarm.policies import Policy
+from goodarm.policies import policy as make_policy
+from goodarm.policy_file import SavedPolicy, write_policy
+from goodarm.rules import Setting
+from goodarm.streams import ENVIRONMENT, generator
+from goodarm.theory import exploit_ceiling
+
+LEARNABLE = {
+    "dgai": ("beta", (0.5, 1.0, 2.0, 4.0)),
+    "ucb": ("beta", (0.5, 1.0, 2.0, 4.0)),
+    "value": ("boldness", (0.7, 1.0, 1.4, 2.0)),
+}
+"""Which parameter of a sampling rule is learned offline, and the values at which learning looks first."""
+
+STREAMS = 3
+MOST_RUNS = 60
+"""Learning a parameter never takes more runs of its environment than this, unless a larger budget is given."""
+
+Watch = Callable[[str, Any], None]
+"""Called as things move: ("step", Step), ("alpha", value), ("wrong", runs)."""
+
+
+@dataclass(frozen=True)
+class LearnedPolicy:
+    """A policy, what was learned, and how."""
+
+    policy: Policy
+    parameters: dict[str, float]
+    learned_on: dict[str, Any]
+    history: list[Step] = field(repr=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
+        base = make_policy(self.policy.sampling, self.policy.identification, rewards=self._rewards)
+        saved = SavedPolicy(
+            policy=base.name,
+            parameters=self.parameters,
+            guarantee=str(self.policy.guarantee),
+            rewards=self._rewards,
+            learned_on={name: value for name, value in self.learned_on.items() if name != "rewards"},
+            certificate=self.policy.certificate,
+            history=[step._asdict() for step in self.history],
+        )
+        write_policy(path, saved)
+
+    @property
+    def _rewards(self) -> Any:
+        return self.learned_on["rewards"]
+
+
+def learn(
+    environment: str | Environment,
+    policy: str | Policy = "dgai",
+    *,
+    horizon: int | None = None,
+    objective: str = "score",
+    budget: int = 52,
+    calibrate: bool = False,
+    learning_runs: int = 400,
+    tests: int = 1000,
+    delta: float = 0.05,
+    seed: int = 0,
+    workers: int = 1,
+    watch: Watch = lambda what, value: None,
+) -> LearnedPolicy:
+    """Learn a policy's parameter on an environment, and with `calibrate` its bound for deciding too.
+
+    objective : "score" (the exploit score itself, by differences under common random numbers), or "none"
+    budget    : runs of the environment that learning the parameter may take, at least 14
+    calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
+
+    The learned policy decides by the certified rule of its reward family, or, calibrated, by the learned bound with its
+    certificate. Runs of learning use the stream of `seed`: report scores on another seed.
+    """
+    plan = make_plan(policy, environment, horizon=horizon, seed=seed, delta=delta)
+    if objective not in ("score", "none"):
+        raise InvalidValue(
+            f"objective must be 'score' or 'none'; got {objective!r}. For the paper's use 'dgai-offline'."
+        )
+    check_family(plan)
+    parameters: dict[str, float] = {}
+    history: list[Step] = []
+    if objective == "score":
+        name, value, history = _learn_on_score(plan, budget, watch)
+        parameters[name] = value
+        plan = _with(plan, parameters)
+    if calibrate:
+        plan, alpha = _calibrated(plan, learning_runs, tests, workers, watch)
+        parameters["alpha"] = alpha
+    learned_on = _learned_on(plan, objective, budget, calibrate, learning_runs, tests)
+    return LearnedPolicy(plan.policy, parameters, learned_on, history)
+
+
+def check_family(plan: Plan) -> None:
+    """Refuse a family in which nothing is good: every score is 0. Warn where nothing is bad."""
+    threshold = plan.problem.threshold
+    instances = [plan.environment.instance(generator(plan.seed, run, ENVIRONMENT)).means for run in range(STREAMS)]
+    if all(exploit_ceiling(means, threshold, plan.horizon) <= 0.0 for means in instances):
+        best = max(float(means.max()) for means in instances)
+        raise InvalidValue(
+            f"no arm of {plan.environment.name} lies above the threshold {threshold:g} (the best mean is {best:g}): "
+            "every policy scores 0 and nothing can be learned. Lower the threshold."
+        )
+    if all((means >= threshold).all() for means in instances):
+        warnings.warn(
+            f"every arm of {plan.environment.name} is good at the threshold {threshold:g}: "
+            "a bound learned here has never seen a bad arm and says nothing about one.",
+            NotCalibrated,
+            stacklevel=3,
+        )
+
+
+def _with(plan: Plan, parameters: dict[str, float]) -> Plan:
+    """The same plan with some parameters of its policy set."""
+    old = plan.policy
+    values = {**old.setting.values, **parameters}
+    return replace(plan, policy=replace(old, name=_spelled(old, parameters), setting=Setting(values)))
+
+
+def _spelled(policy: Policy, parameters: dict[str, float]) -> str:
+    arguments = ", ".join(f"{name}={value:.4g}" for name, value in parameters.items())
+    return f"{policy.sampling.name}({arguments})+{policy.identification.name}"
+
+
+def _learn_on_score(plan: Plan, budget: int, watch: Watch) -> tuple[str, float, list[Step]]:
+    rule = plan.policy.sampling.name
+    if rule not in LEARNABLE:
+        raise InvalidValue(
+            f"{rule} has no parameter to learn. Learn one of: {', '.join(LEARNABLE)}; "
+            "or only a bound, with --calibrate and --objective none."
+        )
+    name, candidates = LEARNABLE[rule]
+    steps = (budget - len(candidates) * STREAMS) // 2
+    if steps < 1:
+        raise InvalidValue(f"budget must be at least {len(candidates) * STREAMS + 2} runs; got {budget}.")
+
+    def score(value: float, run: int) -> float:
+        trial = _with(plan, {name: value})
+        assembly = assemble(trial.policy, trial.environment, trial.problem)
+        return float(Runs(trial, (play(trial, run, assembly),)).exploit_scores[0])
+
+    value, history = learn_parameter(
+        score, candidates, streams=STREAMS, steps=steps, watch=lambda step: watch("step", step)
+    )
+    if not any(step.score > 0.0 for step in history):
+        raise InvalidValue(
+            f"no policy found a good arm of {plan.environment.name} within {plan.horizon} rounds: "
+            "every score was 0 and nothing can be learned. Give a longer horizon."
+        )
+    return name, value, history
+
+
+def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch: Watch) -> tuple[Plan, float]:
+    """Learn alpha and test it; without a certificate the policy is heuristic, and says so."""
+    problem = plan.problem
+    if most_wrong(problem.delta, tests) < 0:
+        raise InvalidValue(
+            f"{tests} test runs can't show an error rate of at most {problem.delta:g} even if none is wrong. "
+            f"Give at least {_least_tests(problem.delta)}."
+        )
+    bound = make_policy(plan.policy.sampling, "studentised", rewards=problem.rewards)
+    values = {
+        **bound.setting.values,
+        **{k: v for k, v in plan.policy.setting.values.items() if k in bound.setting.values},
+    }
+    base = replace(plan, policy=replace(bound, setting=Setting(values), estimator=plan.policy.estimator))
+
+    def play_with(alpha: float, runs: int, *, first: int) -> Runs:
+        trial = _with(base, {"alpha": alpha})
+        batches = play_in_parallel(trial, runs, workers=workers, first=MOST_RUNS + first)
+        return Runs(trial, tuple(run for batch in batches for run in batch))
+
+    def certificate(*, runs: int, wrong_runs: int) -> Certificate:
+        return Certificate(
+            plan.environment.name, problem.threshold, problem.arms, problem.delta, plan.horizon, runs, wrong_runs,
+            plan.seed, __version__,
+        )  # fmt: skip
+
+    found = calibrate_alpha(
+        play_with, problem.delta, learning_runs=learning_runs, tests=tests, certificate=certificate, watch=watch
+    )
+    learned = _with(base, {**_learned_parameters(plan), "alpha": found.alpha})
+    if not found.certificate.passes:
+        warnings.warn(
+            f"not calibrated: {found.certificate.wrong_runs} of {tests} fresh runs had a wrong verdict, so the error "
+            f"rate may be as high as {found.certificate.limit:.3f}, above delta = {problem.delta:g}. "
+            "The policy is heuristic.",
+            NotCalibrated,
+            stacklevel=4,
+        )
+        return learned, found.alpha
+    return replace(learned, policy=replace(learned.policy, certificate=found.certificate)), found.alpha
+
+
+def _learned_parameters(plan: Plan) -> dict[str, float]:
+    name = LEARNABLE.get(plan.policy.sampling.name, ("", ()))[0]
+    return {name: plan.policy.setting.values[name]} if name in plan.policy.setting.values else {}
+
+
+def _least_tests(delta: float) -> int:
+    """The smallest test that passes when no run is wrong."""
+    return int(np.ceil(np.log(0.05) / np.log1p(-delta)))
+
+
+def _learned_on(
+    plan: Plan, objective: str, budget: int, calibrate: bool, learning_runs: int, tests: int
+) -> dict[str, Any]:
+    environment, problem = plan.environment, plan.problem
+    return {
+        "environment": environment.name,
+        "reading": environment.reading,
+        "threshold": problem.threshold,
+        "arms": problem.arms,
+        "delta": problem.delta,
+        "horizon": plan.horizon,
+        "seed": plan.seed,
+        "objective": objective,
+        "runs": (budget if objective == "score" else 0) + ((learning_runs + tests) if calibrate else 0),
+        "version": __version__,
+        "rewards": problem.rewards,
+    }

@@ -1,0 +1,75 @@
+"""One parameter learned offline on the real score, by differences under common random numbers.
+
+Every run is played twice, with the parameter a little larger and a little smaller, on the same rewards: what is left of
+the difference is the parameter's doing. Score-function gradients on the same runs have a standard deviation of 10 to
+300 times the gradient; these differences do not (docs/learning.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+Score = Callable[[float, int], float]
+"""(parameter, run number) -> score of that run."""
+
+STEP, DECAY, LARGEST, DISTANCE = 0.7, 0.6, 0.3, 0.2
+"""The step rule: theta += clip(0.7 (1+k)^-0.6 g, +-0.3), differences taken at theta +- 0.2 (theta = log parameter)."""
+
+
+class Step(NamedTuple):
+    """One step of learning: the parameter after it, and the mean score of the runs that it took."""
+
+    parameter: float
+    score: float
+
+
+def learn_parameter(
+    score: Score,
+    candidates: Sequence[float],
+    *,
+    streams: int = 3,
+    steps: int = 20,
+    watch: Callable[[Step], None] = lambda step: None,
+) -> tuple[float, list[Step]]:
+    """The parameter with the largest score: the best of `candidates` on the same `streams` runs, then `steps` steps.
+
+    theta = log parameter; g = (J+ - J-) / (c (J+ + J-)) at theta +- c; returns the mean of the second half. Takes
+    len(candidates) * streams + 2 * steps runs. The bracket is needed: started badly, every gradient rule can end
+    below 40% of the best score.
+
+    >>> score = lambda beta, run: 10.0 - (math.log(beta) - 0.5) ** 2
+    >>> beta, history = learn_parameter(score, [0.5, 1.0, 2.0, 4.0])
+    >>> abs(math.log(beta) - 0.5) < 0.1, len(history)
+    (True, 24)
+    """
+    history: list[Step] = []
+
+    def note(parameter: float, value: float) -> None:
+        history.append(Step(parameter, value))
+        watch(history[-1])
+
+    for candidate in candidates:
+        note(candidate, sum(score(candidate, run) for run in range(streams)) / streams)
+    theta = math.log(max(history, key=lambda step: step.score).parameter)
+    path = []
+    for k in range(steps):
+        run = streams + k
+        above = score(math.exp(theta + DISTANCE), run)
+        below = score(math.exp(theta - DISTANCE), run)
+        theta += _clip(STEP * (1.0 + k) ** -DECAY * relative_slope(above, below), LARGEST)
+        path.append(theta)
+        note(math.exp(theta), 0.5 * (above + below))
+    second_half = path[len(path) // 2 :] or [theta]
+    return math.exp(sum(second_half) / len(second_half)), history
+
+
+def relative_slope(above: float, below: float) -> float:
+    """(J+ - J-) / (c (J+ + J-)): the slope of the score in units of the score; 0 where there is none."""
+    total = above + below
+    return (above - below) / (DISTANCE * total) if total > 0.0 else 0.0
+
+
+def _clip(value: float, limit: float) -> float:
+    return min(max(value, -limit), limit)
