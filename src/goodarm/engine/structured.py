@@ -289,7 +289,9 @@ def _judge_all_by_factor(factor: Formula) -> Formula:
         found = 0
         for i in range(len(arms)):
             if arms[i, VERDICT] == 0.0:
-                found += close(arms, i, decide_around(arms[i, 2], size * arms[i, 3], bar), decided_at, pool)
+                verdict = decide_around(arms[i, 2], size * arms[i, 3], bar)
+                if verdict != 0.0:  # a call for every arm would cost twenty times the loop
+                    found += close(arms, i, verdict, decided_at, pool)
         return found
 
     return judge
@@ -303,8 +305,9 @@ def _judge_all_by_radius(radius: Formula) -> Formula:
         for i in range(len(arms)):
             arm = read_arm(arms, i)
             if arm.verdict == 0.0:
-                size = radius(arm, pool, bar, *given)
-                found += close(arms, i, decide_around(arm.mean, size, bar), decided_at, pool)
+                verdict = decide_around(arm.mean, radius(arm, pool, bar, *given), bar)
+                if verdict != 0.0:
+                    found += close(arms, i, verdict, decided_at, pool)
         return found
 
     return judge

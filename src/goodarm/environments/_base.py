@@ -6,7 +6,7 @@ numbers the environment brings along, and the key of this one reward (see `gooda
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -45,7 +45,7 @@ class Environment:
     columns : how many numbers an arm has in `extra`: its first `columns` * K are blocks of K, in the arms' order
     reading : how the environment reads its source, printed with every result
     labels  : the arms' names, in their order; empty where arms have only numbers
-    features: (K, d) what is known of the arms before any pull; None where nothing is
+    describe: () -> features, (K, d): what is known of the arms before any pull; None where nothing is
     """
 
     name: str
@@ -59,13 +59,18 @@ class Environment:
     reading: str = ""
     reference: str = ""
     columns: int = 0
-    labels: tuple[str, ...] = field(default=(), repr=False)
-    features: Floats | None = field(default=None, repr=False, compare=False)
+    labels: Sequence[str] = field(default=(), repr=False)
+    describe: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
 
     def instance(self, generator: Generator) -> Instance:
         """Means for one run, drawn from the run's own stream."""
         means = self.draw(generator)
         return Instance(means, self.extra, np.arange(self.arms, dtype=np.int64), self.columns)
+
+    @property
+    def features(self) -> Floats | None:
+        """What is known of the arms before any pull, one row an arm; None where nothing is."""
+        return self.describe() if self.describe else None
 
     def problem(self, delta: float = 0.05) -> Problem:
         """The question that is asked of this environment."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-from goodarm.environments import field
+from goodarm.environments import field, structured
 from goodarm.environments._base import Environment
 from goodarm.environments.datasets import caption_contest, movielens, open_bandit
 from goodarm.environments.replay import replay
@@ -14,14 +14,19 @@ from goodarm.environments.table import table
 from goodarm.errors import InvalidValue, UnknownName
 
 OWN: dict[str, Callable[[], Environment]] = {
+    "bumps": structured.bumps,
     "caption-651": caption_contest.caption_651,
     "kano-1": field.kano_1,
     "kano-2": field.kano_2,
     "kano-3": field.kano_3,
+    "linear": structured.linear,
+    "linear-misspecified": structured.linear_misspecified,
     "medical-1": field.medical_1,
     "medical-2": field.medical_2,
     "movielens": movielens.movielens,
+    "movielens-genres": structured.movielens_genres,
     "movielens-long": movielens.movielens_long,
+    "network": structured.network,
     "open-bandit": open_bandit.open_bandit,
     "open-bandit-sample": open_bandit.open_bandit_sample,
     "synth-large": field.synth_large,

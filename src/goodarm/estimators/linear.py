@@ -31,7 +31,7 @@ from goodarm.rules import Formula
 
 INTERVAL, RATIO_DUE, PLAIN = 2, 3, 4
 NUMBERS = 5
-SHORTEST, LONGEST = 64, 8192
+SHORTEST, LONGEST = 64, 16384
 TOLERANCE = 1e-11
 """Drift between two rebuilds that is taken as a reason to come back sooner: a hundredth of what is promised."""
 TINY = 1e-30
