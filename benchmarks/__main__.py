@@ -41,7 +41,7 @@ def main() -> None:
     elif options.markdown:
         print("\n\n".join([machine_text(), *(section.markdown() for section in sections)]))
     else:
-        Console().print(machine_text(), style="dim")
+        Console().print(machine_text(), style="dim", markup=False)
 
 
 def measured(name: str, quiet: bool) -> Section:

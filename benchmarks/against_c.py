@@ -73,11 +73,11 @@ def run() -> Section:
         "goodarm / C",
         rows,
         [
-            f"{compiler}, {' '.join(FLAGS)}. Nanoseconds of processor time a round, medians of {REPETITIONS} turns. Arms "
-            "pulled, round by round, and rounds of verdicts were compared first and are equal.",
-            "`scan of the formula` evaluates mean + sqrt(2 sigma^2 log t / N) for each open arm from its counts, as the "
-            "algorithm is printed; `scan of kept lines` keeps mean and 1/sqrt(N) of each arm, so that an arm costs one "
-            "multiplication and one addition: the fastest scan that we could write in plain C.",
+            f"{compiler}, {' '.join(FLAGS)}. Nanoseconds of processor time a round, medians of {REPETITIONS} turns. "
+            "Arms pulled, round by round, and rounds of verdicts were compared first and are equal.",
+            "`scan of the formula` evaluates mean + sqrt(2 sigma^2 log t / N) for each open arm from its counts, as "
+            "the algorithm is printed. `scan of kept lines` keeps mean and 1/sqrt(N) of each open arm in two arrays: "
+            "one multiplication and one addition an arm.",
         ],
     )
 

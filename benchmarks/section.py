@@ -82,7 +82,7 @@ class Section:
             table.add_row(*(texts[j] for j in shown), style=style)
         console.print(table)
         for note in self.notes:
-            console.print(note, style="dim")
+            console.print(note, style="dim", markup=False)
         console.print()
 
     def markdown(self) -> str:

@@ -58,7 +58,7 @@ def player(plan: Plan) -> Callable[[], Run]:
 def goodarm_contender(plan: Plan) -> Contender:
     """Seconds a round of one run, with everything that a run allocates and returns.
 
-    Processor time of the thread, not of the wall: on a machine that is shared, the wall also counts other people's work.
+    Processor time of the thread: on a shared machine the clock on the wall also counts other people's work.
     """
     run = player(plan)
 

@@ -1,0 +1,59 @@
+"""Nanoseconds a round of every sampling rule (with kt) and of every identification rule (with ucb)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.section import Row, Section, Target
+from benchmarks.timing import Contender, goodarm_contender, in_turns, median, plan_for, ratio
+from goodarm.catalogue import identification_names, sampling_names
+from goodarm.engine.run import Plan
+from goodarm.errors import UnsoundPairing
+from goodarm.policies import policy
+
+SIZES = (50, 1000)
+REPETITIONS = 3
+SECONDS = 0.08
+"""About how long one measurement takes; a rule that draws at random for each arm gets fewer rounds."""
+MOST_ROUNDS = 1_000_000
+REFERENCE = "ucb+kt"
+PROMISED = {"value": Target(at_most=2.0)}
+
+
+def run() -> Section:
+    names = pairings()
+    seconds = {arms: in_turns({name: contender(name, arms) for name in names}, REPETITIONS) for arms in SIZES}
+    rows = [
+        Row(
+            {"policy": name, "K": arms, "ns a round": 1e9 * median(seconds[arms][name])},
+            ratio(seconds[arms][name], seconds[arms][REFERENCE]),
+            PROMISED.get(name),
+        )
+        for name in names
+        for arms in SIZES
+    ]
+    return Section("rules", "every rule, one thread", f"of {REFERENCE}", rows, [
+        "`value` is value+learned-bets. Rules that draw at random look at every arm in every round.",
+    ])  # fmt: skip
+
+
+def pairings() -> list[str]:
+    """The reference first; without rules that stand only beside a model of the arms."""
+    all_of_them = [f"{name}+kt" for name in sampling_names()] + [f"ucb+{name}" for name in identification_names()]
+    return [REFERENCE, *(name for name in all_of_them if name != REFERENCE and stands_alone(name)), "value"]
+
+
+def stands_alone(name: str) -> bool:
+    try:
+        policy(name)
+    except UnsoundPairing:
+        return False
+    return True
+
+
+def contender(name: str, arms: int) -> Contender:
+    """A pairing with as many rounds as fit into `SECONDS`."""
+    plan: Plan = plan_for(name, arms, arms + 2_000)
+    per_round = goodarm_contender(plan)()
+    rounds = min(MOST_ROUNDS, max(arms + 2_000, int(SECONDS / per_round)))
+    return goodarm_contender(replace(plan, horizon=rounds))

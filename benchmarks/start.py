@@ -1,0 +1,89 @@
+"""How long a fresh process takes until something happens: import, help, first simulation."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.processes import fresh
+from benchmarks.section import Row, Section, Target
+from benchmarks.timing import median
+
+REPETITIONS = 5
+FIRST_RUN = """
+import json, time
+now = lambda: (time.process_time(), time.perf_counter())
+started = now()
+import goodarm
+imported = now()
+goodarm.simulate({policy!r}, "kano-1", runs=1, horizon=1000)
+done = now()
+since = lambda before, after: [b - a for a, b in zip(before, after)]
+print(json.dumps([since(started, imported), since(imported, done)]))
+"""
+
+
+Seconds = tuple[float, float]
+"""Of processor time and on the wall: equal on a quiet machine."""
+
+
+def run() -> Section:
+    return Section(
+        "start",
+        "fresh processes, medians",
+        "seconds",
+        rows(),
+        [
+            "A first simulation imports numba, reads the compiled loop from the disk cache and plays 1000 rounds; with "
+            "an empty cache it compiles it, once per pairing and machine. `seconds` is processor time, which the wall "
+            "exceeds when the machine is busy with other things."
+        ],
+    )
+
+
+def rows() -> list[Row]:
+    nothing = [sys.executable, "-c", "pass"]
+    help_page = [str(Path(sys.executable).with_name("goodarm")), "--help"]
+    second = Target(at_most=1.0)
+    return [
+        row("an empty Python process", repeated(lambda: command(nothing))),
+        row("`goodarm --help`, the whole process", repeated(lambda: command(help_page))),
+        row("`import goodarm`, after Python's own start", repeated(lambda: first_run("hdoc")[0])),
+        row("`hdoc`: first simulation after import, warm cache", repeated(lambda: first_run("hdoc")[1]), second),
+        row("`value`: first simulation after import, warm cache", repeated(lambda: first_run("value")[1]), second),
+        row("`hdoc`: first simulation after import, empty cache", repeated(lambda: cold_run("hdoc"), 3)),
+        row("`value`: first simulation after import, empty cache", repeated(lambda: cold_run("value"), 3)),
+    ]
+
+
+def row(what: str, seconds: Seconds, target: Target | None = None) -> Row:
+    return Row({"what": what, "on the wall": seconds[1]}, seconds[0], target)
+
+
+def repeated(measure: Callable[[], Seconds], repetitions: int = REPETITIONS) -> Seconds:
+    """Medians; the first measurement only warms the caches."""
+    times = [measure() for _ in range(repetitions + 1)][1:]
+    return median([processor for processor, _ in times]), median([wall for _, wall in times])
+
+
+def command(words: list[str]) -> Seconds:
+    before, started = os.times(), time.perf_counter()
+    subprocess.run(words, check=True, capture_output=True)
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return used, time.perf_counter() - started
+
+
+def first_run(policy: str, **environment: str) -> list[Seconds]:
+    """Import and first simulation after it."""
+    return [(used, wall) for used, wall in fresh(FIRST_RUN.format(policy=policy), **environment)]
+
+
+def cold_run(policy: str) -> Seconds:
+    with tempfile.TemporaryDirectory() as folder:
+        return first_run(policy, NUMBA_CACHE_DIR=folder)[1]
