@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -107,13 +109,37 @@ def play_in_parallel(
     batches = [range(start, min(start + size, last)) for start in range(first, last, size)]
     interrupted.clear()
     try:
-        if workers == 1 and backend == "threading":
-            yield from (play_runs(plan, batch) for batch in batches)
+        if workers == 1 and backend in ("threading", "loky"):
+            with _ctrl_c_between_calls():
+                yield from (play_runs(plan, batch) for batch in batches)
         else:
             yield from _spread(plan, batches, workers, backend)
     except (KeyboardInterrupt, Interrupted):
         interrupted.set()
         raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _ctrl_c_between_calls() -> Iterator[None]:
+    """Let the first Ctrl-C set `interrupted` instead of raising at once; the second raises as usual.
+
+    Raised while numba unpacks the arguments of a call, KeyboardInterrupt crashes the process. Only the main thread is
+    ever interrupted, so this is needed only where it plays itself. Whoever has a handler of their own keeps it.
+    """
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def first_time(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        interrupted.set()
+
+    signal.signal(signal.SIGINT, first_time)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _spread(plan: Plan, batches: list[range], workers: int, backend: str) -> Iterator[list[Run]]:
