@@ -154,7 +154,7 @@ def _from_file(path: str, rewards: Rewards, criterion: str | Criterion) -> Polic
             f"{path} was learned on {saved.rewards}, and these are {rewards}: its parameters mean nothing there. "
             "Learn a policy on this family with 'goodarm learn'."
         )
-    made = policy(saved.policy, rewards=rewards, criterion=criterion, **saved.parameters)
+    made = policy(saved.policy, None, rewards=rewards, criterion=criterion, estimator=None, **saved.parameters)
     return replace(made, certificate=saved.certificate)
 
 

@@ -46,4 +46,4 @@ def generator(seed: int, run: int, role: int) -> Generator:
 
 def run_key(seed: int, run: int) -> np.uint64:
     """The 64-bit key of all rewards of one run."""
-    return SeedSequence(seed, spawn_key=(run, REWARDS)).generate_state(1, np.uint64)[0]
+    return np.uint64(SeedSequence(seed, spawn_key=(run, REWARDS)).generate_state(1, np.uint64)[0])

@@ -165,9 +165,9 @@ def _dask(workers: int) -> Iterator[None]:
     except ImportError:
         raise MissingExtra("--backend dask", "cluster") from None
     try:
-        default_client()
+        default_client()  # type: ignore[no-untyped-call]
     except ValueError:
-        with Client(n_workers=workers, threads_per_worker=1, dashboard_address=None):
+        with Client(n_workers=workers, threads_per_worker=1, dashboard_address=None):  # type: ignore[no-untyped-call]
             yield
     else:
         yield

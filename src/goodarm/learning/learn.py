@@ -54,7 +54,8 @@ class LearnedPolicy:
 
     def save(self, path: str | Path) -> None:
         """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
-        base = make_policy(self.policy.sampling, self.policy.identification, rewards=self._rewards)
+        learned = self.policy
+        base = make_policy(learned.sampling, learned.identification, rewards=self._rewards, estimator=learned.estimator)
         saved = SavedPolicy(
             policy=base.name,
             parameters=self.parameters,
@@ -142,7 +143,8 @@ def _with(plan: Plan, parameters: dict[str, float]) -> Plan:
 
 def _spelled(policy: Policy, parameters: dict[str, float]) -> str:
     arguments = ", ".join(f"{name}={value:.4g}" for name, value in parameters.items())
-    return f"{policy.sampling.name}({arguments})+{policy.identification.name}"
+    model = f"@{policy.estimator.spelled()}" if policy.estimator else ""
+    return f"{policy.sampling.name}({arguments})+{policy.identification.name}{model}"
 
 
 def _learn_on_score(plan: Plan, budget: int, watch: Watch) -> tuple[str, float, list[Step]]:
@@ -181,12 +183,12 @@ def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch:
             f"{tests} test runs can't show an error rate of at most {problem.delta:g} even if none is wrong. "
             f"Give at least {_least_tests(problem.delta)}."
         )
-    bound = make_policy(plan.policy.sampling, "studentised", rewards=problem.rewards)
+    bound = make_policy(plan.policy.sampling, "studentised", rewards=problem.rewards, estimator=plan.policy.estimator)
     values = {
         **bound.setting.values,
         **{k: v for k, v in plan.policy.setting.values.items() if k in bound.setting.values},
     }
-    base = replace(plan, policy=replace(bound, setting=Setting(values), estimator=plan.policy.estimator))
+    base = replace(plan, policy=replace(bound, setting=Setting(values)))
 
     def play_with(alpha: float, runs: int, *, first: int) -> Runs:
         trial = _with(base, {"alpha": alpha})
