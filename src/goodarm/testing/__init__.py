@@ -1,5 +1,9 @@
 """The conformance kit: what every rule must do, ours and other people's."""
 
 from goodarm.testing.beliefs import arm_after
+from goodarm.testing.checks import Violation
+from goodarm.testing.kit import Check, check_policy
+from goodarm.testing.reference import scan
+from goodarm.testing.subject import Subject
 
-__all__ = ["arm_after"]
+__all__ = ["Check", "Subject", "Violation", "arm_after", "check_policy", "scan"]

@@ -7,9 +7,7 @@ import math
 from goodarm.beliefs import Arm
 
 
-def arm_after(
-    pulls: float, total: float, *, for_good: float = 0.0, for_bad: float = 0.0, memory: float = 0.0
-) -> Arm:
+def arm_after(pulls: float, total: float, *, for_good: float = 0.0, for_bad: float = 0.0, memory: float = 0.0) -> Arm:
     """An open, independent arm after `pulls` rewards that add up to `total`.
 
     >>> arm_after(pulls=4, total=3.0).mean

@@ -1,0 +1,135 @@
+"""A plain scan in plain Python: the same rules, every arm looked at in every round, nothing compiled.
+
+It is what the engine is compared with, arm by arm. Slow (some microseconds an arm and round) and meant to be read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from goodarm.beliefs import Arm, Pool, Table, is_open, read_arm, write_arm
+from goodarm.engine.assemble import first_fit, start_pool
+from goodarm.engine.run import Plan
+from goodarm.environments import Instance
+from goodarm.identification import EvidenceRule, RadiusRule
+from goodarm.identification._base import decide_by_evidence, decide_by_radius
+from goodarm.policies import Policy
+from goodarm.problem import Bar
+from goodarm.rules import parameters_of
+from goodarm.sampling import ChoiceRule, IndexRule, LineRule
+from goodarm.streams import ENVIRONMENT, POLICY, generator, reward_key, run_key
+from goodarm.verdict import Criterion
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What the plain scan did; arrays have one entry an arm, `trace` one a round."""
+
+    trace: NDArray[np.int64]
+    verdicts: NDArray[np.int64]
+    verdict_rounds: NDArray[np.int64]  # 0 while open
+    pulls: NDArray[np.int64]
+    ties: int  # rounds in which the lowest of several equally good arms was taken
+
+
+def scan(plan: Plan, number: int = 0, instance: Instance | None = None) -> Scan:
+    """Play run `number` of a plan: beliefs -> choose -> reward -> evidence -> verdict.
+
+    >>> from goodarm.engine.simulate import make_plan
+    >>> scan(make_plan("uniform+kt", "kano-1", horizon=13)).trace.tolist()
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2]
+    """
+    # the streams count modulo 2^64, which numpy would warn of
+    with np.errstate(over="ignore"):
+        return _scan(plan, number, instance or plan.environment.instance(generator(plan.seed, number, ENVIRONMENT)))
+
+
+def _scan(plan: Plan, number: int, instance: Instance) -> Scan:
+    policy, bar, arms = plan.policy, plan.problem.bar, plan.problem.arms
+    table = np.zeros((arms, len(Arm._fields)))
+    decided_at = np.zeros(arms, dtype=np.int64)
+    pool, due = start_pool(policy, bar, float(plan.horizon)), first_fit(policy, bar)
+    draws, run = generator(plan.seed, number, POLICY), run_key(plan.seed, number)
+    trace: list[int] = []
+    ties = 0
+    while len(trace) < plan.horizon and (table[:, 7] == 0.0).any():
+        pool = pool._replace(round=float(len(trace) + 1))
+        if len(trace) < arms:
+            a = len(trace)
+        else:
+            a, tied = choose(policy, table, pool, bar, draws)
+            ties += tied
+        key = reward_key(run, int(instance.streams[a]), table[a, 0])
+        reward = plan.environment.reward(a, instance.means, instance.extra, key)
+        write_arm(table, a, pulled(policy, read_arm(table, a), reward, pool, bar))
+        trace.append(a)
+        if policy.criterion is Criterion.FDR:
+            call_by_rank(table, bar)
+        decided_at[(table[:, 7] != 0.0) & (decided_at == 0)] = len(trace)
+        if len(trace) >= due:
+            pool, due = relearned(policy, table, pool, bar)
+    return Scan(np.array(trace), table[:, 7].astype(np.int64), decided_at, table[:, 0].astype(np.int64), ties)
+
+
+def choose(policy: Policy, table: Table, pool: Pool, bar: Bar, draws: Generator) -> tuple[int, bool]:
+    """The arm that the rule wants, and whether another open arm had the same index."""
+    rule = policy.sampling
+    if isinstance(rule, ChoiceRule):
+        return int(rule.choose(table, pool, bar, draws, *policy.setting.take(rule.defaults))), False
+    indices = {i: index_of(policy, read_arm(table, i), pool, bar) for i in range(len(table)) if is_open(table, i)}
+    best = max(indices.values())
+    leaders = [i for i, index in indices.items() if index == best]
+    return min(leaders), len(leaders) > 1
+
+
+def index_of(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
+    """The index of one arm."""
+    rule, take = policy.sampling, policy.setting.take
+    if isinstance(rule, IndexRule):
+        return float(rule.index(arm, pool, bar, *take(rule.defaults)))
+    if isinstance(rule, LineRule):
+        slope = rule.slope(arm, bar, *take(parameters_of(rule.slope, 2)))
+        return float(arm.mean + rule.clock(pool.round, bar, *take(parameters_of(rule.clock, 2))) * slope)
+    raise TypeError(f"{rule.name} has no index")
+
+
+def pulled(policy: Policy, before: Arm, reward: float, pool: Pool, bar: Bar) -> Arm:
+    """The arm after one more reward, with its verdict unless verdicts are given by rank."""
+    rule = policy.identification
+    values = policy.setting.take(rule.defaults)
+    for_good, for_bad, memory = 0.0, 0.0, 0.0
+    if isinstance(rule, EvidenceRule):
+        for_good, for_bad, memory = rule.observe(before, reward, pool, bar, *values)
+    pulls, total = before.pulls + 1.0, before.total + reward
+    after = Arm(pulls, total, total / pulls, 1.0 / math.sqrt(pulls), for_good, for_bad, memory, 0.0)
+    if policy.criterion is Criterion.FDR:
+        return after
+    if isinstance(rule, RadiusRule):
+        return after._replace(verdict=decide_by_radius(after, rule.radius(after, pool, bar, *values), bar))
+    return after._replace(verdict=decide_by_evidence(after, bar))
+
+
+def call_by_rank(table: Table, bar: Bar) -> None:
+    """e-BH from its definition: the largest j such that the j-th largest evidence reaches log(K / ((g + j) delta))."""
+    for column, verdict in ((4, 1.0), (5, -1.0)):
+        called = int((table[:, 7] == verdict).sum())
+        candidates = sorted((i for i in range(len(table)) if is_open(table, i)), key=lambda i: -table[i, column])
+        reached = [
+            j for j, i in enumerate(candidates, 1) if table[i, column] >= bar.budget - math.log(float(called + j))
+        ]
+        for i in candidates[: max(reached, default=0)]:
+            table[i, 7] = verdict
+
+
+def relearned(policy: Policy, table: Table, pool: Pool, bar: Bar) -> tuple[Pool, float]:
+    """What is learned from all arms now, and the round after which it is learned next."""
+    learner, take = policy.learner, policy.setting.take
+    if learner is None:
+        return pool, math.inf
+    following = float(learner.next_round(pool.round, bar, *take(parameters_of(learner.next_round, 2))))
+    return learner.fit(table, pool, bar, *take(parameters_of(learner.fit, 3))), following

@@ -1,0 +1,38 @@
+"""Properties that need a compilation or a process of their own: some seconds each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from goodarm.engine.run import Run
+from goodarm.testing.checks import require, require_same
+from goodarm.testing.reference import scan
+from goodarm.testing.subject import Subject
+
+
+def check_tree_and_scans_agree(subject: Subject) -> None:
+    """The engine, its plain scan and the scan in Python pull the same arms and give the same verdicts."""
+    for number in range(3):
+        fast, slow, plain = subject.play(number), subject.play(number, scan=True), scan(subject.plan, number)
+        require_same(fast, slow, f"between tree and scan, run {number}")
+        for name in ("trace", "verdicts", "verdict_rounds", "pulls"):
+            a, b = getattr(fast, name), getattr(plain, name)
+            require(np.array_equal(a, b), f"{name} differs between the engine and Python, run {number}: {a} and {b}")
+
+
+def check_same_in_a_new_process(subject: Subject) -> None:
+    """A process that was just spawned plays the same run."""
+    require_same(subject.first, in_a_new_process([subject])[0], "in a new process")
+
+
+def in_a_new_process(subjects: list[Subject]) -> list[Run]:
+    """Run 0 of each subject, played in a process that shares nothing with this one."""
+    from joblib.externals.loky import ProcessPoolExecutor  # it carries functions, which environments hold
+
+    with ProcessPoolExecutor(max_workers=1) as process:
+        runs: list[Run] = process.submit(_played, subjects).result()
+    return runs
+
+
+def _played(subjects: list[Subject]) -> list[Run]:
+    return [subject.play() for subject in subjects]

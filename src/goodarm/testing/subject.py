@@ -1,0 +1,109 @@
+"""What the checks are applied to: a policy on an environment, played for a few hundred rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.beliefs import Arm, write_arm
+from goodarm.engine.assemble import Assembly, assemble, start_pool
+from goodarm.engine.loop import State
+from goodarm.engine.run import Plan, Run, play
+from goodarm.environments import Environment, Instance, beta, gaussian
+from goodarm.policies import Policy
+from goodarm.problem import Bounded, SubGaussian
+from goodarm.sampling import ChoiceRule
+from goodarm.testing.reference import Scan, scan
+
+MEANS = (0.0, 0.2, 0.45, 0.5, 0.6, 0.8, 1.0)
+"""Arms far from the threshold, near it, at it, and two whose rewards are constant."""
+
+
+def usual_environment(policy: Policy) -> Environment:
+    """Rewards without ties between arms: Beta where the policy's rule allows rewards in [0, 1], otherwise Gaussian."""
+    if policy.identification.valid_for(Bounded()):
+        return beta(MEANS, threshold=0.5, concentration=2.0)
+    if policy.identification.valid_for(SubGaussian(1.0)):
+        return gaussian(MEANS, threshold=0.5, scale=0.5)
+    raise ValueError(f"{policy.identification.name} is valid for no reward family that is known; pass an environment.")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A policy under test. `compiled=False` plays the engine's own loop and trees as plain Python: no compilation."""
+
+    policy: Policy
+    environment: Environment
+    horizon: int = 400
+    seed: int = 0
+    delta: float = 0.3
+    compiled: bool = True
+
+    @cached_property
+    def plan(self) -> Plan:
+        problem = self.environment.problem(self.delta)
+        return Plan(self.policy, self.environment, problem, self.horizon, self.seed, trace=True)
+
+    def assembly(self, *, scan: bool = False) -> Assembly:
+        """The loop, compiled or not."""
+        made = assemble(self.policy, self.environment, self.plan.problem, scan=scan)
+        return made if self.compiled else made._replace(loop=made.loop.py_func)  # type: ignore[attr-defined]
+
+    def play(self, number: int = 0, instance: Instance | None = None, *, scan: bool = False, points: int = 0) -> Run:
+        """One run with its trace."""
+        return _play(replace(self.plan, trajectory=points), number, self.assembly(scan=scan), instance)
+
+    def watch(self, points: int) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        """Verdicts and their rounds at evenly spread points of one run."""
+        assembly = self.assembly()
+        seen: list[tuple[NDArray[np.float64], NDArray[np.int64]]] = []
+
+        def watched(state: State, *arguments: Any) -> None:
+            assembly.loop(state, *arguments)
+            seen.append((state.arms[:, 7].copy(), state.decided_at.copy()))
+
+        _play(replace(self.plan, trajectory=points), 0, assembly._replace(loop=watched), None)
+        return seen
+
+    @cached_property
+    def first(self) -> Run:
+        """Run 0: what most checks look at."""
+        return self.play()
+
+    @cached_property
+    def by_scan(self) -> Scan:
+        """Run 0 as the plain scan in Python plays it."""
+        return scan(self.plan)
+
+    def on(self, environment: Environment) -> Subject:
+        """The same policy elsewhere."""
+        return replace(self, environment=environment)
+
+
+def _play(plan: Plan, number: int, assembly: Assembly, instance: Instance | None) -> Run:
+    # uncompiled, the streams count modulo 2^64 and the trees hold infinities, which numpy would warn of
+    with np.errstate(over="ignore", invalid="ignore"):
+        return play(plan, number, assembly, instance)
+
+
+def draws_at_random(policy: Policy) -> bool:
+    """Does the sampling rule use its generator?
+
+    >>> from goodarm.policies import policy
+    >>> draws_at_random(policy("thompson")), draws_at_random(policy("hdoc"))
+    (True, False)
+    """
+    rule = policy.sampling
+    if not isinstance(rule, ChoiceRule):
+        return False
+    bar = usual_environment(policy).problem().bar
+    table, draws = np.zeros((len(MEANS), len(Arm._fields))), np.random.default_rng(0)
+    for i, mean in enumerate(MEANS):
+        write_arm(table, i, Arm(4.0, 4.0 * mean, mean, 0.5, 0.0, 0.0, 0.0, 0.0))
+    before = draws.bit_generator.state
+    rule.choose(table, start_pool(policy, bar, 100.0), bar, draws, *policy.setting.take(rule.defaults))
+    return bool(draws.bit_generator.state != before)

@@ -1,0 +1,75 @@
+"""Every sampling rule with every identification rule, and every policy that has a name: discovered, not listed."""
+
+import pytest
+
+from goodarm.catalogue import identification_names, identification_rule, sampling_names
+from goodarm.errors import UnsoundPairing
+from goodarm.policies import Policy, policy, policy_names
+from goodarm.testing import Subject, Violation
+from goodarm.testing import checks as pairing_checks
+from goodarm.testing.kit import properties
+from goodarm.testing.slow_checks import in_a_new_process
+from goodarm.testing.subject import usual_environment
+from goodarm.verdict import Guarantee
+
+CERTIFIED = Guarantee.CERTIFIED
+
+
+def made(sampling: str, identification: str) -> Policy | None:
+    """The pairing, or None where it is refused."""
+    try:
+        return policy(sampling, identification)
+    except UnsoundPairing:
+        return None
+
+
+INDEPENDENT = [name for name in identification_names() if made("uniform", name)]
+"""Rules for arms without features."""
+
+PAIRINGS = {f"{s}+{i}": pairing for s in sampling_names() for i in INDEPENDENT if (pairing := made(s, i))}
+
+
+def violations(subject: Subject) -> list[str]:
+    """What the policy does not do, of all that every policy must do."""
+    found = []
+    for name, check in properties(pairing_checks).items():
+        try:
+            check(subject)
+        except Violation as violation:
+            found.append(f"{name}: {violation}")
+    return found
+
+
+@pytest.mark.parametrize("name", PAIRINGS)
+def test_every_pairing_conforms(name: str) -> None:
+    """The engine's own loop and trees, played as plain Python: compiling each pairing would take minutes."""
+    pairing = PAIRINGS[name]
+    assert not violations(Subject(pairing, usual_environment(pairing), horizon=150, compiled=False))
+
+
+@pytest.mark.parametrize("name", [name for name in INDEPENDENT if identification_rule(name).guarantee is CERTIFIED])
+def test_the_checks_look_at_verdicts(name: str) -> None:
+    """Without a verdict most of them would look at nothing."""
+    pairing = PAIRINGS[f"ucb+{name}"]
+    assert Subject(pairing, usual_environment(pairing), horizon=150, compiled=False).first.verdicts.any()
+
+
+@pytest.mark.parametrize("name", policy_names())
+def test_every_named_policy_conforms_compiled(name: str) -> None:
+    named = policy(name)
+    assert not violations(Subject(named, usual_environment(named)))
+
+
+def test_most_pairings_are_allowed() -> None:
+    """A rule that refuses every partner would escape the tests above."""
+    for rule in sampling_names():
+        assert any(name.startswith(f"{rule}+") for name in PAIRINGS), rule
+    for rule in INDEPENDENT:
+        assert any(name.endswith(f"+{rule}") for name in PAIRINGS), rule
+
+
+def test_a_spawned_process_plays_the_same_runs() -> None:
+    subjects = [Subject(policy(name), usual_environment(policy(name))) for name in policy_names()]
+    for subject, run in zip(subjects, in_a_new_process(subjects), strict=True):
+        assert run.trace.tolist() == subject.first.trace.tolist(), subject.policy.name
+        assert run.verdicts.tolist() == subject.first.verdicts.tolist(), subject.policy.name
