@@ -26,6 +26,9 @@ SAMPLING = {
     "dgai-offline-softmax": "goodarm.sampling.dgai_paper:dgai_offline_softmax",
     "dgai-online": "goodarm.sampling.dgai_paper:dgai_online",
     "dgai-online-softmax": "goodarm.sampling.dgai_paper:dgai_online_softmax",
+    "dgai-reward": "goodarm.sampling.dgai_reward:dgai_reward",
+    "dgai-reward-printed": "goodarm.sampling.dgai_reward:dgai_reward_printed",
+    "dgai-reward-printed-softmax": "goodarm.sampling.dgai_reward:dgai_reward_printed_softmax",
     "hdoc": "goodarm.sampling.hdoc:hdoc",
     "lucb-g": "goodarm.sampling.lucb_g:lucb_g",
     "murphy": "goodarm.sampling.murphy:murphy",
@@ -60,6 +63,7 @@ IDENTIFICATION = {
 
 ESTIMATORS = {
     "linear": "goodarm.estimators.linear:Linear",
+    "mixed": "goodarm.estimators.mixed:Mixed",
 }
 """Models of the arms; `independent` stands for none of them."""
 

@@ -142,6 +142,11 @@ class Runs:
         return estimate(np.array([r.reward for r in self.runs]))
 
     @property
+    def regret(self) -> Estimate:
+        """Rounds * largest mean - sum of the means of the pulled arms: what the choice of arms cost, free of luck."""
+        return estimate(np.array([r.rounds * float(r.means.max()) - float(r.pulls @ r.means) for r in self.runs]))
+
+    @property
     def rounds_per_second(self) -> float:
         """Rounds per second of one thread: the median over the runs, so that the compilation of the first is left out."""
         return float(np.median([r.rounds / max(r.seconds, 1e-9) for r in self.runs]))

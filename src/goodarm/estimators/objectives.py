@@ -58,7 +58,7 @@ def identification_objective(
     means: Floats, widths: Floats, truth: Floats, alpha: float, threshold: float, sharpness: float, eta1: float,
     eta2: float, by_gap: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """sum_i sigmoid(M (m_i - alpha U_i - xi)) (mu_i - xi) - mean_i (eta1 D_i + eta2 |D_i|), and its derivative in alpha.
+    """sum_i sigmoid(M (m_i - alpha U_i - xi)) (mu_i - xi) - mean_i (eta1 D_i + eta2 |D_i|), and its slope in alpha.
 
     D_i = alpha U_i - |mu_i - m_i| as printed in the Lagrangian; with `by_gap` > 0 alpha U_i - |mu_i - xi|, the
     constraint that the text states. (paper, equation "offline_identify_objective_constraint")

@@ -26,6 +26,9 @@ Floats = NDArray[np.float64]
 FLOOR = 1e-3
 """The smallest beta: at beta = 0 the largest score is 0, and gamma = log(...)/0."""
 
+TINY = 1e-12
+"""How close to 0 and 1 the level `coldness` can come."""
+
 
 class SoftIndex(NamedTuple):
     """The index of all open arms at one round; arrays have one entry an open arm."""
@@ -41,12 +44,15 @@ def shrunk_belief(arm: Arm, bar: Bar, ridge: float) -> tuple[float, float]:
 
     Written in the arm's own mean and width w, so that it holds for every estimator: the ridge divides the distance
     from the threshold by 1 + ridge w^2 and the width by its square root. An arm without a pull lies at the threshold.
+    A model of the arms (`bar.modelled`) has its own V_0: its mean and width are taken as they are.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after
     >>> shrunk_belief(arm_after(pulls=3, total=3.0), Problem(threshold=0.5, arms=10).bar, ridge=1.0)
     (0.875, 0.5)
     """
+    if bar.modelled > 0.0:
+        return arm.mean, arm.width
     if arm.width == 0.0:
         return bar.threshold, 1.0 / math.sqrt(ridge) if ridge > 0.0 else math.inf
     shrink = 1.0 + ridge * arm.width * arm.width
@@ -111,7 +117,8 @@ def gamma_of(scores: Floats, coldness: float) -> float:
         largest = max(largest, scores[i])
     if largest <= 0.0:
         return 0.0
-    return max(math.log(coldness * max(suboptimal, 1) / (1.0 - coldness)), 0.0) / largest
+    level = min(max(coldness, TINY), 1.0 - TINY)
+    return max(math.log(level * max(suboptimal, 1) / (1.0 - level)), 0.0) / largest
 
 
 def softmax(exponents: Floats) -> Floats:

@@ -166,9 +166,9 @@ class _Training:
         parts = parts_of(pairing, environment)._replace(fit=add_gradients)
         assembly = assemble(pairing, environment, self.problem)
         names = ("sharpness", "coldness", "eta1", "eta2", "ridge", "by_gap", "through_gamma")
-        self.fitting = (np.ascontiguousarray(instance.means), *(chosen[name] for name in names), float(every))
+        self.numbers = {name: float(chosen[name]) for name in names}
         choosing, evidence, radius, _, timing = assembly.parameters
-        parameters = (choosing, evidence, radius, self.fitting, timing)
+        parameters = (choosing, evidence, radius, (instance.means, *self.numbers.values(), float(every)), timing)
         self.assembly: Assembly = assembly._replace(loop=build(parts, False), parameters=parameters)
 
     def play(self, number: int, alpha: float, beta: float) -> Epoch:
@@ -191,9 +191,10 @@ class _Training:
         means, threshold = self.instance.means, self.problem.threshold
         verdicts = state.arms[:, 7]
         good = verdicts > 0.0
-        # after the last verdict the beliefs stand still, and the objective keeps counting the arms that were called good
+        # after the last verdict the beliefs stand still, and the objective keeps counting arms that were called good
         frozen = Pool(0.0, 1.0, 0.0, 0.0, 0.0, alpha, beta, 0.0, 0.0)
-        end = add_gradients(state.arms, frozen, self.problem.bar, *self.fitting[:-1], float(self.horizon - rounds))
+        left = float(self.horizon - rounds)
+        end = add_gradients(state.arms, frozen, self.problem.bar, means, **self.numbers, every=left)
         return Epoch(
             alpha=alpha,
             beta=beta,
