@@ -10,9 +10,10 @@ import numpy as np
 
 OPENINGS = (
     "Ten facts about", "The truth about", "How to start with", "Five mistakes with", "Why we love",
-    "A short history of", "The future of", "What nobody says about", "A beginner's guide to", "How I stopped worrying about",
-    "The cheapest way into", "Everything new in", "The quiet return of", "What experts think of", "A year of",
-    "The secret life of", "How to save on", "The case against", "What children know about", "The best books on",
+    "A short history of", "The future of", "What nobody says about", "A beginner's guide to",
+    "How I stopped worrying about", "The cheapest way into", "Everything new in", "The quiet return of",
+    "What experts think of", "A year of", "The secret life of", "How to save on", "The case against",
+    "What children know about", "The best books on",
 )  # fmt: skip
 TOPICS = ("bread", "bicycles", "gardens", "sleep", "maps", "chess", "coffee", "rivers", "trains", "clouds")
 

@@ -7,6 +7,7 @@ top, so that `goodarm --help` answers at once.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -17,16 +18,26 @@ from goodarm.cli._show import BAD_INPUT, INTERRUPTED
 from goodarm.cli.compare import compare
 from goodarm.cli.data import data
 from goodarm.cli.environments import environments
+from goodarm.cli.learn import learn
+from goodarm.cli.plan import plan
 from goodarm.cli.policies import policies
 from goodarm.errors import GoodarmError
 
-VERBS: tuple[Callable[..., None], ...] = (compare, policies, environments)
+VERBS: tuple[Callable[..., None], ...] = (compare, learn, plan, policies, environments)
+
+
+def _say_warning(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
+    """A warning as one line on stderr."""
+    typer.echo(f"goodarm: warning: {message}", err=True)
 
 
 class _Verbs(TyperGroup):
     """Errors that we raise on purpose become one message and exit code 2; Ctrl-C becomes 130."""
 
     def invoke(self, ctx: Any) -> Any:
+        warnings.showwarning = _say_warning
         try:
             return super().invoke(ctx)
         except GoodarmError as error:
@@ -60,7 +71,7 @@ def _top(version: Version = False) -> None:
 
 
 for verb in VERBS:
-    app.command(no_args_is_help=verb is compare)(verb)
+    app.command(no_args_is_help=verb in (compare, learn, plan))(verb)
 app.add_typer(data, name="data")
 
 

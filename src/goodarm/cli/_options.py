@@ -22,6 +22,14 @@ def whole(text: str | int) -> int:
         raise typer.BadParameter(f"{text!r} is not a whole number. Write it like 1000000 or 1e6.") from None
 
 
+def number(text: str | float) -> float:
+    """A number; whether it lies in its range is checked where the range is known."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number. Write it like 0.05.") from None
+
+
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -43,10 +51,11 @@ Horizon = Annotated[
     int | None, typer.Option(parser=whole, metavar="T", show_default=_ITS_OWN, help="The last round of a run.")
 ]
 NumberOfRuns = Annotated[int, typer.Option("--runs", parser=whole, metavar="R", help="Runs of each policy.")]
-Seed = Annotated[int, typer.Option(metavar="S", help="Same seed, same result.")]
-Delta = Annotated[float, typer.Option(metavar="D", help="Probability of error that is allowed.")]
+Seed = Annotated[int, typer.Option(parser=whole, metavar="S", help="Same seed, same result.")]
+Delta = Annotated[float, typer.Option(parser=number, metavar="D", help="Probability of error that is allowed.")]
 Threshold = Annotated[
-    float | None, typer.Option(metavar="X", show_default=_ITS_OWN, help="The bar that a good arm's mean reaches.")
+    float | None,
+    typer.Option(parser=number, metavar="X", show_default=_ITS_OWN, help="The bar that a good arm's mean reaches."),
 ]
 ErrorCriterion = Annotated[
     str,
@@ -56,7 +65,8 @@ ErrorCriterion = Annotated[
     ),
 ]  # fmt: skip
 Workers = Annotated[
-    int | None, typer.Option(metavar="W", show_default="all cores", help="How many runs are played at a time.")
+    int | None,
+    typer.Option(parser=whole, metavar="W", show_default="all cores", help="How many runs are played at a time."),
 ]
 Backend = Annotated[str, typer.Option(metavar="B", help="Where runs are played: threading, loky, dask or ray.")]
 OutFolder = Annotated[

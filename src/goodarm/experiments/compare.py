@@ -69,9 +69,11 @@ class Results:
 def compare(comparison: Comparison, progress: Progress | None = None) -> Results:
     """Play every policy in turn. Ctrl-C ends the comparison early and keeps the runs that are finished.
 
-    >>> results = compare(Comparison("kano-1", ("hdoc", "hdoc+kt"), runs=5))
-    >>> [(runs.policy, len(runs), round(runs.stopped_at.mean)) for runs in results.finished]
-    [('hdoc', 5, 9755), ('hdoc+kt', 5, 3133)]
+    >>> from goodarm import bernoulli
+    >>> always = bernoulli([0.0, 1.0], threshold=0.5, horizon=500)  # constant rewards: every run is the same
+    >>> results = compare(Comparison(always, ("hdoc", "hdoc+kt"), runs=5))
+    >>> [(runs.policy, len(runs), runs.stopped_at.mean) for runs in results.finished]
+    [('hdoc', 5, 46.0), ('hdoc+kt', 5, 16.0)]
     """
     finished: list[list[Run]] = []
     stopped = False

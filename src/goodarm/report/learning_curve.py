@@ -1,0 +1,76 @@
+"""Figure: the parameter and the score as learning goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from goodarm.learning.learn import LearnedPolicy
+from goodarm.report.verdicts_over_time import COLOURS, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class LearningCurve(NamedTuple):
+    """Everything that the figure shows: the bracket first, then the steps."""
+
+    title: str
+    setting: str
+    name: str
+    value: float
+    bracket: list[tuple[float, float]]
+    steps: list[tuple[float, float]]
+
+
+def info(learned: LearnedPolicy) -> LearningCurve:
+    """The figure's numbers from what was learned."""
+    on = learned.learned_on
+    name = next(iter(learned.parameters))
+    points = [(step.parameter, step.score) for step in learned.history]
+    bracket = sum(step.bracket for step in learned.history)
+    return LearningCurve(
+        title=f"{learned.policy.sampling.name} on {on['environment']}",
+        setting=f"{on['arms']:,} arms, horizon {on['horizon']:,}, {on['runs']:,} runs, seed {on['seed']}",
+        name=name,
+        value=learned.parameters[name],
+        bracket=points[:bracket],
+        steps=points[bracket:],
+    )
+
+
+def draw(info: LearningCurve) -> Figure:
+    """Left: the parameter over the steps. Right: the score of every parameter that was tried."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    steps = range(1, len(info.steps) + 1)
+    left.plot(steps, [value for value, _ in info.steps], color=COLOURS[0], marker="o", markersize=3, linewidth=1.5)
+    left.axhline(info.value, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
+    left.annotate(
+        f"learned: {info.value:.3g}", (1.0, info.value), xycoords=("axes fraction", "data"), xytext=(-4, 4),
+        textcoords="offset points", ha="right", fontsize=8.5, color="0.35",
+    )  # fmt: skip
+    left.set_xlabel("step")
+    left.set_ylabel(info.name)
+    right.plot(*zip(*info.bracket, strict=True), "s", color=COLOURS[1], label="bracket", markersize=5)
+    right.plot(*zip(*info.steps, strict=True), "o", color=COLOURS[0], label="steps", markersize=4, alpha=0.7)
+    right.axvline(info.value, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
+    right.set_xscale("log")
+    right.set_xlabel(info.name)
+    right.set_ylabel("exploit score of a run")
+    right.legend(frameon=False, fontsize=8.5)
+    for axes in (left, right):
+        axes.grid(color="0.92", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(f"{info.title}: {info.setting}", x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def save_all(figure: Figure, paths: Sequence[Path]) -> None:
+    """Write the figure to each path, by its suffix."""
+    for path in paths:
+        save(figure, path)

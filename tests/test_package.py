@@ -1,0 +1,67 @@
+"""The public surface, and that looking at it costs nothing."""
+
+from __future__ import annotations
+
+import ast
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import goodarm
+
+HEAVY = ("numba", "matplotlib", "pyarrow", "joblib", "jax", "sklearn", "pandas", "polars", "distributed", "scipy")
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    assert list(goodarm.__all__) == sorted(set(goodarm.__all__))
+    for name in goodarm.__all__:
+        assert getattr(goodarm, name) is not None
+    assert set(goodarm.__all__) < set(dir(goodarm))
+
+
+def test_type_checkers_see_the_names_that_users_see() -> None:
+    tree = ast.parse(Path(goodarm.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = [alias.asname for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert sorted(map(str, seen)) == list(goodarm.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        _ = goodarm.simulat
+
+
+def test_the_version_is_the_installed_one() -> None:
+    assert goodarm.__version__ == importlib.metadata.version("goodarm")
+
+
+def test_the_package_is_typed() -> None:
+    assert (Path(goodarm.__file__).parent / "py.typed").is_file()
+
+
+def loaded_by(code: str) -> set[str]:
+    """The heavy packages that a fresh process has loaded after running the code."""
+    ask = f"{code}\nimport sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
+    ran = subprocess.run((sys.executable, "-c", ask), capture_output=True, text=True, check=True)
+    return set(ran.stderr.split())
+
+
+CALL = (
+    "import sys\nsys.argv = ['goodarm', {0}]\nfrom goodarm.cli import main\ntry:\n    main()\nexcept SystemExit: pass"
+)
+
+
+def test_the_probe_sees_what_is_loaded() -> None:
+    assert "joblib" in loaded_by("import joblib")
+
+
+def test_importing_goodarm_loads_nothing_heavy() -> None:
+    assert loaded_by("import goodarm") == set()
+
+
+@pytest.mark.parametrize("arguments", ["'--help'", "'compare', '--help'", "'policies'", "'environments'"])
+def test_help_and_lists_load_nothing_heavy(arguments: str) -> None:
+    assert loaded_by(CALL.format(arguments)) == set()
