@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from goodarm.environments import table as table
     from goodarm.environments.catalogue import environment as environment
     from goodarm.errors import GoodarmError as GoodarmError
+    from goodarm.learning import LearnedPolicy as LearnedPolicy
+    from goodarm.learning import learn as learn
     from goodarm.policies import Policy as Policy
     from goodarm.policies import policy as policy
     from goodarm.problem import Bounded as Bounded
@@ -35,6 +37,7 @@ _WHERE = {
     "Gaussian": "goodarm.problem",
     "GoodarmError": "goodarm.errors",
     "Guarantee": "goodarm.verdict",
+    "LearnedPolicy": "goodarm.learning",
     "Policy": "goodarm.policies",
     "Problem": "goodarm.problem",
     "Runs": "goodarm.engine.runs",
@@ -44,6 +47,7 @@ _WHERE = {
     "beta": "goodarm.environments",
     "environment": "goodarm.environments.catalogue",
     "gaussian": "goodarm.environments",
+    "learn": "goodarm.learning",
     "policy": "goodarm.policies",
     "simulate": "goodarm.engine.simulate",
     "table": "goodarm.environments",

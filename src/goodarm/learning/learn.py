@@ -13,7 +13,7 @@ import numpy as np
 from goodarm import __version__
 from goodarm.certificate import Certificate
 from goodarm.engine.assemble import assemble
-from goodarm.engine.run import Plan, play
+from goodarm.engine.run import Plan, Run, play
 from goodarm.engine.runs import Runs
 from goodarm.engine.simulate import make_plan, play_in_parallel
 from goodarm.environments import Environment
@@ -40,7 +40,7 @@ MOST_RUNS = 60
 """Learning a parameter never takes more runs of its environment than this, unless a larger budget is given."""
 
 Watch = Callable[[str, Any], None]
-"""Called as things move: ("step", Step), ("alpha", value), ("wrong", runs)."""
+"""Called as things move: ("step", Step), ("alpha", value), ("runs", how many more)."""
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,11 @@ def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch:
     def play_with(alpha: float, runs: int, *, first: int) -> Runs:
         trial = _with(base, {"alpha": alpha})
         batches = play_in_parallel(trial, runs, workers=workers, first=MOST_RUNS + first)
-        return Runs(trial, tuple(run for batch in batches for run in batch))
+        finished: list[Run] = []
+        for batch in batches:
+            finished.extend(batch)
+            watch("runs", len(batch))
+        return Runs(trial, tuple(finished))
 
     def certificate(*, runs: int, wrong_runs: int) -> Certificate:
         return Certificate(

@@ -19,10 +19,12 @@ STEP, DECAY, LARGEST, DISTANCE = 0.7, 0.6, 0.3, 0.2
 
 
 class Step(NamedTuple):
-    """One step of learning: the parameter after it, and the mean score of the runs that it took."""
+    """One step of learning: the parameter after it, the mean score of the runs it took, and how many those were."""
 
     parameter: float
     score: float
+    runs: int
+    bracket: bool
 
 
 def learn_parameter(
@@ -46,12 +48,12 @@ def learn_parameter(
     """
     history: list[Step] = []
 
-    def note(parameter: float, value: float) -> None:
-        history.append(Step(parameter, value))
-        watch(history[-1])
+    def note(step: Step) -> None:
+        history.append(step)
+        watch(step)
 
     for candidate in candidates:
-        note(candidate, sum(score(candidate, run) for run in range(streams)) / streams)
+        note(Step(candidate, sum(score(candidate, run) for run in range(streams)) / streams, streams, True))
     theta = math.log(max(history, key=lambda step: step.score).parameter)
     path = []
     for k in range(steps):
@@ -60,7 +62,7 @@ def learn_parameter(
         below = score(math.exp(theta - DISTANCE), run)
         theta += _clip(STEP * (1.0 + k) ** -DECAY * relative_slope(above, below), LARGEST)
         path.append(theta)
-        note(math.exp(theta), 0.5 * (above + below))
+        note(Step(math.exp(theta), 0.5 * (above + below), 2, False))
     second_half = path[len(path) // 2 :] or [theta]
     return math.exp(sum(second_half) / len(second_half)), history
 

@@ -47,6 +47,7 @@ def draw(info: LearningCurve) -> Figure:
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     steps = range(1, len(info.steps) + 1)
+    candidates = [value for value, _ in info.bracket]
     left.plot(steps, [value for value, _ in info.steps], color=COLOURS[0], marker="o", markersize=3, linewidth=1.5)
     left.axhline(info.value, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
     left.annotate(
@@ -55,10 +56,17 @@ def draw(info: LearningCurve) -> Figure:
     )  # fmt: skip
     left.set_xlabel("step")
     left.set_ylabel(info.name)
+    left.set_yscale("log")
+    left.set_ylim(min(candidates), max(candidates))
+    left.set_yticks(candidates, [f"{value:g}" for value in candidates])
+    left.minorticks_off()
     right.plot(*zip(*info.bracket, strict=True), "s", color=COLOURS[1], label="bracket", markersize=5)
     right.plot(*zip(*info.steps, strict=True), "o", color=COLOURS[0], label="steps", markersize=4, alpha=0.7)
     right.axvline(info.value, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
     right.set_xscale("log")
+    right.set_xticks(candidates, [f"{value:g}" for value in candidates])
+    right.minorticks_off()
+    right.yaxis.set_major_formatter("{x:,.0f}")
     right.set_xlabel(info.name)
     right.set_ylabel("exploit score of a run")
     right.legend(frameon=False, fontsize=8.5)
