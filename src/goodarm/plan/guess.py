@@ -1,0 +1,96 @@
+"""What is guessed of the means before any reward has been seen: a gap, a table, or a prior."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from goodarm.environments._base import Environment, fixed
+from goodarm.environments.columns import Source
+from goodarm.environments.laws import bernoulli_reward
+from goodarm.environments.table import table
+from goodarm.errors import InvalidValue
+
+Floats = NDArray[np.float64]
+
+_PRIOR = re.compile(r"(beta|uniform):([^,]+),([^,]+)")
+
+
+@dataclass(frozen=True)
+class MeansGuess:
+    """Arms, and how their means are drawn; `words` says it."""
+
+    arms: int
+    draw: Callable[[Generator], Floats] = field(repr=False, compare=False)
+    words: str
+    gap: float | None = None
+
+    def environment(self, threshold: float) -> Environment:
+        """0/1 rewards with these means."""
+        return Environment("plan", self.arms, threshold, self.draw, bernoulli_reward, reading=self.words)
+
+
+def guess_means(
+    threshold: float, arms: int | None = None, *, gap: float | None = None, means: Source | None = None,
+    prior: str | None = None,
+) -> MeansGuess:  # fmt: skip
+    """The guess that was asked for; with none, half of the arms above and half below, a quarter of the way to 0 or 1.
+
+    >>> guess_means(0.02, 4, gap=0.005).draw(np.random.default_rng(0)).round(3).tolist()
+    [0.025, 0.025, 0.015, 0.015]
+    >>> guess_means(0.02, 4, prior="beta:1,50").words
+    'means drawn from Beta(1, 50)'
+    """
+    if sum(each is not None for each in (gap, means, prior)) > 1:
+        raise InvalidValue("give one of gap, means and prior: each says where the means lie.")
+    if means is not None:
+        return _from_table(threshold, arms, means)
+    if arms is None or arms < 1:
+        raise InvalidValue(f"arms must be the number of arms, at least 1; got {arms}.")
+    if prior is not None:
+        return _from_prior(arms, prior)
+    return _from_gap(threshold, arms, gap)
+
+
+def _from_gap(threshold: float, arms: int, gap: float | None) -> MeansGuess:
+    room = min(threshold, 1.0 - threshold)
+    size = room / 4.0 if gap is None else gap
+    if not 0.0 < size <= room:
+        raise InvalidValue(
+            f"gap must be positive and keep threshold ± gap within [0, 1], so at most {room:g} here; got {size:g}."
+        )
+    above = (arms + 1) // 2
+    values = np.repeat([threshold + size, threshold - size], [above, arms - above])
+    chosen = " (a guess of ours: give --gap, --means or --prior)" if gap is None else ""
+    return MeansGuess(arms, fixed(values), f"half of the means {size:g} above the threshold, half below{chosen}", size)
+
+
+def _from_table(threshold: float, arms: int | None, means: Source) -> MeansGuess:
+    found = table(means, threshold)
+    if arms is not None and arms != found.arms:
+        raise InvalidValue(f"the table of means has {found.arms} arms, not {arms}. Leave the number of arms out.")
+    return MeansGuess(found.arms, found.draw, f"means of {found.name}")
+
+
+def _from_prior(arms: int, prior: str) -> MeansGuess:
+    match = _PRIOR.fullmatch(prior.replace(" ", ""))
+    try:
+        family, first, second = (match[1], float(match[2]), float(match[3])) if match else ("", 0.0, 0.0)
+    except ValueError:
+        family, first, second = "", 0.0, 0.0
+    if family == "beta" and 0.0 < first < np.inf and 0.0 < second < np.inf:
+        return MeansGuess(
+            arms, lambda rng: rng.beta(first, second, arms), f"means drawn from Beta({first:g}, {second:g})"
+        )
+    if family == "uniform" and 0.0 <= first < second <= 1.0:
+        words = f"means drawn evenly from [{first:g}, {second:g}]"
+        return MeansGuess(arms, lambda rng: rng.uniform(first, second, arms), words)
+    raise InvalidValue(
+        f"can't read the prior {prior!r}. Write beta:A,B with positive A and B, for example beta:1,50 (mean A/(A+B)), "
+        "or uniform:LOW,HIGH within [0, 1]."
+    )

@@ -1,0 +1,124 @@
+"""`remaining`: how many more pulls each arm of a campaign that is under way will take."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import default_rng
+from numpy.typing import ArrayLike, NDArray
+
+from goodarm.beliefs import ARM_FIELDS, Pool
+from goodarm.errors import InvalidValue
+from goodarm.estimators.prior import fit, start
+from goodarm.problem import Problem
+
+Floats = NDArray[np.float64]
+
+STEPS = 60
+"""Halvings of the interval that holds the answer: below one pull for every limit that can be written down."""
+LOW, HIGH = 0.1, 0.9
+
+
+class Remaining(NamedTuple):
+    """More pulls until the verdict, one entry an arm, given what has been seen of it and of the others.
+
+    median, low, high : quantiles 0.5, 0.1, 0.9; `limit` where the verdict lies beyond it
+    expected          : mean of min(pulls, limit). Without a limit it would be infinite for every arm, since a mean may
+                        lie as near to the threshold as you like
+    beyond            : probability that the arm is still open after `limit` more pulls
+    good              : probability that the arm is good
+    """
+
+    median: Floats
+    low: Floats
+    high: Floats
+    expected: Floats
+    beyond: Floats
+    good: Floats
+    limit: float
+
+
+def remaining(
+    pulls: ArrayLike, totals: ArrayLike, *, threshold: float, delta: float = 0.05,
+    prior: tuple[float, float] | None = None, limit: float = 1e6, draws: int = 200, seed: int = 0,
+) -> Remaining:  # fmt: skip
+    """Expected further pulls per arm, from pulls and sum of rewards so far; rewards in [0, 1], decided as by `value`.
+
+    Each arm's mean mu is drawn from its posterior Beta(A + S, B + N - S), with (A, B) learned from all arms if not
+    given. For a mean mu the verdict comes at the smallest n with
+        n kl(m_n, xi) - log(1 + 2 n kl(m_n, xi))/2 >= log(K/delta),  m_n = (S + (n - N) mu)/n:
+    evidence grows by its drift, less what the bets pay for not knowing the mean. Within 10% of simulated runs of
+    `value` (tests/test_plan.py); rules with slower evidence, like `hoeffding`, need more.
+
+    limit : how far to look, in further pulls of one arm
+    draws : of each arm's mean
+
+    An arm far from the threshold needs no more pulls, one near to it some hundreds, one that may lie on it thousands:
+
+    >>> left = remaining([100, 100, 100], [90, 60, 50], threshold=0.5, prior=(1, 1))
+    >>> left.median.round(-2).tolist()
+    [0.0, 200.0, 3100.0]
+    """
+    n, s = _checked(pulls, totals, limit, draws)
+    problem = Problem(threshold=threshold, arms=n.size, delta=delta)
+    a, b = prior if prior is not None else _learned_prior(n, s, problem)
+    if not (0.0 < a < math.inf and 0.0 < b < math.inf):
+        raise InvalidValue(f"prior must be two positive numbers, the parameters of a Beta distribution; got {(a, b)}.")
+    mu = default_rng(seed).beta(a + s, b + n - s, size=(draws, n.size))
+    left = _pulls_left(mu, n, s, problem, limit)
+    low, median, high = np.quantile(left, [LOW, 0.5, HIGH], axis=0)
+    return Remaining(
+        median, low, high, left.mean(axis=0), (left >= limit).mean(axis=0), (mu >= threshold).mean(axis=0), limit
+    )
+
+
+def _checked(pulls: ArrayLike, totals: ArrayLike, limit: float, draws: int) -> tuple[Floats, Floats]:
+    n, s = np.asarray(pulls, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    if n.ndim != 1 or n.size == 0 or n.shape != s.shape:
+        raise InvalidValue(f"pulls and totals must be lists of one number an arm; got shapes {n.shape} and {s.shape}.")
+    wrong = ~((n >= 0.0) & (s >= 0.0) & (s <= n) & np.isfinite(n))
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise InvalidValue(f"the total of an arm must lie between 0 and its pulls; arm {i} has {s[i]:g} of {n[i]:g}.")
+    if not (limit >= 1.0 and draws >= 1):
+        raise InvalidValue(f"limit and draws must be at least 1; got {limit} and {draws}.")
+    return n, s
+
+
+def _learned_prior(n: Floats, s: Floats, problem: Problem) -> tuple[float, float]:
+    """The Beta prior that the arms seen so far suggest, as `value` learns it."""
+    bar = problem.bar
+    mean, strength, *_ = start(bar)
+    if n.sum() > 0.0:
+        arms = np.zeros((n.size, ARM_FIELDS))
+        arms[:, 0], arms[:, 1] = n, s
+        pool = fit(arms, Pool(float(n.sum()), math.inf, mean, strength, 0.0, 0.0, 0.0, 0.0, 0.0), bar)
+        mean, strength = pool.prior_mean, pool.prior_strength
+    return strength * mean, strength * (1.0 - mean)
+
+
+def _pulls_left(mu: Floats, n: Floats, s: Floats, problem: Problem, limit: float) -> Floats:
+    """Smallest further number of pulls with enough evidence, by bisection; 0 where it is there already."""
+    needed = math.log(problem.arms / problem.delta)
+    seen = np.where(n > 0.0, s / np.maximum(n, 1.0), problem.threshold)
+    decided = _evidence(seen, n, problem.threshold) >= needed
+    low, high = np.zeros_like(mu), np.full_like(mu, limit)
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        count = np.maximum(n + middle, 1e-300)
+        mean = (s + middle * mu) / count
+        same_side = (mean >= problem.threshold) == (mu >= problem.threshold)
+        enough = same_side & (_evidence(mean, count, problem.threshold) >= needed)
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(decided, 0.0, np.ceil(high))
+
+
+def _evidence(mean: Floats, count: Floats, xi: float) -> Floats:
+    """n kl(m, xi) - log(1 + 2 n kl(m, xi))/2, about what bets gather that have to learn how far m lies from xi."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.where(mean > 0.0, mean * np.log(mean / xi), 0.0)
+        down = np.where(mean < 1.0, (1.0 - mean) * np.log((1.0 - mean) / (1.0 - xi)), 0.0)
+    drift: Floats = np.maximum(count * (up + down), 0.0)
+    return drift - 0.5 * np.log1p(2.0 * drift)

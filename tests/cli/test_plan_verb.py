@@ -1,0 +1,70 @@
+"""`goodarm plan`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from goodarm.cli import app
+
+runner = CliRunner()
+QUICK = ["plan", "--arms", "10", "--threshold", "0.5", "--gap", "0.2", "--runs", "4", "--workers", "1"]
+
+
+def test_text() -> None:
+    shown = runner.invoke(app, [*QUICK, "--budget", "5e3"])
+    assert shown.exit_code == 0, shown.stderr
+    assert "10 arms, threshold 0.5, delta 0.05, budget 5,000 rounds" in shown.stdout
+    words = " ".join(shown.stdout.split())
+    assert "any policy needs on average at least: 32.21 pulls of an arm, 322.1 rounds in all" in words
+    assert "value (certified) takes, by 4 simulated runs:" in words
+    for setting in ("as asked", "delta 0.1", "threshold 0.45", "threshold 0.55"):
+        assert setting in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+
+
+def test_json() -> None:
+    shown = json.loads(runner.invoke(app, [*QUICK, "--json"]).stdout)
+    assert shown["arms"] == 10
+    assert shown["possible"] is True
+    assert shown["budget"] is None
+    assert shown["asked"]["rounds"]["runs"] == 4
+    assert shown["asked"]["rounds"]["mean"] == pytest.approx(10 * shown["pulls_per_arm"]["mean"])
+    assert [each["words"] for each in shown["alternatives"]] == ["delta 0.1", "threshold 0.45", "threshold 0.55"]
+
+
+def test_impossible_wish_is_told() -> None:
+    shown = runner.invoke(app, [*QUICK, "--budget", "200"])
+    assert shown.exit_code == 0
+    assert "Impossible: no policy that keeps delta = 0.05" in shown.stdout
+    shown = runner.invoke(app, [*QUICK, "--budget", "9"])
+    assert "Impossible: 9 rounds do not pull each of the 10 arms once." in shown.stdout
+
+
+def test_means_from_a_file_and_a_picture(tmp_path) -> None:
+    (tmp_path / "arms.csv").write_text("arm,mean\nred,0.9\nblue,0.1\n")
+    out = tmp_path / "out"
+    arguments = ["plan", "--threshold", "0.5", "--means", str(tmp_path / "arms.csv"), "--runs", "2", "--out", str(out)]
+    shown = runner.invoke(app, arguments)
+    assert shown.exit_code == 0, shown.stderr
+    assert "means of table:arms.csv" in shown.stdout
+    assert sorted(path.name for path in out.iterdir()) == ["plan.json", "plan.png", "plan.svg"]
+    assert json.loads((out / "plan.json").read_text())["arms"] == 2
+    assert (out / "plan.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plan", "--threshold", "0.5"], "arms must be the number of arms"),
+        (["plan", "--threshold", "0.5", "--arms", "3", "--prior", "normal:0,1"], "can't read the prior"),
+        (["plan", "--threshold", "5", "--arms", "3"], "threshold must lie strictly between 0 and 1"),
+    ],
+)
+def test_wrong_input_is_one_message(arguments: list[str], message: str) -> None:
+    shown = runner.invoke(app, arguments)
+    assert shown.exit_code == 2
+    assert shown.stderr.startswith("goodarm: ")
+    assert message in shown.stderr
