@@ -36,12 +36,16 @@ PAIRINGS = {
     "dgai-offline-softmax": ("dgai-offline-softmax", "learned-printed"),
     "dgai-online": ("dgai-online", "learned-online"),
     "dgai-online-softmax": ("dgai-online-softmax", "learned-online"),
+    "dgai-reward": ("dgai-reward", "none"),
+    "dgai-reward-printed": ("dgai-reward-printed", "none"),
+    "dgai-reward-printed-softmax": ("dgai-reward-printed-softmax", "none"),
     "hdoc": ("hdoc", "hoeffding"),
     "lil-hdoc": ("hdoc", "lil"),
     "lucb-g": ("lucb-g", "hoeffding"),
     "softucb-g": ("softucb", "hoeffding"),
     "softucb-g-softmax": ("softucb-softmax", "hoeffding"),
     "tt-ts": ("tt-ts", "hoeffding"),
+    "ucb1": ("ucb1", "none"),
     "value": ("value", "learned-bets"),
 }
 """Policies with a name of their own; where the rewards forbid the rule, their family's certified one steps in."""
@@ -144,6 +148,21 @@ def policy(
     if isinstance(estimator, str):
         estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
     return _pair(sampling, rule, given, rewards, Criterion(criterion), estimator)
+
+
+REWARD_POLICIES = ("dgai-reward", "ucb1", "thompson", "softucb", "dgai-reward-printed")
+"""What is compared when the goal is to collect rewards."""
+
+
+def reward_policy(text: str, *, rewards: Rewards = Bounded()) -> Policy:
+    """A policy for the goal "reward": a name without `+` gives no verdicts and only collects.
+
+    >>> reward_policy("thompson").name, str(reward_policy("thompson").guarantee)
+    ('thompson+none', 'none')
+    >>> reward_policy("dgai-reward").name
+    'dgai-reward'
+    """
+    return policy(text, None if "+" in text or text.endswith(".json") else "none", rewards=rewards)
 
 
 def _from_file(path: str, rewards: Rewards, criterion: str | Criterion) -> Policy:

@@ -32,9 +32,9 @@ def start(bar: Bar) -> tuple[float, float, float, float, float]:
     return bar.threshold, 1.0, 0.0, bar.threshold, 0.0
 
 
-def rounds_ahead(pool: Pool, bar: Bar) -> float:
+def rounds_ahead(pool: Pool) -> float:
     """T, or without a horizon ten times the rounds so far."""
-    return min(pool.horizon, LOOK_AHEAD * max(pool.round, bar.arms))
+    return pool.horizon if pool.horizon < math.inf else LOOK_AHEAD * pool.round
 
 
 def bound(arm: Arm, pool: Pool, bar: Bar) -> float:
@@ -46,7 +46,7 @@ def bound(arm: Arm, pool: Pool, bar: Bar) -> float:
     >>> round(bound(arm_after(pulls=90, total=45.0), pool, Problem(threshold=0.5, arms=10).bar), 4)
     2.1899
     """
-    share = pool.beta if pool.beta > 0.0 else LOOK_AHEAD
+    share = pool.beta if pool.beta > 0.0 else min(pool.horizon / bar.arms, LOOK_AHEAD)
     return math.sqrt(2.0 * math.log(1.0 + share / (arm.pulls + pool.prior_strength)))
 
 
@@ -59,7 +59,7 @@ def kept(arm: Arm, pool: Pool, bar: Bar) -> float:
 def fit(arms: Table, pool: Pool, bar: Bar) -> Pool:
     """The prior, then the level to beat, then the pulls a contender can have."""
     prior = fit_prior(arms, pool, bar)
-    ahead = rounds_ahead(pool, bar)
+    ahead = rounds_ahead(pool)
     best = -math.inf
     for i in range(len(arms)):
         best = max(best, posterior_mean(read_arm(arms, i), prior, bar))
