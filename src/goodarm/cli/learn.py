@@ -15,7 +15,7 @@ from goodarm.errors import InvalidValue
 
 if TYPE_CHECKING:
     from goodarm.environments import Environment
-    from goodarm.learning.learn import LearnedPolicy, Watch
+    from goodarm.learning.train import LearnedPolicy, Watch
 
 EnvironmentToLearn = Annotated[
     str | None,
@@ -56,7 +56,7 @@ def learn(
     json: Json = False,
 ) -> None:
     """Learn a policy's parameters before it is used, and write it as a file that any --policy accepts."""
-    from goodarm.learning.learn import learn as learn_policy
+    from goodarm.learning.train import learn as learn_policy
 
     _check_out(out)
     family = _family(environment, from_table, threshold, horizon)

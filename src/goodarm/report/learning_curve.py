@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from goodarm.learning.learn import LearnedPolicy
+from goodarm.learning.train import LearnedPolicy
 from goodarm.report.verdicts_over_time import COLOURS, save
 
 if TYPE_CHECKING:
