@@ -32,7 +32,7 @@ def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, f
 
     >>> low, high = clopper_pearson(3, 20, 0.95)
     >>> round(low, 12), round(high, 12)
-    (0.032070937185, 0.378926824727)
+    (0.032070937185, 0.378926826545)
 
     Reference: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits", Biometrika 26, 1934.
     """
@@ -54,7 +54,7 @@ def clopper_pearson_upper(successes: int, trials: int, level: float) -> float:
     >>> round(clopper_pearson_upper(0, 100, 0.95), 12)  # 1 - 0.05^(1/100)
     0.029513049607
     >>> round(clopper_pearson_upper(37, 1000, 0.95), 4)
-    0.0485
+    0.0484
 
     Reference: as `clopper_pearson`.
     """

@@ -28,8 +28,8 @@ def normal_cdf(z: float) -> float:
 
     >>> round(normal_cdf(1.0), 12)
     0.841344746069
-    >>> normal_cdf(-10.0) / 7.619853024160526e-24
-    1.0
+    >>> round(normal_cdf(-10.0) * 1e24, 9)
+    7.619853024
     """
     return 0.5 * math.erfc(-z * SQRT_HALF)
 
@@ -168,7 +168,7 @@ def normal_quantile_log(log_p: float) -> float:
     >>> round(normal_quantile_log(-804.608442014), 9)
     -40.0
     >>> round(normal_quantile_log(-0.1), 12)
-    1.309172097549
+    1.309617799458
     """
     if log_p >= 0.0:
         return math.inf

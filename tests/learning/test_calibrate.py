@@ -1,0 +1,91 @@
+"""Calibrated alpha: learned, tested on fresh runs, and refused its label when the test fails."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from goodarm.engine.simulate import simulate
+from goodarm.environments import bernoulli, gaussian
+from goodarm.errors import CertificateLost, InvalidValue, NotCalibrated
+from goodarm.learning import calibrate, learn
+from goodarm.learning.train import LearnedPolicy
+from goodarm.numerics import binomial_tail
+from goodarm.verdict import Guarantee
+
+HORIZON = 20_000
+
+
+def calibrated(**changes: object) -> LearnedPolicy:
+    settings: dict[str, object] = {
+        "horizon": HORIZON, "objective": "none", "calibrate": True, "learning_runs": 400, "tests": 600, "seed": 21,
+    }  # fmt: skip
+    return learn("synth-small", "value", **{**settings, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def learned() -> LearnedPolicy:
+    return calibrated()
+
+
+def test_certificate_names_what_was_measured(learned: LearnedPolicy) -> None:
+    certificate = learned.policy.certificate
+    assert learned.policy.guarantee is Guarantee.CALIBRATED
+    assert certificate is not None
+    assert certificate.limit <= 0.05
+    assert (certificate.runs, certificate.environment, certificate.horizon) == (600, "synth-small", HORIZON)
+
+
+def test_fresh_runs_stay_within_delta_and_score_above_the_certified_policy(learned: LearnedPolicy) -> None:
+    fresh = simulate(learned.policy, "synth-small", horizon=HORIZON, runs=500, seed=22)
+    # false alarm below 1e-6 if the error rate is delta
+    assert binomial_tail(fresh.wrong_runs, 500, 0.05) > 1e-6
+    certified = simulate("value", "synth-small", horizon=HORIZON, runs=500, seed=22)
+    assert fresh.exploit_score.mean > certified.exploit_score.mean
+
+
+def test_latches_tell_the_error_at_every_smaller_alpha() -> None:
+    """One run with a generous alpha predicts the wrong runs that a smaller alpha would have made."""
+    wide = simulate("uniform+studentised(alpha=4.5)", "synth-small", horizon=HORIZON, runs=300, seed=23)
+    predicted = int((calibrate.wrong_latches(wide, 4.5) >= 3.0).sum())
+    narrow = simulate("uniform+studentised(alpha=3)", "synth-small", horizon=HORIZON, runs=300, seed=23)
+    assert narrow.wrong_runs > 10
+    assert abs(predicted - narrow.wrong_runs) <= 0.35 * narrow.wrong_runs
+
+
+def test_a_wrong_quantile_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "smallest_alpha", lambda latches, delta, tests: float(np.quantile(latches, 0.5)))
+    with pytest.warns(NotCalibrated, match="of 600 fresh runs had a wrong verdict"):
+        broken = calibrated()
+    assert broken.policy.guarantee is Guarantee.HEURISTIC
+
+
+def test_a_certificate_speaks_only_of_its_own_problem(learned: LearnedPolicy) -> None:
+    with pytest.warns(CertificateLost, match="up to round 20000, not 30000"):
+        longer = simulate(learned.policy, "synth-small", horizon=30_000, runs=1, seed=1)
+    assert longer.guarantee is Guarantee.HEURISTIC
+    with pytest.warns(CertificateLost, match="environment synth-small, not kano-1"):
+        simulate(learned.policy, "kano-1", horizon=HORIZON, runs=1)
+    with pytest.warns(CertificateLost, match="allows delta 0.05, and 0.01"):
+        simulate(learned.policy, "synth-small", horizon=HORIZON, delta=0.01, runs=1)
+
+
+def test_too_few_tests_are_refused_before_anything_is_played() -> None:
+    with pytest.raises(InvalidValue, match="Give at least 59"):
+        calibrated(tests=50)
+    assert calibrate.most_wrong(0.05, 59) == 0
+    assert calibrate.most_wrong(0.05, 58) == -1
+
+
+def test_families_without_good_or_without_bad_arms() -> None:
+    with pytest.raises(InvalidValue, match="no arm of bernoulli lies above the threshold"):
+        learn(bernoulli([0.1, 0.2], 0.5), horizon=1000)
+    with pytest.warns(NotCalibrated, match="has never seen a bad arm"):
+        learn(bernoulli([0.7, 0.8], 0.5), "dgai", horizon=1000, budget=14)
+
+
+def test_gaussian_rewards_learn_too() -> None:
+    environment = gaussian([0.0, 0.3, 0.5, -0.4], 0.2, scale=1.0)
+    made = learn(environment, "dgai", horizon=3000, budget=14, calibrate=True, learning_runs=60, tests=80, delta=0.1)
+    assert made.policy.identification.name == "studentised"
+    assert simulate("value", environment, horizon=3000, runs=2).plan.policy.identification.name == "normal-mixture"

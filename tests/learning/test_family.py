@@ -1,0 +1,73 @@
+"""Learning from a log's per-arm totals, and the prior's fit, also broken on purpose."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from goodarm.beliefs import ARM_FIELDS, Pool
+from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.estimators import prior
+from goodarm.learning import family_from_table, family_from_totals, learn
+from goodarm.problem import Gaussian, Problem
+
+
+def totals(arms: int, pulls: int, spread: float, *, seed: int = 1) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    return generator.binomial(pulls, generator.normal(0.3, spread, arms).clip(0, 1))
+
+
+@pytest.mark.parametrize("spread", [0.02, 0.05, 0.1])
+def test_recovers_the_spread_of_the_means(spread: float) -> None:
+    family = family_from_totals(np.full(2000, 300), totals(2000, 300, spread), 0.3)
+    means = family.instance(np.random.default_rng(2)).means
+    assert means.mean() == pytest.approx(0.3, abs=0.01)
+    assert means.std() == pytest.approx(spread, rel=0.1)
+
+
+def test_a_fit_that_forgets_the_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check above must fail for a fit that takes the rewards' own noise for spread."""
+    monkeypatch.setattr(prior, "reward_variance", lambda mean, bar: 1e-9)
+    with pytest.raises(AssertionError):
+        test_recovers_the_spread_of_the_means(0.02)
+
+
+def test_gaussian_rewards_have_their_own_noise() -> None:
+    generator = np.random.default_rng(3)
+    means = generator.normal(1.0, 0.5, 1000)
+    arms = np.zeros((1000, ARM_FIELDS))
+    arms[:, 0] = 16.0
+    arms[:, 1] = 16.0 * (means + generator.normal(0.0, 2.0 / 4.0, 1000))
+    bar = Problem(threshold=1.0, arms=1000, rewards=Gaussian(2.0)).bar
+    fitted = prior.fit(arms, Pool(0.0, math.inf, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0), bar, 0.0)
+    assert fitted.prior_mean == pytest.approx(1.0, abs=0.05)
+    assert fitted.prior_variance == pytest.approx(0.25, rel=0.15)
+    assert fitted.prior_strength == pytest.approx(4.0 / fitted.prior_variance)
+
+
+def test_learns_on_the_family_of_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [f"item {i},200,{s}" for i, s in enumerate(totals(40, 200, 0.05))]
+    path.write_text("\n".join(["arm,pulls,total", *rows]), encoding="utf-8")
+    learned = learn(family_from_table(path, 0.3), "dgai", horizon=5000, budget=14)
+    assert learned.learned_on["environment"] == "family:log.csv"
+    assert "fitted to the totals of 40 arms" in learned.learned_on["reading"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [("a,nan,3", "pulls in row 1"), ("a,10,11", "total between 0"), ("a,0,0", "pulls must be at least 1")],
+)
+def test_bad_rows_are_named(tmp_path: Path, row: str, message: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text(f"arm,pulls,total\n{row}\nb,10,3\n", encoding="utf-8")
+    with pytest.raises(UnreadableTable, match=message):
+        family_from_table(path, 0.3)
+
+
+def test_totals_without_any_variation_are_refused() -> None:
+    with pytest.raises(InvalidValue, match="all rewards of the log are equal"):
+        family_from_totals([10, 10], [0, 0], 0.3)
