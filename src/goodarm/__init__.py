@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from goodarm.environments import Environment as Environment
     from goodarm.environments import bernoulli as bernoulli
     from goodarm.environments import beta as beta
+    from goodarm.environments import classification as classification
     from goodarm.environments import gaussian as gaussian
+    from goodarm.environments import replay as replay
     from goodarm.environments import table as table
     from goodarm.environments.catalogue import environment as environment
     from goodarm.errors import GoodarmError as GoodarmError
@@ -45,10 +47,12 @@ _WHERE = {
     "Verdict": "goodarm.verdict",
     "bernoulli": "goodarm.environments",
     "beta": "goodarm.environments",
+    "classification": "goodarm.environments",
     "environment": "goodarm.environments.catalogue",
     "gaussian": "goodarm.environments",
     "learn": "goodarm.learning",
     "policy": "goodarm.policies",
+    "replay": "goodarm.environments",
     "simulate": "goodarm.engine.simulate",
     "table": "goodarm.environments",
 }
