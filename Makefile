@@ -9,7 +9,7 @@ BENCH_READY := $(VENV)/.ready-bench
 
 demo: $(READY)
 	$(BIN)/goodarm compare synth-small --policy value --policy hdoc+kt --policy hdoc --policy lucb-g --policy apt-g \
-	  --runs 40 --out demo
+	  --runs 60 --out demo
 
 test: lint types contract pytest
 

@@ -93,6 +93,7 @@ def _dress(axes: Axes, info: VerdictsOverTime) -> None:
     axes.annotate(
         "all good arms", (0.0, info.good_arms), xycoords=("axes fraction", "data"), xytext=(4, 3),
         textcoords="offset points", color="0.35", fontsize=8.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
     )  # fmt: skip
     axes.set_xscale("log")
     axes.set_xlim(info.rounds[0], info.rounds[-1])
