@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from goodarm.errors import InvalidValue
 from goodarm.numerics import bernoulli_kl
 
 Divergence = Callable[[float, float], float]
@@ -42,7 +43,7 @@ def lower_bound(
     """
     mu = _descending(means, threshold, divergence)
     if not 0.0 < delta < 0.5:
-        raise ValueError(f"delta must lie in (0, 1/2), where log(1/(2 delta)) is positive; got {delta}.")
+        raise InvalidValue(f"delta must lie in (0, 1/2), where log(1/(2 delta)) is positive; got {delta}.")
     m = _count_good(mu, threshold, good)
     divergences = [divergence(float(mean), threshold) for mean in mu[:good]]
     if divergences[-1] <= 0.0:
@@ -79,7 +80,7 @@ def hdoc_upper_bound(means: Means, threshold: float, delta: float, good: int | N
     """
     mu = _descending(means, threshold, bernoulli_kl)
     if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta, the error probability, must lie in (0, 1); got {delta}.")
+        raise InvalidValue(f"delta, the error probability, must lie in (0, 1); got {delta}.")
     count = len(mu)
     smallest = float(np.min(np.abs(mu - threshold)))  # Delta
     if count > 1:
@@ -134,7 +135,7 @@ def oracle_limit(
     """
     mu = _descending(means, threshold, divergence)
     if not 0.0 < delta < 1.0:
-        raise ValueError(f"delta, the error probability, must lie in (0, 1); got {delta}.")
+        raise InvalidValue(f"delta, the error probability, must lie in (0, 1); got {delta}.")
     gaps = (mu - threshold)[mu > threshold]
     divergences = np.array([divergence(float(mean), threshold) for mean in mu[mu > threshold]], dtype=np.float64)
     # (mu_i - xi)/c_i without its common factor, so that an arm that costs nothing (d = inf) is no special case.
@@ -148,12 +149,14 @@ def _descending(means: Means, threshold: float, divergence: Divergence) -> npt.N
     """The means as an array, largest first, checked."""
     given = np.asarray(means, dtype=np.float64)
     if given.ndim != 1 or given.size == 0:
-        raise ValueError(f"means must be a non-empty list of numbers, one an arm; got an array of shape {given.shape}.")
+        raise InvalidValue(
+            f"means must be a non-empty list of numbers, one an arm; got an array of shape {given.shape}."
+        )
     mu = np.sort(given)[::-1]
     if not (np.all(np.isfinite(mu)) and math.isfinite(threshold)):
-        raise ValueError("means and threshold must be finite numbers.")
+        raise InvalidValue("means and threshold must be finite numbers.")
     if divergence is bernoulli_kl and not (mu[-1] >= 0.0 and mu[0] <= 1.0 and 0.0 <= threshold <= 1.0):
-        raise ValueError(
+        raise InvalidValue(
             f"means and threshold must lie in [0, 1] for rewards in [0, 1]; got means from {mu[-1]} to {mu[0]} and "
             f"threshold {threshold}. Rescale them, or pass the divergence of the reward family, such as "
             "divergence=lambda mean, threshold: (mean - threshold) ** 2 / (2 * scale**2) for Gaussian rewards."
@@ -165,7 +168,7 @@ def _count_good(mu: npt.NDArray[np.float64], threshold: float, good: int) -> int
     """The number of good arms m, once 1 <= good <= m is known."""
     m = int(np.sum(mu >= threshold))
     if not 1 <= good <= m:
-        raise ValueError(
+        raise InvalidValue(
             f"good, the number of good arms to find, must lie between 1 and the {m} arms whose mean reaches the "
             f"threshold {threshold}; got {good}."
         )

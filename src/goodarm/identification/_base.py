@@ -57,7 +57,7 @@ class IdentificationRule:
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceRule(IdentificationRule):
-    """observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory) after the reward; `arm` is from before it."""
+    """observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory); `arm` is from before the reward."""
 
     observe: Formula
 

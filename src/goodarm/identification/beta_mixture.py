@@ -10,7 +10,9 @@ from goodarm.numerics import log_beta, log_beta_cdf, log_beta_sf
 from goodarm.problem import Bar
 
 
-def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, a0: float = 1.0, b0: float = 1.0) -> tuple[float, float, float]:
+def observe(
+    arm: Arm, reward: float, pool: Pool, bar: Bar, a0: float = 1.0, b0: float = 1.0
+) -> tuple[float, float, float]:
     """Likelihood ratio averaged over a Beta(a0, b0) prior cut at the threshold; a function of S and N alone.
 
     log E+ = log B(a,b) + log P(Beta(a,b) > xi) - log B(a0,b0) - log P(Beta(a0,b0) > xi) - S log xi - (N-S) log(1-xi),

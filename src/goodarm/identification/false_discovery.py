@@ -22,7 +22,10 @@ Ledger = NDArray[np.int64]
 
 
 def empty_ledger(arms: int) -> Ledger:
-    """Two lists of arms whose evidence once reached 1/delta: row 0 for good, row 1 for bad. Columns 0, 1: length, called."""
+    """Two lists of arms whose evidence once reached 1/delta: row 0 for good, row 1 for bad.
+
+    Column 0: length of the list; column 1: arms called so far; then the arms.
+    """
     return np.zeros((2, arms + 2), dtype=np.int64)
 
 

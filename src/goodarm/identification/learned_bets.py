@@ -6,10 +6,12 @@ from goodarm.beliefs import Arm, Pool
 from goodarm.estimators.prior import posterior_mean, posterior_scale, prior_learner
 from goodarm.identification._base import EvidenceRule
 from goodarm.identification.kt import bet
-from goodarm.numerics import inverse_mills
+from goodarm.numerics import normal_cdf, normal_pdf
 from goodarm.problem import Bar
 
 FLOOR = 1e-12
+SURE = 4.0
+"""Beyond so many standard errors nothing is bet on the other side: the bet would be tiny, and costs a logarithm."""
 
 
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 0.8) -> tuple[float, float, float]:
@@ -29,13 +31,16 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 0.8) ->
     p = posterior_mean(arm, pool, bar)
     s = edge * posterior_scale(arm, pool, bar)
     z = (p - bar.threshold) / s
-    q_good = min(max(p + s * inverse_mills(z), bar.threshold), 1.0 - FLOOR)
-    q_bad = max(min(p - s * inverse_mills(-z), bar.threshold), FLOOR)
-    return (
-        arm.for_good + bet(reward, q_good, bar.threshold),
-        arm.for_bad + bet(reward, q_bad, bar.threshold),
-        0.0,
-    )
+    for_good, for_bad = arm.for_good, arm.for_bad
+    density = normal_pdf(z)
+    tail = normal_cdf(-abs(z))
+    if z > -SURE:
+        above = density / (1.0 - tail if z > 0.0 else tail)
+        for_good += bet(reward, min(max(p + s * above, bar.threshold), 1.0 - FLOOR), bar.threshold)
+    if z < SURE:
+        below = density / (tail if z > 0.0 else 1.0 - tail)
+        for_bad += bet(reward, max(min(p - s * below, bar.threshold), FLOOR), bar.threshold)
+    return for_good, for_bad, 0.0
 
 
 learned_bets = EvidenceRule(

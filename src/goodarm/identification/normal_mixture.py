@@ -16,7 +16,8 @@ def log_mixture(surplus: float, variance: float, rho: float) -> float:
     It is the average of exp(l s - l^2 V/2) over l > 0 with a half-normal weight of variance 1/rho.
     """
     scale = variance + rho
-    return 0.5 * math.log(4.0 * rho / scale) + surplus * surplus / (2.0 * scale) + log_normal_cdf(surplus / math.sqrt(scale))
+    z = surplus / math.sqrt(scale)
+    return 0.5 * math.log(4.0 * rho / scale) + 0.5 * z * z + log_normal_cdf(z)
 
 
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, best_at: float = 500.0) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""`self-normalised`: one confidence ellipsoid for theta, and so an interval for every arm at once; under a linear model."""
+"""`self-normalised`: one confidence ellipsoid for theta, so an interval for every arm at once; under a linear model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def factor(
     >>> round(factor(4.0, 1.0, None, Problem(threshold=0.5, arms=10).bar, norm=1.0), 4)
     2.5805
     """
-    return noise_scale(sigma, bar) * math.sqrt(2.0 * math.log(1.0 / bar.delta) + log_det) + math.sqrt(regulariser) * norm
+    rate = 2.0 * math.log(1.0 / bar.delta) + log_det
+    return noise_scale(sigma, bar) * math.sqrt(rate) + math.sqrt(regulariser) * norm
 
 
 self_normalised = ModelRule(

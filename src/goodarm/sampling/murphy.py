@@ -28,7 +28,8 @@ def leader_above(arms: Table, bar: Bar, generator: Generator) -> int:
 def first_above(arms: Table, bar: Bar, generator: Generator) -> int:
     """The lowest arm that exceeds the threshold in a joint draw, given that one does; exact, by inversion.
 
-    P(arm j is the first) is proportional to prod_{i<j} F_i (1 - F_j), F_i = P(mean_i <= xi): invert the running product.
+    P(arm j is the first) is proportional to prod_{i<j} F_i (1 - F_j), F_i = P(mean_i <= xi): invert the running
+    product.
     """
     none = 0.0
     last = -1

@@ -12,7 +12,7 @@ import math
 from numpy.random import Generator
 
 from goodarm.beliefs import Arm
-from goodarm.numerics import beta_quantile_above, log_beta_cdf, log_beta_sf, log_normal_cdf, normal_quantile
+from goodarm.numerics import beta_quantile_above, log_beta_cdf, log_beta_sf, log_normal_cdf, normal_quantile_log
 from goodarm.problem import Bar
 
 
@@ -47,4 +47,4 @@ def draw_above(arm: Arm, bar: Bar, generator: Generator) -> float:
     log_tail = math.log(1.0 - generator.random()) + log_above(arm, bar)
     if counts_decide(bar):
         return beta_quantile_above(log_tail, 1.0 + arm.total, 1.0 + arm.pulls - arm.total)
-    return arm.mean - bar.sigma * arm.width * normal_quantile(math.exp(log_tail))
+    return arm.mean - bar.sigma * arm.width * normal_quantile_log(log_tail)
