@@ -58,7 +58,7 @@ _WHERE = {
 }
 
 __version__ = "0.1.0"
-__all__ = sorted(_WHERE)  # noqa: PLE0605
+__all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ Row = NDArray[np.float64]
 
 
 class Arm(NamedTuple):
-    """One arm. `mean` and `width` come from the estimator; `for_good`, `for_bad`, `memory` from the identification rule.
+    """One arm. `mean`, `width` come from the estimator; `for_good`, `for_bad`, `memory` from the identification rule.
 
     pulls    : N, rewards seen so far
     total    : S, their sum

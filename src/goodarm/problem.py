@@ -72,7 +72,7 @@ class SubGaussian:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.scale) and self.scale > 0.0):
-            raise InvalidValue(f"scale must be a positive number; got {self.scale}. Give the rewards' standard deviation.")
+            raise InvalidValue(f"scale, a reward's standard deviation, must be a positive number; got {self.scale}.")
 
     def check_threshold(self, threshold: float) -> None:
         if not math.isfinite(threshold):

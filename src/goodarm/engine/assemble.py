@@ -42,7 +42,7 @@ class Assembly(NamedTuple):
 
 
 def assemble(policy: Policy, environment: Environment, problem: Problem, *, scan: bool = False) -> Assembly:
-    """Compile a pairing for an environment; `scan` asks for the plain scan over the arms, the reference of the trees."""
+    """Compile a pairing for an environment; `scan` asks for the plain scan over the arms, the trees' reference."""
     policy.check(problem.rewards)
     if policy.estimator is not None:
         raise TypeError(f"{policy.name} has a model of the arms: use goodarm.engine.structured.assemble_structured")

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from goodarm.beliefs import ARM_FIELDS, POOL_FIELDS, Arm, Pool, Row, Table, read_arm, read_pool, write_arm, write_pool
 from goodarm.engine.reach import fingerprint, register
-from goodarm.streams import reward_key
 from goodarm.identification.false_discovery import Ledger, empty_ledger, settle
+from goodarm.streams import reward_key
 
 
 class Parts(NamedTuple):

@@ -148,13 +148,14 @@ class Runs:
 
     @property
     def rounds_per_second(self) -> float:
-        """Rounds per second of one thread: the median over the runs, so that the compilation of the first is left out."""
+        """Rounds per second of one thread: the median over the runs, which leaves the first one's compilation out."""
         return float(np.median([r.rounds / max(r.seconds, 1e-9) for r in self.runs]))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One row an arm and run: environment, policy, guarantee, seed, run, arm, label, mean, verdict, verdict_round, pulls.
+        """One row an arm and run.
 
-        `label` is None where arms have no names, `verdict_round` while the arm is open. `columns` gives the same faster.
+        environment, policy, guarantee, seed, run, arm, label, mean, verdict, verdict_round, pulls. `label` is None
+        where arms have no names, `verdict_round` while the arm is open. `columns` gives the same faster.
         """
         for block in self.columns():
             size = len(block["arm"])

@@ -17,7 +17,6 @@ from goodarm.problem import Bar
 from goodarm.rules import Formula, Setting, parameters_of
 from goodarm.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
-
 FOREVER = 2.0**53
 """The last round that a float counts exactly; stands in for a horizon that was not given."""
 

@@ -19,6 +19,7 @@ from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.rules import Formula
 
 Floats = NDArray[np.float64]
+BOUNDED = Bounded()
 
 
 class Instance(NamedTuple):
@@ -53,7 +54,7 @@ class Environment:
     threshold: float
     draw: Callable[[Generator], Floats] = field(repr=False, compare=False)
     reward: Formula = field(repr=False)
-    rewards: Rewards = Bounded()
+    rewards: Rewards = BOUNDED
     horizon: int = 1_000_000
     extra: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     reading: str = ""
