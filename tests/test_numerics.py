@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.extending import register_jitable
-from scipy import special, stats
+from scipy import integrate, special, stats
 
 from goodarm import numerics
 from goodarm.numerics import beta, binomial, entropy, normal
@@ -367,7 +367,9 @@ CALLS = {
     "clopper_pearson": [(0, 20, 0.95), (3, 20, 0.95), (20, 20, 0.95), (700, 1_000_000, 0.99)],
     "clopper_pearson_upper": [(0, 20, 0.95), (3, 20, 0.95), (20, 20, 0.95)],
     "deviance": [(3.0, 2.0, 1.0), (1.0 + 1e-9, 1.0, 1e-9), (0.0, 2.0, -2.0), (1e7, 1e-305, 1e7), (1.0, 0.0, 1.0)],
+    "cubed_surplus": POINTS_Z,
     "inverse_mills": POINTS_Z,
+    "mills_ratio": [(abs(z),) for (z,) in POINTS_Z],
     "log_beta": [(a, b) for a, b, _ in LOG_BETAS],
     "log_beta_cdf": POINTS,
     "log_beta_sf": POINTS,
@@ -413,3 +415,16 @@ def _caller(function, arity):
 def test_public_names_are_sorted_and_complete():
     assert numerics.__all__ == sorted(numerics.__all__)
     assert set(numerics.__all__) == {name for name in FUNCTIONS if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("x", [0.0, 1e-9, 0.3, 1.0, 2.5, 5.0, 12.0, 38.0, 150.0, 1e6])
+def test_mills_ratio_against_scipy(x: float) -> None:
+    expected = math.sqrt(math.pi / 2.0) * special.erfcx(x / math.sqrt(2.0))
+    assert numerics.mills_ratio(x) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("z", [-37.0, -20.0, -8.0, -3.0, -0.5, 0.0, 0.7, 3.0, 10.0])
+def test_cubed_surplus_against_integration(z: float) -> None:
+    """E[max(Z + z, 0)^3] as phi(z) times an integral that does not underflow."""
+    shifted, _ = integrate.quad(lambda t: t**3 * math.exp(z * t - 0.5 * t * t), 0.0, max(12.0, z + 12.0), limit=200)
+    assert numerics.cubed_surplus(z) == pytest.approx(numerics.normal_pdf(z) * shifted, rel=1e-6 if z > -10 else 0.03)

@@ -6,7 +6,7 @@ from goodarm.beliefs import Arm, Pool
 from goodarm.estimators.prior import posterior_mean, posterior_scale, prior_learner
 from goodarm.identification._base import EvidenceRule
 from goodarm.identification.kt import bet
-from goodarm.numerics import normal_cdf, normal_pdf
+from goodarm.numerics import mills_ratio, normal_pdf
 from goodarm.problem import Bar
 
 FLOOR = 1e-12
@@ -33,7 +33,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 0.8) ->
     z = (p - bar.threshold) / s
     for_good, for_bad = arm.for_good, arm.for_bad
     density = normal_pdf(z)
-    tail = normal_cdf(-abs(z))
+    tail = density * mills_ratio(abs(z))
     if z > -SURE:
         above = density / (1.0 - tail if z > 0.0 else tail)
         for_good += bet(reward, min(max(p + s * above, bar.threshold), 1.0 - FLOOR), bar.threshold)

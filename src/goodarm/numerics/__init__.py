@@ -11,8 +11,10 @@ from goodarm.numerics.beta import (
 from goodarm.numerics.binomial import binomial_tail, clopper_pearson, clopper_pearson_upper
 from goodarm.numerics.entropy import bernoulli_kl, deviance
 from goodarm.numerics.normal import (
+    cubed_surplus,
     inverse_mills,
     log_normal_cdf,
+    mills_ratio,
     normal_cdf,
     normal_pdf,
     normal_quantile,
@@ -26,12 +28,14 @@ __all__ = [
     "binomial_tail",
     "clopper_pearson",
     "clopper_pearson_upper",
+    "cubed_surplus",
     "deviance",
     "inverse_mills",
     "log_beta",
     "log_beta_cdf",
     "log_beta_sf",
     "log_normal_cdf",
+    "mills_ratio",
     "normal_cdf",
     "normal_pdf",
     "normal_quantile",

@@ -55,6 +55,49 @@ def _far_inverse_mills(x: float) -> float:
     return tail
 
 
+def mills_ratio(x: float) -> float:
+    """Mills ratio (1 - Phi(x))/phi(x) for x >= 0, to 1e-10 relative, at a fifth of the price of erfc.
+
+    A rational function of degrees 6 and 7 with the right limit 1/x, fitted by us to 60-digit values at 121 points of
+    [0, 200) by reweighted least squares; its largest relative error there is 6.4e-11.
+
+    >>> round(mills_ratio(0.0), 9), round(mills_ratio(5.0), 9)
+    (1.253314137, 0.192808105)
+    """
+    above = 1835.5018538245963 + x * (
+        2252.0241318094257
+        + x * (1342.1257434522972 + x * (482.42434729918132 + x * (109.60565195401507 + x * (15.03169054217567 + x))))
+    )
+    below = 1464.5185904767342 + x * (
+        2965.3720597404616
+        + x
+        * (
+            2704.6266585629735
+            + x
+            * (1449.7186316493182 + x * (497.45644626803724 + x * (110.60564523175536 + x * (15.031690582154959 + x))))
+        )
+    )
+    return above / below
+
+
+def cubed_surplus(z: float) -> float:
+    """E[ max(Z + z, 0)^3 ] for a standard normal Z: (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z).
+
+    For z < 0, with R the Mills ratio at |z|, it is phi(z) ((z^2 + 2) - (|z|^3 + 3|z|) R), which keeps its sign.
+
+    >>> round(cubed_surplus(0.0), 9), round(cubed_surplus(1.0), 9)
+    (0.797884561, 4.091291158)
+    """
+    x = abs(z)
+    density = normal_pdf(z)
+    ratio = mills_ratio(x)
+    cubic = x * (x * x + 3.0)
+    square = x * x + 2.0
+    if z < 0.0:
+        return density * (square - cubic * ratio)
+    return cubic * (1.0 - density * ratio) + square * density
+
+
 def log_normal_cdf(z: float) -> float:
     """Logarithm of the standard normal distribution function, for any z.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from goodarm.beliefs import Arm, Pool
 from goodarm.estimators.prior import posterior_mean, posterior_scale, prior_learner
-from goodarm.numerics import normal_cdf, normal_pdf
+from goodarm.numerics import cubed_surplus
 from goodarm.problem import Bar
 from goodarm.sampling._base import IndexRule
 
@@ -22,8 +22,7 @@ def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 1.2) -> float:
     s = b * posterior_scale(arm, pool, bar)
     z = (posterior_mean(arm, pool, bar) - bar.threshold) / s
     r = s / bar.spread
-    worth = r * r * r * ((z * z * z + 3.0 * z) * normal_cdf(z) + (z * z + 2.0) * normal_pdf(z))
-    return worth / (bar.budget - arm.for_good + 0.5)
+    return r * r * r * cubed_surplus(z) / (bar.budget - arm.for_good + 0.5)
 
 
 value = IndexRule(
