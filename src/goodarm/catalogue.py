@@ -62,8 +62,10 @@ IDENTIFICATION = {
 }
 
 ESTIMATORS = {
+    "kernel": "goodarm.estimators.kernel:Kernel",
     "linear": "goodarm.estimators.linear:Linear",
     "mixed": "goodarm.estimators.mixed:Mixed",
+    "neural": "goodarm.estimators.neural:Neural",
 }
 """Models of the arms; `independent` stands for none of them."""
 

@@ -214,8 +214,10 @@ def scan_for(rule: SamplingRule, everyone: bool) -> Formula:
 def _index_scan(index: Formula, everyone: bool) -> Formula:
     def select(scores: Row, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
         for i in range(len(scores)):
-            value = index(read_arm(arms, i), pool, bar, *parameters[0])
-            scores[i] = value if everyone or arms[i, VERDICT] == 0.0 else -math.inf
+            if everyone or arms[i, VERDICT] == 0.0:
+                scores[i] = index(read_arm(arms, i), pool, bar, *parameters[0])
+            else:
+                scores[i] = -math.inf
         return first_largest(scores)
 
     return select

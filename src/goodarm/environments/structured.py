@@ -31,7 +31,7 @@ def unit_vectors(arms: int, dimension: int) -> Floats:
 
 def in_band(values: Floats, threshold: float = 0.5, width: float = BAND) -> Floats:
     """Values scaled so that the one farthest from 0 lies `width` from the threshold."""
-    return threshold + width * values / np.abs(values).max()
+    return np.asarray(threshold + width * values / np.abs(values).max())
 
 
 def _linear_means(features: Floats, misfit: float) -> Callable[[Generator], Floats]:
@@ -91,8 +91,8 @@ def bumps(side: int = 30) -> Environment:
     points = grid(side)
     means = 0.3 + 0.45 * bump(points, (0.3, 0.3), 0.145) + 0.4 * bump(points, (0.72, 0.68), 0.115)
     reading = (
-        f"{side} x {side} points of the unit square; mean = 0.3 + 0.45 bump at (0.3, 0.3) + 0.4 bump at (0.72, 0.68), of "
-        f"scales 0.145 and 0.115: {int((means >= 0.5).sum())} of {means.size} good; the same in each run; 0/1 rewards"
+        f"{side} x {side} points of the unit square; mean = 0.3 + 0.45 bump at (0.3, 0.3) + 0.4 bump at (0.72, 0.68) "
+        f"of scales 0.145 and 0.115: {int((means >= 0.5).sum())} of {means.size} good; the same in each run; 0/1 rewards"
     )
     return _with_features("bumps", points, fixed(means), reading)
 
@@ -156,7 +156,7 @@ def movielens_genres() -> Environment:
     Nothing is read before the first run.
     """
     reading = (
-        f"0/1 rewards; {MOVIES} rated movies, mean = share of the users of odd number who rated it (499 good); features: "
+        f"0/1 rewards; {MOVIES} rated movies, mean = share of the users of odd number who rated it (499 good); features "
         f"20 genres, and the {LATENT} largest principal directions of who rated what among the users of even number"
     )
     return Environment(

@@ -88,7 +88,7 @@ def _from_dataframe(features: Any, columns: Sequence[str] | None) -> tuple[Float
     for name in names:
         if not (frame[name].dtype.is_numeric() or frame[name].dtype == nw.Boolean):
             raise InvalidValue(
-                f"column {name!r} holds {frame[name].dtype}, not numbers. Choose columns=[...] without it, or encode it."
+                f"column {name!r} holds {frame[name].dtype}, not numbers. Give columns=[...] without it, or encode it."
             )
     arrays = [np.asarray(frame[name].cast(nw.Float64).to_numpy(), dtype=np.float64) for name in names]
     return np.stack(arrays, axis=1) if arrays else np.zeros((len(frame), 0)), [repr(name) for name in names]
