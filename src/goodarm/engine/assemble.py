@@ -40,6 +40,10 @@ class Assembly(NamedTuple):
             fdr,
         )
 
+    def misfit(self, arms: Table) -> float:
+        """Independent arms have no model that could fit badly."""
+        return math.nan
+
 
 def assemble(policy: Policy, environment: Environment, problem: Problem, *, scan: bool = False) -> Assembly:
     """Compile a pairing for an environment; `scan` asks for the plain scan over the arms, the trees' reference."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterable
@@ -48,6 +49,7 @@ class Run:
     pool: NDArray[np.float64] = field(repr=False)  # what was learned from all arms, a `Pool`
     trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + pool): round, good, bad, reward, pool
     trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
+    misfit: float = math.nan  # lack of fit of a model of the arms, a standard score; nan without one
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ def play(plan: Plan, number: int, assembly: Assembly | StructuredAssembly, insta
         pool=state.pool,
         trajectory=np.array(points) if points else np.zeros((0, 4 + POOL_FIELDS)),
         trace=trace[:rounds] if plan.trace else trace,
+        misfit=assembly.misfit(state.arms),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.run import Plan, Run
+from goodarm.errors import ModelWarning
+from goodarm.estimators.misfit import ALARM
 from goodarm.numerics import clopper_pearson, student_quantile
 from goodarm.theory import exploit_ceiling, oracle_limit
-from goodarm.verdict import Guarantee, Verdict
+from goodarm.verdict import Basis, Guarantee, Verdict
 
 CONFIDENCE = 0.95
 
@@ -137,6 +140,27 @@ class Runs:
         return Estimate(self.wrong_runs / len(self.runs), low, high, len(self.runs))
 
     @property
+    def misfitting(self) -> int:
+        """Runs in which a model of the arms does not fit the rewards."""
+        return sum(run.misfit > ALARM for run in self.runs)
+
+    def warn(self) -> None:
+        """Say so where a model does not fit."""
+        if self.misfitting:
+            worst = max(run.misfit for run in self.runs if run.misfit > ALARM)
+            advice = (
+                "its verdicts carry no guarantee here. Decide by own evidence, for example with '+kt', and use @mixed."
+                if self.plan.policy.decided_by is Basis.MODEL
+                else "verdicts rest on own evidence and stand, but it guides the pulls badly. Use @mixed."
+            )
+            warnings.warn(
+                f"{self.policy}: the model does not fit the arms that were pulled in {self.misfitting} of {len(self)} "
+                f"runs (up to {worst:.0f} standard errors; chance stays below {ALARM:.0f}): {advice}",
+                ModelWarning,
+                stacklevel=3,
+            )
+
+    @property
     def reward(self) -> Estimate:
         """Sum of all rewards."""
         return estimate(np.array([r.reward for r in self.runs]))
@@ -154,8 +178,8 @@ class Runs:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row an arm and run.
 
-        environment, policy, guarantee, seed, run, arm, label, mean, verdict, verdict_round, pulls. `label` is None
-        where arms have no names, `verdict_round` while the arm is open. `columns` gives the same faster.
+        environment, policy, guarantee, decided_by, seed, run, arm, label, mean, verdict, verdict_round, pulls. `label` is
+        None where arms have no names, `verdict_round` while the arm is open. `columns` gives the same faster.
         """
         for block in self.columns():
             size = len(block["arm"])
@@ -181,6 +205,7 @@ class Runs:
                 "environment": self.plan.environment.name,
                 "policy": self.policy,
                 "guarantee": str(self.guarantee),
+                "decided_by": str(self.plan.policy.decided_by),
                 "seed": self.plan.seed,
                 "run": np.repeat([run.number for run in runs], arms),
                 "arm": np.tile(np.arange(arms), len(runs)),

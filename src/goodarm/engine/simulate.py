@@ -64,7 +64,9 @@ def simulate(
         finished.extend(batch)
         if progress is not None:
             progress(len(batch))
-    return Runs(plan, tuple(finished))
+    result = Runs(plan, tuple(finished))
+    result.warn()
+    return result
 
 
 def make_plan(

@@ -25,6 +25,7 @@ from goodarm.engine.reach import fingerprint, register
 from goodarm.environments import Environment
 from goodarm.estimators import Estimator
 from goodarm.estimators._base import LOG_DET, REGULARISER, first_upkeep, new_table
+from goodarm.estimators.misfit import misfit
 from goodarm.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.identification._base import decide_around, keep_nothing
 from goodarm.identification.false_discovery import Ledger, empty_ledger, settle
@@ -106,6 +107,10 @@ class StructuredAssembly(NamedTuple):
         now = int(state.progress[0])
         if wants or now >= state.progress[NEXT_UPKEEP]:
             state.progress[NEXT_UPKEEP] = self.estimator.upkeep(state.belief, state.arms, now, modelled(bar))
+
+    def misfit(self, arms: Table) -> float:
+        """How badly the model fits the arms that were pulled, as a standard score; nan if it is not asked."""
+        return misfit(arms, self.problem.bar) if self.estimator.testable else math.nan
 
 
 def modelled(bar: Bar) -> Bar:

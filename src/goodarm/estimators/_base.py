@@ -80,6 +80,11 @@ class Estimator:
         """Do the widths depend on which arms were pulled only, never on the rewards?"""
         return True
 
+    @property
+    def testable(self) -> bool:
+        """Is a lack of fit worth a warning? Not of a model that promises nothing."""
+        return True
+
     def start(self, bar: Bar) -> Any:
         """The belief before the first reward."""
         raise NotImplementedError

@@ -63,7 +63,7 @@ class Neural(Estimator):
     def bind(self, features: Floats | None, arms: int) -> Any:
         if arms > MOST_ARMS:
             raise InvalidValue(
-                f"@neural keeps a matrix of arms x arms, at most {MOST_ARMS} of them; got {arms}. Use @kernel or @mixed."
+                f"@neural keeps a matrix of arms x arms, at most {MOST_ARMS} of them; got {arms}. Use @kernel."
             )
         return super().bind(features, arms)
 
@@ -73,6 +73,10 @@ class Neural(Estimator):
 
     @property
     def blind_widths(self) -> bool:
+        return False
+
+    @property
+    def testable(self) -> bool:
         return False
 
     def made(self) -> Network:

@@ -83,6 +83,8 @@ def compare(comparison: Comparison, progress: Progress | None = None) -> Results
             stopped = True
             break
     kept = tuple(Runs(plan, tuple(runs)) for plan, runs in zip(comparison.plans, finished, strict=False) if runs)
+    for runs in kept:
+        runs.warn()
     return Results(comparison, kept, stopped)
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from goodarm import __version__
 from goodarm.certificate import Certificate
-from goodarm.engine.assemble import assemble
-from goodarm.engine.run import Plan, Run, play
+from goodarm.engine.run import Plan, Run, assembly_of, play
 from goodarm.engine.runs import Runs
 from goodarm.engine.simulate import make_plan, play_in_parallel
 from goodarm.environments import Environment
@@ -161,7 +160,7 @@ def _learn_on_score(plan: Plan, budget: int, watch: Watch) -> tuple[str, float, 
 
     def score(value: float, run: int) -> float:
         trial = _with(plan, {name: value})
-        assembly = assemble(trial.policy, trial.environment, trial.problem)
+        assembly = assembly_of(trial)
         return float(Runs(trial, (play(trial, run, assembly),)).exploit_scores[0])
 
     value, history = learn_parameter(
