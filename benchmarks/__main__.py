@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--json | --markdown]`"""
+"""`python -m benchmarks [NAME ...] [--json | --markdown | --write FILE]`"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from rich.console import Console
 
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "start": "benchmarks.start",
     "rules": "benchmarks.rules",
 }
+BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "river")
 
 
@@ -29,22 +31,38 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one or more of {', '.join(BENCHMARKS)}; all if none")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/performance.md")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put these tables between the marks in FILE")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"unknown benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
-    quiet = options.json or options.markdown
+    quiet = options.json or options.markdown or options.write
     sections = [measured(name, quiet) for name in options.names or BENCHMARKS]
     if options.json:
         print(json.dumps({"machine": machine(), "sections": [section.as_dict() for section in sections]}, indent=2))
     elif options.markdown:
-        print("\n\n".join([machine_text(), *(section.markdown() for section in sections)]))
+        print(as_markdown(sections))
+    elif options.write:
+        options.write.write_text(between_marks(options.write.read_text(), as_markdown(sections)))
     else:
         Console().print(machine_text(), style="dim", markup=False)
 
 
-def measured(name: str, quiet: bool) -> Section:
+def as_markdown(sections: list[Section]) -> str:
+    return "\n\n".join([machine_text(), *(section.markdown() for section in sections)])
+
+
+def between_marks(page: str, tables: str) -> str:
+    """The page with what stands between its marks replaced."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"no {BEGIN} ... {END} in the file; nothing was written")
+    return f"{before}{begin}\n{tables}\n{end}{after}"
+
+
+def measured(name: str, quiet: object) -> Section:
     """Run one benchmark; show its table at once unless everything is to be printed at the end."""
     print(f"measuring {name} ...", file=sys.stderr)
     section: Section = import_module(BENCHMARKS[name]).run()

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.processes import fresh
@@ -35,7 +34,7 @@ Seconds = tuple[float, float]
 def run() -> Section:
     return Section(
         "start",
-        "fresh processes, medians",
+        f"fresh processes, medians of {REPETITIONS}",
         "seconds",
         rows(),
         [
@@ -49,15 +48,17 @@ def run() -> Section:
 def rows() -> list[Row]:
     nothing = [sys.executable, "-c", "pass"]
     help_page = [str(Path(sys.executable).with_name("goodarm")), "--help"]
+    imported, warm_hdoc = warm_runs("hdoc")
+    _, warm_value = warm_runs("value")
     second = Target(at_most=1.0)
     return [
-        row("an empty Python process", repeated(lambda: command(nothing))),
-        row("`goodarm --help`, the whole process", repeated(lambda: command(help_page))),
-        row("`import goodarm`, after Python's own start", repeated(lambda: first_run("hdoc")[0])),
-        row("`hdoc`: first simulation after import, warm cache", repeated(lambda: first_run("hdoc")[1]), second),
-        row("`value`: first simulation after import, warm cache", repeated(lambda: first_run("value")[1]), second),
-        row("`hdoc`: first simulation after import, empty cache", repeated(lambda: cold_run("hdoc"), 3)),
-        row("`value`: first simulation after import, empty cache", repeated(lambda: cold_run("value"), 3)),
+        row("an empty Python process", medians([command(nothing) for _ in range(REPETITIONS)])),
+        row("`goodarm --help`, the whole process", medians([command(help_page) for _ in range(REPETITIONS)])),
+        row("`import goodarm`, after Python's own start", imported),
+        row("`hdoc`: first simulation after import, warm cache", warm_hdoc, second),
+        row("`value`: first simulation after import, warm cache", warm_value, second),
+        row("`hdoc`: first simulation after import, empty cache", cold_run("hdoc")),
+        row("`value`: first simulation after import, empty cache", cold_run("value")),
     ]
 
 
@@ -65,9 +66,7 @@ def row(what: str, seconds: Seconds, target: Target | None = None) -> Row:
     return Row({"what": what, "on the wall": seconds[1]}, seconds[0], target)
 
 
-def repeated(measure: Callable[[], Seconds], repetitions: int = REPETITIONS) -> Seconds:
-    """Medians; the first measurement only warms the caches."""
-    times = [measure() for _ in range(repetitions + 1)][1:]
+def medians(times: list[Seconds]) -> Seconds:
     return median([processor for processor, _ in times]), median([wall for _, wall in times])
 
 
@@ -80,10 +79,18 @@ def command(words: list[str]) -> Seconds:
 
 
 def first_run(policy: str, **environment: str) -> list[Seconds]:
-    """Import and first simulation after it."""
+    """Import, and first simulation after it."""
     return [(used, wall) for used, wall in fresh(FIRST_RUN.format(policy=policy), **environment)]
 
 
+def warm_runs(policy: str) -> tuple[Seconds, Seconds]:
+    """Medians of import and first simulation, from a cache that an earlier process has filled."""
+    first_run(policy)
+    times = [first_run(policy) for _ in range(REPETITIONS)]
+    return medians([imported for imported, _ in times]), medians([played for _, played in times])
+
+
 def cold_run(policy: str) -> Seconds:
+    """First simulation, from an empty cache; once, since it takes long and varies little."""
     with tempfile.TemporaryDirectory() as folder:
         return first_run(policy, NUMBA_CACHE_DIR=folder)[1]
