@@ -14,6 +14,21 @@ from goodarm.rules import Learner
 SWEEPS = 20
 
 
+def posterior(arm: Arm, pool: Pool, bar: Bar) -> tuple[float, float]:
+    """Mean (S + k m0)/(N + k) and width 1/sqrt(N + k) of an arm under the prior; the model's where there is a model.
+
+    >>> from goodarm.problem import Problem
+    >>> from goodarm.testing import arm_after
+    >>> pool = Pool(0.0, math.inf, 0.5, 25.0, 0.01, 0.0, 0.0, 0.0, 0.0)
+    >>> posterior(arm_after(pulls=75, total=45.0), pool, Problem(threshold=0.5, arms=10).bar)
+    (0.575, 0.1)
+    """
+    if bar.modelled > 0.0:
+        return arm.mean, arm.width
+    weight = 1.0 / (arm.pulls + pool.prior_strength)
+    return (arm.total + pool.prior_strength * pool.prior_mean) * weight, math.sqrt(weight)
+
+
 def posterior_mean(arm: Arm, pool: Pool, bar: Bar) -> float:
     """p = (S + k m0)/(N + k); the model's mean where there is a model."""
     if bar.modelled > 0.0:

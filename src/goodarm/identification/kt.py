@@ -11,12 +11,11 @@ from goodarm.problem import Bar
 
 def bet(reward: float, guess: float, threshold: float) -> float:
     """x log(q/xi) + (1-x) log((1-q)/(1-xi)): what one reward x adds to the evidence when q was guessed before it."""
-    gain = 0.0
-    if reward > 0.0:
-        gain += reward * math.log(guess / threshold)
-    if reward < 1.0:
-        gain += (1.0 - reward) * math.log((1.0 - guess) / (1.0 - threshold))
-    return gain
+    won, lost = guess / threshold, (1.0 - guess) / (1.0 - threshold)
+    # a 0/1 reward needs one logarithm, and choosing its argument costs no branch
+    if reward == 0.0 or reward == 1.0:
+        return math.log(won if reward > 0.5 else lost)
+    return reward * math.log(won) + (1.0 - reward) * math.log(lost)
 
 
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 from goodarm.beliefs import Arm, Pool
-from goodarm.estimators.prior import posterior_mean, posterior_scale, prior_learner
+from goodarm.estimators.prior import posterior, prior_learner
 from goodarm.identification._base import EvidenceRule
 from goodarm.identification.kt import bet
-from goodarm.numerics import mills_ratio, normal_pdf
 from goodarm.problem import Bar
 
 FLOOR = 1e-12
-SURE = 4.0
-"""Beyond so many standard errors nothing is bet on the other side: the bet would be tiny, and costs a logarithm."""
+SURE = 1.5
+"""Beyond so many standard errors nothing is bet on the other side: it gains next to nothing and costs a logarithm."""
 
 
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 0.8) -> tuple[float, float, float]:
-    """Likelihood ratio whose guesses come from the prior learned online: q+ = E[mean | good], q- = E[mean | bad].
+    """Likelihood ratio whose guesses come from the prior learned online.
 
-    With the pool's prior (m0, k): N' = N + k, p = (S + k m0)/N', s = edge sd0/sqrt(N'), z = (p - xi)/s;
-    q+ = p + s phi(z)/Phi(z), q- = p - s phi(z)/Phi(-z), clipped to q+ >= xi >= q-; then the bets of `kt`.
-    edge = 1 is the conditional mean itself; slightly smaller bets lose less on few arms (docs/learning.md).
+    Under the pool's prior (m0, k) the arm's mean is about p = (S + k m0)/(N + k), give or take s = sd0/sqrt(N + k).
+    With d = p - xi, q+ = xi + (sqrt(d^2 + e^2 s^2) + d)/2 and q- = xi - (sqrt(d^2 + e^2 s^2) - d)/2, e = `edge`: smooth
+    stand-ins for the mean given that the arm is good, or bad, without their special functions; then the bets of `kt`.
 
     Why it is certified however the prior was learned. Let F be everything seen before the pull: all rewards of all
     arms so far. q+ and q- are functions of F, and the reward x of an arm with mean mu has E[x | F] = mu. By the
@@ -28,18 +29,16 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 0.8) ->
     arms: learning decides how fast the evidence grows when it should, never whether it is valid. What must not happen
     is that a bet sees its own reward; the tests break exactly this and watch the error rate rise.
     """
-    p = posterior_mean(arm, pool, bar)
-    s = edge * posterior_scale(arm, pool, bar)
-    z = (p - bar.threshold) / s
+    mean, width = posterior(arm, pool, bar)
+    xi = bar.threshold
+    d = mean - xi
+    s = bar.spread * width
+    root = math.sqrt(d * d + edge * edge * s * s)
     for_good, for_bad = arm.for_good, arm.for_bad
-    density = normal_pdf(z)
-    tail = density * mills_ratio(abs(z))
-    if z > -SURE:
-        above = density / (1.0 - tail if z > 0.0 else tail)
-        for_good += bet(reward, min(max(p + s * above, bar.threshold), 1.0 - FLOOR), bar.threshold)
-    if z < SURE:
-        below = density / (tail if z > 0.0 else 1.0 - tail)
-        for_bad += bet(reward, max(min(p - s * below, bar.threshold), FLOOR), bar.threshold)
+    if d > -SURE * s:
+        for_good += bet(reward, min(xi + 0.5 * (root + d), 1.0 - FLOOR), xi)
+    if d < SURE * s:
+        for_bad += bet(reward, max(xi - 0.5 * (root - d), FLOOR), xi)
     return for_good, for_bad, 0.0
 
 

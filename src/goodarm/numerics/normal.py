@@ -64,18 +64,18 @@ def mills_ratio(x: float) -> float:
     >>> round(mills_ratio(0.0), 9), round(mills_ratio(5.0), 9)
     (1.253314137, 0.192808105)
     """
-    above = 1835.5018538245963 + x * (
-        2252.0241318094257
-        + x * (1342.1257434522972 + x * (482.42434729918132 + x * (109.60565195401507 + x * (15.03169054217567 + x))))
+    # Pairs of coefficients are added side by side rather than one after the other: half the latency of Horner's rule.
+    x2 = x * x
+    x4 = x2 * x2
+    above = (
+        (1835.5018538245963 + 2252.0241318094257 * x)
+        + (1342.1257434522972 + 482.42434729918132 * x) * x2
+        + ((109.60565195401507 + 15.03169054217567 * x) + x2) * x4
     )
-    below = 1464.5185904767342 + x * (
-        2965.3720597404616
-        + x
-        * (
-            2704.6266585629735
-            + x
-            * (1449.7186316493182 + x * (497.45644626803724 + x * (110.60564523175536 + x * (15.031690582154959 + x))))
-        )
+    below = (
+        (1464.5185904767342 + 2965.3720597404616 * x)
+        + (2704.6266585629735 + 1449.7186316493182 * x) * x2
+        + ((497.45644626803724 + 110.60564523175536 * x) + (15.031690582154959 + x) * x2) * x4
     )
     return above / below
 
@@ -83,19 +83,16 @@ def mills_ratio(x: float) -> float:
 def cubed_surplus(z: float) -> float:
     """E[ max(Z + z, 0)^3 ] for a standard normal Z: (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z).
 
-    For z < 0, with R the Mills ratio at |z|, it is phi(z) ((z^2 + 2) - (|z|^3 + 3|z|) R), which keeps its sign.
+    With x = |z| and R the Mills ratio: phi(x) ((x^2 + 2) - (x^3 + 3x) R(x)) for z < 0, which keeps its sign; and by
+    E[(Z + z)^3] = z^3 + 3z that much more for z > 0.
 
     >>> round(cubed_surplus(0.0), 9), round(cubed_surplus(1.0), 9)
     (0.797884561, 4.091291158)
     """
     x = abs(z)
-    density = normal_pdf(z)
-    ratio = mills_ratio(x)
     cubic = x * (x * x + 3.0)
-    square = x * x + 2.0
-    if z < 0.0:
-        return density * (square - cubic * ratio)
-    return cubic * (1.0 - density * ratio) + square * density
+    below = normal_pdf(x) * (x * x + 2.0 - cubic * mills_ratio(x))
+    return below + (cubic if z > 0.0 else 0.0)
 
 
 def log_normal_cdf(z: float) -> float:

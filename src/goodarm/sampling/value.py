@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from goodarm.beliefs import Arm, Pool
-from goodarm.estimators.prior import posterior_mean, posterior_scale, prior_learner
+from goodarm.estimators.prior import posterior, prior_learner
 from goodarm.numerics import cubed_surplus
 from goodarm.problem import Bar
 from goodarm.sampling._base import IndexRule
@@ -19,10 +19,10 @@ def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 1.2) -> float:
     Where a model gives mean and width: p = mean, s = b sd0 width.
     """
     b = boldness if pool.prior_variance > 0.0 or bar.modelled > 0.0 else 0.9
-    s = b * posterior_scale(arm, pool, bar)
-    z = (posterior_mean(arm, pool, bar) - bar.threshold) / s
-    r = s / bar.spread
-    return r * r * r * cubed_surplus(z) / (bar.budget - arm.for_good + 0.5)
+    mean, width = posterior(arm, pool, bar)
+    r = b * width
+    z = (mean - bar.threshold) / (r * bar.spread)
+    return r * r * r / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
 
 
 value = IndexRule(
