@@ -29,6 +29,7 @@ from goodarm.estimators.misfit import misfit
 from goodarm.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.identification._base import decide_around, keep_nothing
 from goodarm.identification.false_discovery import Ledger, empty_ledger, settle
+from goodarm.pairing import check_model
 from goodarm.policies import Policy
 from goodarm.problem import Bar, Problem
 from goodarm.rules import Formula
@@ -125,6 +126,7 @@ def assemble_structured(policy: Policy, environment: Environment, problem: Probl
     policy.check(problem.rewards)
     estimator = policy.estimator.bind(environment.features, problem.arms)
     rule = policy.identification
+    check_model(policy.sampling, rule, estimator, policy.setting)  # what features bring may be no longer exact
     fdr = policy.criterion is Criterion.FDR
     everyone = isinstance(rule, ModelRule) and rule.blind
     fit, next_round = learner_parts(policy.learner)
