@@ -1,4 +1,4 @@
-"""`python -m benchmarks.structured_pulls [PART ...] [--runs N] [--json FILE]`: how many pulls a model of the arms saves.
+"""`python -m benchmarks.structured_pulls [PART ...] [--runs N] [--json FILE]`: pulls that a model of the arms saves.
 
 Parts: linear, misspecified, bumps, neural. Pulls until 95% of the arms in question have their verdict, means over runs
 with the same arms and the same rewards; a ratio is the mean of the ratios of single runs, with its 95% interval.
@@ -41,7 +41,8 @@ class Part:
 
 
 BEST_INDEPENDENT = (
-    "value", "value+kt", "ucb(beta=1)+kt", "ucb(beta=1.5)+kt", "ucb(beta=2)+kt", "ucb(beta=3)+kt", "ucb(beta=2)+learned-bets",
+    "value", "value+kt", "ucb(beta=1)+kt", "ucb(beta=1.5)+kt", "ucb(beta=2)+kt", "ucb(beta=3)+kt",
+    "ucb(beta=2)+learned-bets",
 )  # fmt: skip
 HALF, EIGHTH = Target(at_most=0.5), Target(at_most=0.125)
 PARTS = {
