@@ -6,8 +6,8 @@ from numpy.random import Generator
 
 from goodarm.beliefs import Pool, Table
 from goodarm.problem import Bar
+from goodarm.sampling import thompson
 from goodarm.sampling._base import ChoiceRule
-from goodarm.sampling.thompson import leaders
 
 REDRAWS = 100
 
@@ -17,14 +17,15 @@ def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: floa
 
     Redraws are capped at 100; then the runner-up of the last draw is pulled. A single open arm is pulled.
     """
-    first, runner_up = leaders(arms, bar, generator)
-    if runner_up < 0 or generator.random() < leader:
+    first, count = thompson.leader(arms, bar, generator)
+    if count < 2 or generator.random() < leader:
         return first
-    for _ in range(REDRAWS):
-        other, runner_up = leaders(arms, bar, generator)
+    for _ in range(REDRAWS - 1):
+        other = thompson.leader(arms, bar, generator)[0]
         if other != first:
             return other
-    return runner_up
+    other, runner_up = thompson.leaders(arms, bar, generator)
+    return other if other != first else runner_up
 
 
 top_two = ChoiceRule(
