@@ -22,6 +22,7 @@ BENCHMARKS = {
     "memory": "benchmarks.memory",
     "start": "benchmarks.start",
     "rules": "benchmarks.rules",
+    "structured": "benchmarks.structured",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "river")

@@ -68,6 +68,7 @@ learned = RadiusRule(
     guarantee=Guarantee.HEURISTIC,
     families=ANY_SUB_GAUSSIAN,
     radius=standard_errors,
+    by_model=True,
 )
 learned_printed = RadiusRule(
     name="learned-printed",
