@@ -29,15 +29,36 @@ def _values(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """What the function can see: its globals by name (also `module.name`), its closure, its defaults."""
     names = sorted(set(_names(function.__code__)))
     for name in names:
-        value = function.__globals__.get(name)
-        if isinstance(value, ModuleType):
-            yield from ((f"{name}.{inner}", getattr(value, inner)) for inner in names if hasattr(value, inner))
-        elif name in function.__globals__:
-            yield name, value
+        if name in function.__globals__:
+            yield from _members(name, function.__globals__[name], names)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
     for j, value in enumerate(function.__defaults__ or ()):
         yield f"default {j}", value
+    yield from sorted((function.__kwdefaults__ or {}).items())
+
+
+def _members(path: str, value: Any, names: list[str], above: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """The value itself; of a module, what the code names in it, also in a module of that module."""
+    if not isinstance(value, ModuleType):
+        yield path, value
+        return
+    if value in above:
+        return
+    for name in names:
+        if hasattr(value, name):
+            yield from _members(f"{path}.{name}", getattr(value, name), names, (*above, value))
+
+
+def _functions(value: Any) -> Iterator[FunctionType]:
+    """The plain functions in a value: itself, what numba has compiled it from, the elements of a tuple."""
+    if isinstance(value, FunctionType):
+        yield value
+    elif isinstance(getattr(value, "py_func", None), FunctionType):
+        yield value.py_func
+    elif isinstance(value, tuple):
+        for element in value:
+            yield from _functions(element)
 
 
 def reachable(functions: Iterable[FunctionType]) -> list[FunctionType]:
@@ -49,8 +70,17 @@ def reachable(functions: Iterable[FunctionType]) -> list[FunctionType]:
         if function in found:
             continue
         found[function] = None
-        waiting.extend(value for _, value in _values(function) if isinstance(value, FunctionType))
+        waiting.extend(called for _, value in _values(function) for called in _functions(value))
     return list(found)
+
+
+def _constant_text(value: Any) -> str:
+    """A value that numba freezes into compiled code, written out in full; empty for what it does not freeze."""
+    if isinstance(value, np.ndarray):
+        return repr((value.dtype.str, value.shape, value.tobytes()))
+    if isinstance(value, tuple):
+        return f"({','.join(map(_constant_text, value))})"
+    return repr(value) if isinstance(value, bool | int | float | complex | str | bytes | np.generic) else ""
 
 
 def _code_text(code: CodeType) -> str:
@@ -65,8 +95,7 @@ def fingerprint(functions: Iterable[FunctionType]) -> str:
     for function in reachable(functions):
         digest.update(_code_text(function.__code__).encode())
         for name, value in _values(function):
-            if isinstance(value, bool | int | float | str | bytes | tuple | np.generic):
-                digest.update(f"{name}={value!r};".encode())
+            digest.update(f"{name}={_constant_text(value)};".encode())
     return digest.hexdigest()
 
 

@@ -1,0 +1,135 @@
+"""Is the promised error rate kept? Exact tests of many runs against delta, and what such a test is able to see."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from goodarm.engine.run import Plan, play_runs
+from goodarm.engine.runs import Runs
+from goodarm.identification import IdentificationRule
+from goodarm.numerics import bernoulli_kl, binomial_tail
+from goodarm.testing.adversary import HardInstance, adversarial
+from goodarm.testing.checks import require
+from goodarm.verdict import Criterion, Verdict
+
+LAW_LEVEL = 1e-9
+"""The probability of a false alarm of one test of a law: of a reward's distribution, of an exact sampler."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How an error rate is tested. `level` is the probability of a false alarm of one test."""
+
+    level: float
+    runs: int = 3000
+    horizon: int = 800
+    delta: float = 0.1
+    seed: int = 0
+
+    @property
+    def critical(self) -> int:
+        """The fewest wrong runs at which the test fails: P(X >= critical) <= level for X ~ Binomial(runs, delta)."""
+        low, high = 0, self.runs + 1
+        while low < high:
+            middle = (low + high) // 2
+            if binomial_tail(middle, self.runs, self.delta) <= self.level:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def detectable(self, power: float = 0.9) -> float:
+        """The smallest true error rate that fails the test with probability `power`.
+
+        >>> round(Trial(level=1e-8).detectable(), 3)
+        0.139
+        """
+        low, high = self.delta, 1.0
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            if binomial_tail(self.critical, self.runs, middle) < power:
+                low = middle
+            else:
+                high = middle
+        return high
+
+
+def play_adversary(rule: IdentificationRule, instance: HardInstance, trial: Trial, criterion: Criterion) -> Runs:
+    """The runs of a trial: the rule under the sampling that is worst for it."""
+    made = adversarial(rule, instance, criterion)
+    problem = instance.environment.problem(trial.delta)
+    plan = Plan(made, instance.environment, problem, trial.horizon, trial.seed)
+    return Runs(plan, tuple(play_runs(plan, range(trial.runs))))
+
+
+def wrong_runs(rule: IdentificationRule, instance: HardInstance, trial: Trial) -> int:
+    """Runs with at least one wrong verdict."""
+    return play_adversary(rule, instance, trial, Criterion.FWER).wrong_runs
+
+
+def require_error_rate(rule: IdentificationRule, instance: HardInstance, trial: Trial) -> None:
+    """P(any wrong verdict in a run) <= delta, by an exact binomial test."""
+    wrong = wrong_runs(rule, instance, trial)
+    require(
+        wrong < trial.critical,
+        f"{rule.name} on {instance}: {wrong} of {trial.runs} runs have a wrong verdict; at an error rate of "
+        f"{trial.delta} that has probability {binomial_tail(wrong, trial.runs, trial.delta):.2g}",
+    )
+
+
+def false_discovery_shares(runs: Runs, verdict: Verdict) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+    """Per run: the share of wrong ones among the arms that were given this verdict, 0 where there were none."""
+    threshold = runs.plan.problem.threshold
+    shares = []
+    for run in runs.runs:
+        called = run.verdicts == verdict
+        wrong = called & ((run.means < threshold) if verdict is Verdict.GOOD else (run.means >= threshold))
+        shares.append(wrong.sum() / max(1, called.sum()))
+    return np.array(shares)
+
+
+def mean_share_p_value(mean: float, runs: int, delta: float) -> float:
+    """A bound on P(the mean of `runs` shares is at least `mean`) when each has expectation at most delta.
+
+    exp(-R kl(mean, delta)): the Chernoff bound, valid for any numbers in [0, 1] (Hoeffding 1963, Theorem 1).
+
+    >>> mean_share_p_value(0.1, 1000, 0.1)
+    1.0
+    >>> round(mean_share_p_value(0.15, 1000, 0.1), 7)
+    4.8e-06
+    """
+    return 1.0 if mean <= delta else math.exp(-runs * bernoulli_kl(mean, delta))
+
+
+def require_false_discovery_rate(rule: IdentificationRule, instance: HardInstance, trial: Trial) -> None:
+    """The expected share of wrong ones among the arms called good, and among those called bad, is at most delta."""
+    runs = play_adversary(rule, instance, trial, Criterion.FDR)
+    for verdict in (Verdict.GOOD, Verdict.BAD):
+        mean = float(false_discovery_shares(runs, verdict).mean())
+        p_value = mean_share_p_value(mean, trial.runs, trial.delta)
+        require(
+            p_value > trial.level / 2.0,
+            f"{rule.name} on {instance}: {mean:.3f} of the arms called {verdict.name.lower()} are wrong; at a "
+            f"false discovery rate of {trial.delta} that has probability {p_value:.2g}",
+        )
+
+
+def detectable_share(trial: Trial, power: float = 0.9) -> float:
+    """The smallest false discovery rate that fails the test with probability `power`, where a run has one or none."""
+    critical = next(
+        wrong
+        for wrong in range(math.ceil(trial.runs * trial.delta), trial.runs + 1)
+        if mean_share_p_value(wrong / trial.runs, trial.runs, trial.delta) <= trial.level / 2.0
+    )
+    rate = trial.delta
+    while binomial_tail(critical, trial.runs, rate) < power:
+        rate += 1e-4
+    return rate
+
+
+def shared(trial: Trial, tests: int, false_alarms: float) -> Trial:
+    """The trial with its level set so that all tests together raise a false alarm with probability `false_alarms`."""
+    return replace(trial, level=false_alarms / tests)

@@ -1,0 +1,67 @@
+"""Rules that break their promise on purpose, each in one place: the checks must fail for every one of them."""
+
+import math
+
+from goodarm.beliefs import Arm, Pool
+from goodarm.estimators.prior import prior_learner
+from goodarm.identification import EvidenceRule, IdentificationRule, RadiusRule
+from goodarm.identification._base import ANY_SUB_GAUSSIAN
+from goodarm.identification.kt import observe as kt_observe
+from goodarm.identification.learned_bets import observe as learned_observe
+from goodarm.identification.normal_mixture import log_mixture
+from goodarm.problem import Bar
+
+Evidence = tuple[float, float, float]
+
+
+def without_log_k(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`kt` against log(1/delta): the budget is not divided among the arms."""
+    head_start = math.log(bar.arms) if arm.pulls == 0.0 else 0.0
+    good, bad, memory = kt_observe(arm, reward, pool, bar)
+    return good + head_start, bad + head_start, memory
+
+
+def looking_twice(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`kt` that counts every reward twice."""
+    good, bad, memory = kt_observe(arm, reward, pool, bar)
+    return 2.0 * good - arm.for_good, 2.0 * bad - arm.for_bad, memory
+
+
+def having_seen(arm: Arm, reward: float) -> Arm:
+    """The arm as if the reward had been counted before the bet on it was made."""
+    return Arm(
+        arm.pulls + 1.0, arm.total + reward, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory, arm.verdict
+    )
+
+
+def kt_that_peeks(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`kt` whose guess includes the reward that it is about to be scored on."""
+    return kt_observe(having_seen(arm, reward), reward, pool, bar)
+
+
+def learned_bets_that_peek(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`learned-bets` whose guess includes the reward that it is about to be scored on."""
+    return learned_observe(having_seen(arm, reward), reward, pool, bar)
+
+
+def half_the_variance(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`normal-mixture` that believes in half the variance."""
+    n = arm.pulls + 1.0
+    surplus, variance = arm.total + reward - n * bar.threshold, 0.5 * bar.sigma * bar.sigma * n
+    rho = 500.0 * bar.sigma * bar.sigma / (2.0 * bar.budget + math.log1p(2.0 * bar.budget))
+    return log_mixture(surplus, variance, rho), log_mixture(-surplus, variance, rho), 0.0
+
+
+def one_look(arm: Arm, pool: Pool, bar: Bar) -> float:
+    """`hoeffding` without its union over pulls: good for one look, not for all of them."""
+    return math.sqrt(2.0 * bar.sigma * bar.sigma * bar.budget / arm.pulls)
+
+
+BROKEN: list[IdentificationRule] = [
+    EvidenceRule(name="kt without log K", observe=without_log_k),
+    EvidenceRule(name="kt that looks twice", observe=looking_twice),
+    EvidenceRule(name="kt that peeks", observe=kt_that_peeks),
+    EvidenceRule(name="learned-bets that peek", observe=learned_bets_that_peek, learner=prior_learner),
+    EvidenceRule(name="normal-mixture, half the variance", observe=half_the_variance, families=ANY_SUB_GAUSSIAN),
+    RadiusRule(name="hoeffding for one look", radius=one_look, families=ANY_SUB_GAUSSIAN),
+]

@@ -1,0 +1,88 @@
+"""Certified means: at most delta of the runs have a wrong verdict, whoever chooses the pulls."""
+
+import numpy as np
+import pytest
+from broken_rules import BROKEN
+from suite import BOUNDED, FALSE_ALARMS, FDR_INSTANCES, FOR_LAWS, TESTS, TRIAL, cases, certified, fdr_cases
+
+from goodarm.beliefs import Pool
+from goodarm.identification import EvidenceRule, IdentificationRule
+from goodarm.numerics import binomial_tail
+from goodarm.policies import policy
+from goodarm.problem import Problem
+from goodarm.testing import Subject, Violation
+from goodarm.testing.adversary import HardInstance, adversarial, nearest_by_evidence, nearest_by_mean
+from goodarm.testing.error_rates import (
+    detectable_share,
+    require_error_rate,
+    require_false_discovery_rate,
+)
+from goodarm.testing.rule_checks import check_evidence_is_a_fair_game
+from goodarm.testing.subject import usual_environment
+
+
+@pytest.mark.parametrize(("rule", "instance"), cases(), ids=lambda value: value.name)
+def test_certified_rules_keep_their_error_rate(rule: IdentificationRule, instance: HardInstance) -> None:
+    require_error_rate(rule, instance, TRIAL)
+
+
+@pytest.mark.parametrize(("rule", "instance"), fdr_cases(), ids=lambda value: value.name)
+def test_certified_rules_keep_the_false_discovery_rate(rule: IdentificationRule, instance: HardInstance) -> None:
+    require_false_discovery_rate(rule, instance, TRIAL)
+
+
+@pytest.mark.parametrize("rule", BROKEN, ids=lambda value: value.name)
+def test_a_broken_rule_is_caught(rule: IdentificationRule) -> None:
+    """At least one hard instance shows the fault, at the very level that sound rules are tested at."""
+    caught = [str(i) for i in BOUNDED if i.name.startswith(("ten arms", "one arm at")) and _fails(rule, i)]
+    assert caught
+
+
+def _fails(rule: IdentificationRule, instance: HardInstance) -> bool:
+    try:
+        require_error_rate(rule, instance, TRIAL)
+    except Violation:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("rule", [r for r in BROKEN if isinstance(r, EvidenceRule)], ids=lambda value: value.name)
+def test_a_broken_bet_is_caught_without_luck(rule: IdentificationRule) -> None:
+    """The fair-game check is exact; only a head start at the first reward and a bet that sees its reward exist."""
+    made = policy("uniform", rule)
+    with pytest.raises(Violation, match="grows by a factor"):
+        check_evidence_is_a_fair_game(Subject(made, usual_environment(made), compiled=False))
+
+
+@pytest.mark.parametrize("peeking", [rule for rule in BROKEN if "peek" in rule.name], ids=lambda value: value.name)
+def test_a_broken_false_discovery_rate_is_caught(peeking: IdentificationRule) -> None:
+    with pytest.raises(Violation, match="called"):
+        require_false_discovery_rate(peeking, FDR_INSTANCES[0], TRIAL)
+
+
+def test_the_adversary_pulls_towards_a_wrong_verdict() -> None:
+    """Arms 0 and 1 are good and arm 2 is bad: what counts is evidence for bad, for bad and for good."""
+    table = np.zeros((3, 8))
+    table[:, 0], table[:, 2] = (4.0, 9.0, 4.0), (0.2, 0.4, 0.7)
+    table[:, 4], table[:, 5] = (9.0, 0.0, 1.0), (0.5, 2.0, 9.0)
+    bar, even, odd = Problem(threshold=0.5, arms=3).bar, Pool(*[2.0] * 9), Pool(*[3.0] * 9)
+    rng = np.random.default_rng(0)
+    assert nearest_by_evidence(table, even, bar, rng, 2.0) == 1
+    assert nearest_by_evidence(table, odd, bar, rng, 2.0) == 0
+    assert nearest_by_mean(table, even, bar, rng, 2.0) == 0
+    assert adversarial(BROKEN[0], BOUNDED[4]).setting.values["good"] == 10.0
+
+
+def test_false_alarms_and_power_are_what_the_documents_say() -> None:
+    """docs/guarantees.md states these figures; they follow from the number of tests."""
+    assert TESTS * TRIAL.level + FOR_LAWS <= FALSE_ALARMS * (1.0 + 1e-12)
+    assert binomial_tail(TRIAL.critical, TRIAL.runs, TRIAL.delta) <= TRIAL.level
+    assert binomial_tail(TRIAL.critical - 1, TRIAL.runs, TRIAL.delta) > TRIAL.level
+    assert TRIAL.detectable() < 1.45 * TRIAL.delta
+    assert detectable_share(TRIAL) < 1.5 * TRIAL.delta
+
+
+def test_every_certified_rule_is_tested() -> None:
+    names = {rule.name for rule, _ in cases()}
+    assert names == {rule.name for rule in certified()}
+    assert {"hoeffding", "kt", "learned-bets", "betting", "beta-mixture", "normal-mixture", "stitched", "lil"} <= names
