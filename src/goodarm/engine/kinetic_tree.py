@@ -17,8 +17,7 @@ from goodarm.engine.winner_tree import leaves_for
 
 COLUMNS = 4
 HALF_ULP = 2.0**-53
-LATER = 1.0 + 4.0 * HALF_ULP
-EARLIER = 1.0 - 8.0 * HALF_ULP
+TINY = 2.0**-1000
 
 
 def empty(arms: int) -> Table:
@@ -44,10 +43,14 @@ def crossing(mean: float, slope: float, rival_mean: float, rival_slope: float, c
     closing = rival_slope - slope
     if rival_mean == -math.inf or (lead == 0.0 and closing == 0.0):
         return math.inf
-    margin = 8.0 * HALF_ULP * (abs(mean) + abs(rival_mean) + last * (abs(slope) + abs(rival_slope)))
+    reach = max(abs(clock), abs(last))
+    margin = 8.0 * HALF_ULP * (abs(mean) + abs(rival_mean) + reach * (abs(slope) + abs(rival_slope)))
+    # strictly after the clock, also where the clock is 0 or below: otherwise `advance` would not end
+    soonest = clock + 4.0 * HALF_ULP * abs(clock) + TINY
     if closing > 0.0:
-        return max((lead - margin) / closing * EARLIER, clock * LATER)
-    return math.inf if lead - clock * closing >= margin else clock * LATER
+        due = (lead - margin) / closing
+        return max(due - 8.0 * HALF_ULP * abs(due), soonest)
+    return math.inf if lead - clock * closing >= margin else soonest
 
 
 def duel(tree: Table, node: int, clock: float, last: float) -> None:

@@ -1,0 +1,58 @@
+"""Winner tree and kinetic tree against a plain maximum, in plain Python."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from goodarm.engine import kinetic_tree, winner_tree
+
+COARSE = st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0])
+careful = settings(max_examples=60, deadline=None, derandomize=True)
+
+
+@pytest.mark.parametrize(("arms", "leaves"), [(1, 2), (2, 2), (3, 4), (4, 4), (5, 8), (1000, 1024), (1025, 2048)])
+def test_leaves(arms: int, leaves: int) -> None:
+    assert winner_tree.leaves_for(arms) == leaves
+
+
+@careful
+@given(st.lists(COARSE, min_size=1, max_size=20), st.lists(st.tuples(st.integers(0, 19), COARSE), max_size=40))
+def test_winner_tree_is_the_first_maximum(indices: list[float], changes: list[tuple[int, float]]) -> None:
+    tree = winner_tree.empty(len(indices))
+    for arm, index in enumerate(indices):
+        winner_tree.set_leaf(tree, arm, index)
+    winner_tree.build(tree)
+    assert winner_tree.top(tree) == int(np.argmax(indices))
+    for arm, index in changes:
+        # every third change takes an arm out, as a verdict does
+        indices[arm % len(indices)] = -math.inf if index == 0.25 and len(indices) > 1 else index
+        winner_tree.push(tree, arm % len(indices), indices[arm % len(indices)])
+        if max(indices) > -math.inf:
+            assert winner_tree.top(tree) == int(np.argmax(indices))
+
+
+@careful
+@given(
+    st.lists(st.tuples(COARSE, COARSE), min_size=1, max_size=20),
+    st.lists(st.tuples(st.integers(0, 19), COARSE, COARSE), max_size=30),
+    st.sampled_from([-2.0, 0.0, 0.5]),
+)
+def test_kinetic_tree_is_the_first_maximum_of_the_lines(
+    lines: list[tuple[float, float]], changes: list[tuple[int, float, float]], start: float
+) -> None:
+    """The clock moves on, also from below zero and through it; the lines are changed on the way."""
+    clock, last = start, 50.0
+    tree = kinetic_tree.empty(len(lines))
+    for arm, (mean, slope) in enumerate(lines):
+        kinetic_tree.set_leaf(tree, arm, mean, slope)
+    with np.errstate(invalid="ignore"):
+        kinetic_tree.build(tree, clock, last)
+        for step, (arm, mean, slope) in enumerate(changes):
+            clock += (0.0, 0.25, 1.0)[step % 3]
+            values = [mean + clock * slope for mean, slope in lines]
+            assert kinetic_tree.advance(tree, clock, last) == int(np.argmax(values))
+            lines[arm % len(lines)] = (mean, slope)
+            kinetic_tree.change(tree, arm % len(lines), mean, slope, clock, last)
