@@ -145,12 +145,13 @@ def _ctrl_c_between_calls() -> Iterator[None]:
 
 
 def _spread(plan: Plan, batches: list[range], workers: int, backend: str) -> Iterator[list[Run]]:
-    from joblib import Parallel, delayed
+    from joblib import Parallel, delayed, parallel_config
 
     # only joblib's own backends can hand results back one by one
     return_as = "generator" if backend in ("threading", "loky") else "list"
-    with _backend(backend, workers):
-        parallel = Parallel(n_jobs=workers, backend=backend, return_as=return_as, batch_size=1)
+    # joblib knows the clusters' backends only where they are configured, not as an argument of Parallel
+    with _backend(backend, workers), parallel_config(backend=backend, n_jobs=workers):
+        parallel = Parallel(return_as=return_as, batch_size=1)
         yield from parallel(delayed(play_runs)(plan, batch) for batch in batches)
 
 
