@@ -178,8 +178,8 @@ class Runs:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row an arm and run.
 
-        environment, policy, guarantee, decided_by, seed, run, arm, label, mean, verdict, verdict_round, pulls. `label` is
-        None where arms have no names, `verdict_round` while the arm is open. `columns` gives the same faster.
+        environment, policy, guarantee, decided_by, seed, run, arm, label, mean, verdict, verdict_round, pulls.
+        `label` is None where arms have no names, `verdict_round` while the arm is open. `columns` is faster.
         """
         for block in self.columns():
             size = len(block["arm"])

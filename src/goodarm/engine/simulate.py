@@ -87,7 +87,7 @@ def make_plan(
     made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
     if seed < 0:
         raise InvalidValue(f"seed must be 0 or larger; got {seed}.")
-    last = _checked_horizon(horizon, found)
+    last = _checked_horizon(horizon, found, found.arms if made.estimator is None else 1)
     return Plan(made.on(found.name, problem, last), found, problem, last, seed, trajectory, trace, scan)
 
 
@@ -186,13 +186,11 @@ def _ray(workers: int) -> Iterator[None]:
     yield
 
 
-def _checked_horizon(horizon: int | None, environment: Environment) -> int:
+def _checked_horizon(horizon: int | None, environment: Environment, least: int) -> int:
     chosen = environment.horizon if horizon is None else horizon
     if chosen > LONGEST:
         raise InvalidValue(f"horizon must be at most {LONGEST}, where rounds stop being exact; got {chosen}.")
-    if chosen < environment.arms:
-        raise InvalidValue(
-            f"horizon must be at least the number of arms, {environment.arms}, since each arm is pulled once first; "
-            f"got {chosen}."
-        )
+    if chosen < least:
+        why = f"the number of arms, {least}, since each arm is pulled once first" if least > 1 else "1"
+        raise InvalidValue(f"horizon must be at least {why}; got {chosen}.")
     return chosen

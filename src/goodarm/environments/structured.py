@@ -92,7 +92,7 @@ def bumps(side: int = 30) -> Environment:
     means = 0.3 + 0.45 * bump(points, (0.3, 0.3), 0.145) + 0.4 * bump(points, (0.72, 0.68), 0.115)
     reading = (
         f"{side} x {side} points of the unit square; mean = 0.3 + 0.45 bump at (0.3, 0.3) + 0.4 bump at (0.72, 0.68) "
-        f"of scales 0.145 and 0.115: {int((means >= 0.5).sum())} of {means.size} good; the same in each run; 0/1 rewards"
+        f"of scales 0.145 and 0.115: {int((means >= 0.5).sum())} of {means.size} good; fixed; 0/1 rewards"
     )
     return _with_features("bumps", points, fixed(means), reading)
 
@@ -156,7 +156,7 @@ def movielens_genres() -> Environment:
     Nothing is read before the first run.
     """
     reading = (
-        f"0/1 rewards; {MOVIES} rated movies, mean = share of the users of odd number who rated it (499 good); features "
+        f"0/1 rewards; {MOVIES} rated movies, mean = share of the users of odd number who rated it, 499 good; features "
         f"20 genres, and the {LATENT} largest principal directions of who rated what among the users of even number"
     )
     return Environment(
