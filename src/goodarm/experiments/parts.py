@@ -1,0 +1,86 @@
+"""Finished pieces of a reproduction on disk: each a folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT = 1
+"""Raised whenever the content of a part changes its meaning."""
+
+CODE = ("cli", "report", "testing", "plan")
+"""Folders of the package that cannot change what is played."""
+
+Columns = dict[str, NDArray[Any]]
+
+
+class Part(NamedTuple):
+    """What a task left: tables of columns by name, and a few facts."""
+
+    tables: dict[str, Columns]
+    facts: dict[str, Any]
+
+
+@cache
+def code_print() -> str:
+    """A hash of every line of the package that can change what is played, and of the versions it is played with."""
+    import numba
+
+    from goodarm import __version__
+
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256(f"{FORMAT} {__version__} {np.__version__} {numba.__version__}".encode())
+    for path in sorted(package.rglob("*")):
+        inside = path.relative_to(package)
+        if path.suffix in (".py", ".csv") and inside.parts[0] not in CODE:
+            digest.update(str(inside.as_posix()).encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def key_of(facts: dict[str, Any]) -> str:
+    """A short hash of everything that a part depends on."""
+    text = json.dumps({**facts, "code": code_print()}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def write_part(folder: Path, part: Part) -> None:
+    """Write all tables beside the folder, then move them there in one step."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    partial = folder.with_name(f".partial-{folder.name}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        for name, columns in part.tables.items():
+            parquet.write_table(pa.table(dict(columns)), partial / f"{name}.parquet")
+        (partial / "facts.json").write_text(json.dumps(part.facts), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.replace(partial, folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def read_part(folder: Path) -> Part | None:
+    """The part in that folder; None where there is none, or one that cannot be read."""
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    try:
+        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+        tables = {path.stem: parquet.read_table(path) for path in sorted(folder.glob("*.parquet"))}
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+    return Part({name: _columns(table) for name, table in tables.items()}, facts)
+
+
+def _columns(table: Any) -> Columns:
+    return {name: table.column(name).to_numpy() for name in table.column_names}

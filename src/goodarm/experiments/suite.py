@@ -1,0 +1,167 @@
+"""What is reproduced: the paper's datasets, its policies and ours, its printed figures, and how much is played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from goodarm.errors import InvalidValue, UnknownName
+
+BATCH = 10
+"""b, the rounds between two steps of the paper's online learning: the paper gives none. See docs/replication.md."""
+
+
+class Dataset(NamedTuple):
+    """An environment, its printed results, and how long a run is. `printed` has one score a policy of Table 1."""
+
+    name: str
+    quick_horizon: int
+    reward_horizon: int
+    printed: dict[str, float]
+    small: bool = False  # only the policies that cost little: no column of the paper's
+
+
+class Entry(NamedTuple):
+    """A policy of the report. made: "" as it is, or trained / learned / calibrated on the dataset first."""
+
+    name: str
+    policy: str
+    kind: str  # "baseline", "paper", "ours"
+    made: str = ""
+    slow: bool = False
+
+
+def _column(scores: Sequence[float]) -> dict[str, float]:
+    names = ("hdoc", "lucb-g", "apt-g", "tt-ts", "softucb-g", "dgai-online", "dgai-offline")
+    return dict(zip(names, scores, strict=True))
+
+
+DATASETS = (
+    Dataset("synth-small", 100_000, 1_000_000, _column([1.2e6, 1.4e6, 1.8e6, 1.7e6, 2.7e6, 3.1e6, 4.1e6])),
+    Dataset("synth-large", 200_000, 1_000_000, _column([6.5e4, 1.1e5, 8.8e4, 1.1e5, 1.2e5, 1.7e5, 2.5e5])),
+    Dataset("movielens", 40_000, 100_000, _column([1.8e6, 1.7e6, 6e6, 4.1e7, 3.8e7, 4.2e7, 6.1e7])),
+    Dataset("open-bandit", 1_000_000, 1_000_000, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6])),
+    Dataset("open-bandit-sample", 200_000, 0, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6]), small=True),
+    Dataset("caption-651", 100_000, 0, {}, small=True),
+)
+"""The paper's four, then what it probably used in place of Open Bandit, then a real collection of votes it lacks.
+
+`reward_horizon` is the length of the runs of Figure 4; 0: not in it. Open Bandit is played to 1e6 there, not 1e7.
+"""
+
+ENTRIES = (
+    Entry("hdoc", "hdoc", "baseline"),
+    Entry("lucb-g", "lucb-g", "baseline"),
+    Entry("apt-g", "apt-g", "baseline"),
+    Entry("tt-ts", "tt-ts", "baseline", slow=True),
+    Entry("softucb-g", f"softucb-g(batch={BATCH})", "baseline"),
+    Entry("dgai-online", f"dgai-online(batch={BATCH})", "paper"),
+    Entry("dgai-offline", "dgai-offline", "paper", made="trained"),
+    Entry("dgai", "dgai", "ours"),
+    Entry("dgai learned", "dgai", "ours", made="learned"),
+    Entry("value", "value", "ours"),
+    Entry("value calibrated", "value", "ours", made="calibrated"),
+)
+SMALL = ("hdoc", "lucb-g", "apt-g", "dgai", "value")
+
+REWARD_ENTRIES = (
+    Entry("ucb1", "ucb1", "baseline"),
+    Entry("thompson", "thompson", "baseline", slow=True),
+    Entry("softucb", f"softucb(batch={BATCH})", "baseline"),
+    Entry("dgai-reward-printed", f"dgai-reward-printed(batch={BATCH})", "paper", slow=True),
+    Entry("dgai-reward", "dgai-reward", "ours"),
+)
+
+ITEMS = ("table1", "figure1", "figure2", "figure3", "figure4", "price")
+NEEDS_REWARD = ("figure4",)
+
+
+class Scale(NamedTuple):
+    """How much is played.
+
+    runs, slow_runs, reward_runs, slow_reward_runs : repetitions; slow ones are of rules that look at every arm
+    epochs, every     : of the paper's training; the gradient is taken at every so many rounds
+    budget            : runs in which beta is learned offline
+    learning_runs, tests : of calibration
+    points            : of a recorded curve
+    """
+
+    name: str
+    runs: int
+    slow_runs: int
+    reward_runs: int
+    slow_reward_runs: int
+    epochs: int
+    every: int
+    budget: int
+    learning_runs: int
+    tests: int
+    points: int
+
+
+FULL = Scale("full", 10, 3, 10, 3, 50, 1000, 52, 100, 200, 100)
+QUICK = Scale("quick", 3, 1, 2, 1, 12, 1000, 20, 40, 60, 50)
+
+
+class Request(NamedTuple):
+    """What `goodarm reproduce` was asked for; `runs` None leaves the numbers of repetitions to the scale."""
+
+    quick: bool = False
+    only: tuple[str, ...] = ()
+    runs: int | None = None
+    seed: int = 0
+    workers: int = 1
+
+    @property
+    def scale(self) -> Scale:
+        scale = QUICK if self.quick else FULL
+        if self.runs is None:
+            return scale
+        return scale._replace(
+            runs=self.runs, slow_runs=self.runs, reward_runs=self.runs, slow_reward_runs=self.runs
+        )  # fmt: skip
+
+    @property
+    def datasets(self) -> tuple[Dataset, ...]:
+        named = [each for each in DATASETS if each.name in self.only]
+        return tuple(named) or DATASETS
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        return tuple(item for item in ITEMS if item in self.only) or ITEMS
+
+    def check(self) -> None:
+        """Refuse names that nothing is called by, and numbers that nothing can be played with."""
+        known = [*ITEMS, *(each.name for each in DATASETS)]
+        for name in self.only:
+            if name not in known:
+                raise UnknownName("part of the reproduction", name, known)
+        if self.runs is not None and self.runs < 1:
+            raise InvalidValue(f"runs must be at least 1; got {self.runs}.")
+        if self.seed < 0:
+            raise InvalidValue(f"seed must be 0 or larger; got {self.seed}.")
+        if self.workers < 1:
+            raise InvalidValue(f"workers must be at least 1; got {self.workers}.")
+
+    def command(self) -> str:
+        """The command that asks for this.
+
+        >>> Request(quick=True, only=("movielens",), seed=3).command()
+        'goodarm reproduce --quick --only movielens --seed 3'
+        """
+        words = ["goodarm reproduce", "--quick" if self.quick else ""]
+        words += [f"--only {name}" for name in self.only]
+        words += [f"--runs {self.runs}" if self.runs is not None else "", f"--seed {self.seed}" if self.seed else ""]
+        return " ".join(filter(None, words))
+
+
+def entries_of(dataset: Dataset) -> tuple[Entry, ...]:
+    """The policies that are played on a dataset.
+
+    >>> [entry.name for entry in entries_of(DATASETS[-1])]
+    ['hdoc', 'lucb-g', 'apt-g', 'dgai', 'value']
+    """
+    if not dataset.small:
+        return ENTRIES
+    wanted = (*SMALL, "dgai-offline", "dgai-online", "softucb-g") if dataset.printed else SMALL
+    return tuple(entry for entry in ENTRIES if entry.name in wanted)
