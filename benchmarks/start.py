@@ -39,8 +39,8 @@ def run() -> Section:
         rows(),
         [
             "A first simulation imports numba, reads the compiled loop from the disk cache and plays 1000 rounds; with "
-            "an empty cache it compiles it, once per pairing and machine. `seconds` is processor time, which the wall "
-            "exceeds when the machine is busy with other things."
+            "an empty cache it compiles it, once per pairing and machine. `seconds` is processor time, and the target "
+            "is judged by it; the wall exceeds it when the machine is busy with other things."
         ],
     )
 
