@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from goodarm.environments import table as table
     from goodarm.environments.catalogue import environment as environment
     from goodarm.errors import GoodarmError as GoodarmError
+    from goodarm.estimators.kernel import Kernel as Kernel
+    from goodarm.estimators.linear import Linear as Linear
+    from goodarm.estimators.mixed import Mixed as Mixed
+    from goodarm.estimators.neural import Neural as Neural
     from goodarm.learning import LearnedPolicy as LearnedPolicy
     from goodarm.learning import learn as learn
     from goodarm.policies import Policy as Policy
@@ -27,11 +31,13 @@ if TYPE_CHECKING:
     from goodarm.problem import Gaussian as Gaussian
     from goodarm.problem import Problem as Problem
     from goodarm.problem import SubGaussian as SubGaussian
+    from goodarm.verdict import Basis as Basis
     from goodarm.verdict import Criterion as Criterion
     from goodarm.verdict import Guarantee as Guarantee
     from goodarm.verdict import Verdict as Verdict
 
 _WHERE = {
+    "Basis": "goodarm.verdict",
     "Bounded": "goodarm.problem",
     "Criterion": "goodarm.verdict",
     "Environment": "goodarm.environments",
@@ -39,7 +45,11 @@ _WHERE = {
     "Gaussian": "goodarm.problem",
     "GoodarmError": "goodarm.errors",
     "Guarantee": "goodarm.verdict",
+    "Kernel": "goodarm.estimators.kernel",
     "LearnedPolicy": "goodarm.learning",
+    "Linear": "goodarm.estimators.linear",
+    "Mixed": "goodarm.estimators.mixed",
+    "Neural": "goodarm.estimators.neural",
     "Policy": "goodarm.policies",
     "Problem": "goodarm.problem",
     "Runs": "goodarm.engine.runs",
