@@ -9,7 +9,7 @@ from numpy.random import Generator
 from goodarm.beliefs import Pool, Table, is_open, read_arm
 from goodarm.problem import Bar
 from goodarm.sampling._base import ChoiceRule
-from goodarm.sampling.posterior import draw, draw_above, log_below
+from goodarm.sampling.posterior import draw, draw_above, log_above, log_below
 
 TRIES = 4
 
@@ -26,27 +26,22 @@ def leader_above(arms: Table, bar: Bar, generator: Generator) -> int:
 
 
 def first_above(arms: Table, bar: Bar, generator: Generator) -> int:
-    """The lowest arm that exceeds the threshold in a joint draw, given that one does; exact, by inversion.
+    """The lowest arm that exceeds the threshold in a joint draw, given that one does; exact, in one pass.
 
-    P(arm j is the first) is proportional to prod_{i<j} F_i (1 - F_j), F_i = P(mean_i <= xi): invert the running
-    product.
+    P(arm j is the first) is proportional to w_j = prod_{i<j} F_i (1 - F_j), F_i = P(mean_i <= xi). Arm j replaces the
+    choice so far with probability w_j/(w_1 + ... + w_j). In logarithms, since far from the threshold w_j underflows.
     """
-    none = 0.0
-    last = -1
+    chosen, below, weights = -1, 0.0, -math.inf
     for i in range(len(arms)):
         if is_open(arms, i):
-            none += log_below(read_arm(arms, i), bar)
-            last = i
-    # log of a uniform between P(no arm exceeds) and 1, reached by the running product from above
-    some = -math.expm1(none)
-    target = math.log1p(-generator.random() * some)
-    running = 0.0
-    for i in range(len(arms)):
-        if is_open(arms, i):
-            running += log_below(read_arm(arms, i), bar)
-            if running <= target:
-                return i
-    return last
+            arm = read_arm(arms, i)
+            weight = below + log_above(arm, bar)
+            high, low = max(weight, weights), min(weight, weights)
+            weights = high + math.log1p(math.exp(low - high)) if chosen >= 0 else weight
+            if chosen < 0 or math.log(1.0 - generator.random()) <= weight - weights:
+                chosen = i
+            below += log_below(arm, bar)
+    return chosen
 
 
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> int:
