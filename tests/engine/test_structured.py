@@ -206,6 +206,22 @@ def test_model_verdicts_are_right_under_the_model_and_wrong_without():
     assert wrong.false_good + wrong.false_bad > 20
 
 
+def test_the_kernel_bound_holds_for_functions_of_bounded_norm():
+    """f = sum a_j k(x_j, .) has norm sqrt(a'Ka); the truth stays inside of all intervals, and many arms are decided."""
+    from sklearn.gaussian_process.kernels import RBF
+
+    points = np.linspace(0.0, 1.0, 60)[:, None]
+    gram = RBF(0.3)(points)
+    weights = np.zeros(60)
+    weights[[10, 40]] = 0.35, -0.35
+    norm = math.sqrt(weights @ gram @ weights)
+    environment = goodarm.bernoulli(0.5 + gram @ weights, 0.5)
+    made = policy(f"widest+rkhs(norm={norm})", estimator=goodarm.Kernel(points, length=0.3))
+    result = simulate(made, environment, horizon=8000, runs=5)
+    assert result.wrong_runs == 0
+    assert all((run.verdicts != 0).sum() > 30 for run in result.runs)
+
+
 def test_kernel_by_own_evidence_finds_the_bumps():
     result = simulate("ucb(beta=2)+learned-bets@kernel(gamma=4)", bumps(12), horizon=8000, runs=2)
     assert result.wrong_runs == 0

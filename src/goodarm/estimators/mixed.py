@@ -76,6 +76,10 @@ class Mixed(Linear):
     def blind_widths(self) -> bool:
         return self.tau2 is not None
 
+    @property
+    def testable(self) -> bool:
+        return self.tau2 is not None  # a learned effect takes up whatever the line leaves
+
     def _warn_of_duplicates(self) -> None:
         """Arms with equal features are told apart by their own effects."""
 
