@@ -15,7 +15,7 @@ SURE = 1.5
 """Beyond so many standard errors nothing is bet on the other side: it gains next to nothing and costs a logarithm."""
 
 
-def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 0.8) -> tuple[float, float, float]:
+def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 1.0) -> tuple[float, float, float]:
     """Likelihood ratio whose guesses come from the prior learned online.
 
     Under the pool's prior (m0, k) the arm's mean is about p = (S + k m0)/(N + k), give or take s = sd0/sqrt(N + k).

@@ -31,7 +31,8 @@ def index(arm: Arm, pool: Pool, bar: Bar, beta: float = 0.0) -> float:
     """The differentiable index, mean + beta sd0 width; beta learned offline, or online where it is 0.
 
     For a positive coldness the largest probability of the paper's softmax is the largest mean + beta width, so this
-    is the paper's sampling rule with `draw="argmax"`. `goodarm learn ENVIRONMENT --policy dgai` sets beta offline.
+    is the paper's sampling rule with `draw="argmax"`. `goodarm learn ENVIRONMENT --policy dgai` sets beta offline;
+    online it comes with the spread of the arms' means.
     """
     chosen = beta if beta > 0.0 else learned_beta(pool, bar)
     return arm.mean + chosen * bar.spread * arm.width
