@@ -28,6 +28,17 @@ def check_model(
         _check_unpulled(sampling, estimator, setting)
 
 
+def check_limits(rule: IdentificationRule, setting: Setting) -> None:
+    """Refuse parameters outside of what the rule's proof allows."""
+    for name, low, high in rule.limits:
+        if not low < setting.values[name] < high:
+            allowed = f"larger than {low:g}" if math.isinf(high) else f"strictly between {low:g} and {high:g}"
+            raise InvalidValue(
+                f"parameter {name} of {rule.name} must be {allowed}, where its guarantee is proved; "
+                f"got {setting.values[name]:g}. Its default is {rule.defaults[name]:g}."
+            )
+
+
 def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estimator | None) -> None:
     if estimator is None:
         raise UnsoundPairing(

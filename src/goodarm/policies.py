@@ -20,7 +20,7 @@ from goodarm.certificate import Certificate
 from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
 from goodarm.estimators import Estimator
 from goodarm.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
-from goodarm.pairing import check_model
+from goodarm.pairing import check_limits, check_model
 from goodarm.policy_file import read_policy
 from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.rules import Learner, Setting
@@ -131,7 +131,7 @@ def policy(
     """
     if isinstance(sampling, Policy):
         sampling.check(rewards)
-        return sampling
+        return _adjusted(sampling, rewards, Criterion(criterion), parameters)
     given = dict(parameters)
     if isinstance(sampling, str) and sampling.endswith(".json"):
         return _from_file(sampling, rewards, criterion)
@@ -148,6 +148,18 @@ def policy(
     if isinstance(estimator, str):
         estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
     return _pair(sampling, rule, given, rewards, Criterion(criterion), estimator)
+
+
+def _adjusted(made: Policy, rewards: Rewards, criterion: Criterion, parameters: dict[str, float]) -> Policy:
+    """A policy that was made before, under a criterion and with parameters that are given now."""
+    if not parameters and criterion in (Criterion.FWER, made.criterion):
+        return made
+    if made.certificate is not None:
+        raise UnsoundPairing(f"{made.name} was calibrated as it is; make a new policy to change it.")
+    defaults = (made.learner.defaults if made.learner else {}) | made.sampling.defaults | made.identification.defaults
+    given = {name: value for name, value in made.setting.values.items() if value != defaults.get(name)} | parameters
+    wanted = made.criterion if criterion is Criterion.FWER else criterion
+    return _pair(made.sampling, made.identification, given, rewards, wanted, made.estimator)
 
 
 REWARD_POLICIES = ("dgai-reward", "ucb1", "thompson", "softucb", "dgai-reward-printed")
@@ -199,6 +211,7 @@ def _pair(
     learner = sampling.learner or rule.learner
     defaults = (learner.defaults if learner else {}) | sampling.defaults | rule.defaults
     setting = Setting.of(f"{sampling.name}+{rule.name}", defaults, given)
+    check_limits(rule, setting)
     check_model(sampling, rule, estimator, setting)
     name = _spell(sampling, rule, given, rewards) + (f"@{estimator.spelled()}" if estimator else "")
     return Policy(name, sampling, rule, setting, criterion, estimator)
@@ -215,7 +228,16 @@ def _spell(sampling: SamplingRule, rule: IdentificationRule, given: dict[str, fl
 
 
 def _arguments(given: dict[str, float]) -> str:
-    return f"({', '.join(f'{name}={value:g}' for name, value in given.items())})" if given else ""
+    return f"({', '.join(f'{name}={_number(value)}' for name, value in given.items())})" if given else ""
+
+
+def _number(value: float) -> str:
+    """The shortest text that is read back as the same number.
+
+    >>> _number(1.0), _number(0.1), _number(1e6), _number(1.0 / 3.0)
+    ('1', '0.1', '1000000', '0.3333333333333333')
+    """
+    return repr(float(value)).removesuffix(".0")
 
 
 def _check_family(sampling: str, rule: IdentificationRule, rewards: Rewards) -> None:
@@ -232,7 +254,8 @@ def _family_names(rule: IdentificationRule) -> str:
 
 def _read(text: str, rewards: Rewards) -> tuple[SamplingRule, IdentificationRule | None, dict[str, float]]:
     """Sampling rule, identification rule if any was named, and parameters, from a policy's text."""
-    first, plus, second = text.partition("+")
+    # a plus inside of parentheses belongs to a number: ucb(beta=1e+20)+kt
+    first, plus, second = (*re.split(r"(\+)(?![^()]*\))", text, maxsplit=1), "", "")[:3]
     name, given = _read_term(first, text)
     if not plus:
         if name in PAIRINGS:

@@ -13,6 +13,7 @@ import numpy as np
 
 from goodarm.beliefs import Arm, Pool, Table, is_open, read_arm
 from goodarm.engine import kinetic_tree, winner_tree
+from goodarm.errors import InvalidValue
 from goodarm.problem import Bar
 from goodarm.rules import Formula, Setting, parameters_of
 from goodarm.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
@@ -63,7 +64,13 @@ def _nothing(tree: Table, *arguments: Any) -> None:
 
 def _own_choice(choose: Formula) -> Selector:
     def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
-        return choose(arms, pool, bar, generator, *parameters[0])  # type: ignore[no-any-return]
+        i = choose(arms, pool, bar, generator, *parameters[0])
+        # compiled code checks no bounds, and a second verdict on an arm would spoil the counts
+        if i < 0 or i >= len(arms) or not is_open(arms, i):
+            raise InvalidValue(
+                "a sampling rule chose an arm that is decided or does not exist; it must choose an open one"
+            )
+        return i  # type: ignore[no-any-return]
 
     return Selector(_nothing, select, _nothing)
 

@@ -28,13 +28,17 @@ ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
 
 @dataclass(frozen=True)
 class IdentificationRule:
-    """A name, a reference, a guarantee and the reward families under which the guarantee holds."""
+    """A name, a reference, a guarantee and the reward families under which the guarantee holds.
+
+    limits : (parameter, low, high), the open interval in which the proof holds; outside of it no policy is made
+    """
 
     name: str
     reference: str = ""
     guarantee: Guarantee = Guarantee.CERTIFIED
     families: tuple[type, ...] = BOUNDED_ONLY
     learner: Learner | None = None
+    limits: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def formula(self) -> Formula:

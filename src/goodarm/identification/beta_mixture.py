@@ -33,4 +33,5 @@ beta_mixture = EvidenceRule(
     name="beta-mixture",
     reference="Robbins 1970, Annals of Mathematical Statistics 41(5); Howard et al. 2021, Proposition 7",
     observe=observe,
+    limits=(("a0", 0.0, math.inf), ("b0", 0.0, math.inf)),
 )

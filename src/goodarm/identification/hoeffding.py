@@ -14,7 +14,7 @@ def hoeffding_radius(pulls: float, bar: Bar) -> float:
 
     >>> from goodarm.problem import Problem
     >>> round(hoeffding_radius(100.0, Problem(threshold=0.5, arms=10).bar), 4)
-    0.2821
+    0.2819
     """
     return math.sqrt(2.0 * bar.sigma * bar.sigma * math.log(4.0 * bar.arms * pulls * pulls / bar.delta) / pulls)
 

@@ -15,9 +15,10 @@ def radius(arm: Arm, pool: Pool, bar: Bar) -> float:
     With v0 = sigma^2 (the variance of one reward), v/v0 = N. Each direction crosses with probability at most
     delta/K at any time (Howard et al. 2021, eq. 2), and only one direction of an arm can be wrong.
 
+    >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after
     >>> round(radius(arm_after(pulls=100, total=50.0), None, Problem(threshold=0.5, arms=10).bar), 4)
-    0.2077
+    0.2195
     """
     n = arm.pulls
     rate = math.log(math.log(2.0 * n) if n > 1.0 else math.log(2.0)) + 0.72 * math.log(5.2 * bar.arms / bar.delta)

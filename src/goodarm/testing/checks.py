@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from goodarm.engine.assemble import first_fit
 from goodarm.engine.run import Run
 from goodarm.environments import beta, gaussian
+from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.testing.subject import Subject, draws_at_random
@@ -60,7 +61,11 @@ def check_counts_agree(subject: Subject) -> None:
 
 def check_never_pulls_a_decided_arm(subject: Subject) -> None:
     """After its verdict an arm is not pulled again."""
-    for run in (subject.first, subject.play(1)):
+    try:
+        runs = (subject.first, subject.play(1))
+    except InvalidValue as error:
+        raise Violation(str(error)) from None
+    for run in runs:
         rounds = np.arange(1, run.rounds + 1)
         decided = run.verdict_rounds[run.trace]
         late = (decided > 0) & (rounds > decided)
