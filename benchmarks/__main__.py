@@ -23,6 +23,7 @@ BENCHMARKS = {
     "start": "benchmarks.start",
     "rules": "benchmarks.rules",
     "structured": "benchmarks.structured",
+    "learning": "benchmarks.learning",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "river")

@@ -12,7 +12,7 @@ import pytest
 from goodarm import bernoulli, table
 from goodarm.errors import UnusableFolder
 from goodarm.experiments import Comparison, Results, compare
-from goodarm.report.files import _whole, prepare_folder, write_files, write_rows
+from goodarm.report.files import whole, prepare_folder, write_files, write_rows
 from goodarm.report.summary import as_json, summarise
 
 SMALL = bernoulli([0.2, 0.8, 0.5], threshold=0.5, horizon=300, name="small")
@@ -69,7 +69,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
         raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        _whole(path, fail)
+        whole(path, fail)
     assert [each.name for each in tmp_path.iterdir()] == ["rows.parquet"]
     assert path.read_text() == "old"
 

@@ -64,6 +64,10 @@ ErrorCriterion = Annotated[
         help="What delta bounds: the probability of any wrong verdict, or the false discovery rate.",
     ),
 ]  # fmt: skip
+Goal = Annotated[
+    str,
+    typer.Option(metavar="good-arms|reward", help="What is compared: finding the good arms, or collecting reward."),
+]
 Workers = Annotated[
     int | None,
     typer.Option(parser=whole, metavar="W", show_default="all cores", help="How many runs are played at a time."),

@@ -14,6 +14,7 @@ from goodarm.cli._options import (
     Delta,
     EnvironmentName,
     ErrorCriterion,
+    Goal,
     Horizon,
     Json,
     NumberOfRuns,
@@ -41,6 +42,7 @@ def compare(
     delta: Delta = 0.05,
     threshold: Threshold = None,
     criterion: ErrorCriterion = "fwer",
+    goal: Goal = "good-arms",
     workers: Workers = None,
     backend: Backend = "threading",
     out: OutFolder = None,
@@ -48,15 +50,20 @@ def compare(
 ) -> None:
     """Play several policies on the same rewards and show what each found, when, and how often it was wrong."""
     from goodarm.experiments import Comparison
-    from goodarm.experiments.compare import DEFAULT_POLICIES
+    from goodarm.experiments.compare import DEFAULT_POLICIES, REWARD
+    from goodarm.policies import REWARD_POLICIES
     from goodarm.report.summary import summarise
 
+    names = tuple(policy or (REWARD_POLICIES if goal == REWARD else DEFAULT_POLICIES))
     comparison = Comparison(
-        environment, tuple(policy or DEFAULT_POLICIES), horizon, runs, seed, delta, threshold, criterion,
+        environment, names, horizon, runs, seed, delta, threshold, criterion, goal,
         cores() if workers is None else workers, backend,
     )  # fmt: skip
     _check(comparison, out)
     results = _play(comparison)
+    if goal == REWARD:
+        _show_rewards(results, out, json)
+        return
     summary = summarise(results)
     _print(summary, json)
     if out is not None and results.finished:
@@ -112,6 +119,28 @@ def _print(summary: Summary, json: bool) -> None:
         screen.print(table(summary, screen.width))
         for line in footnotes(summary):
             screen.print(line, style="dim")
+
+
+def _show_rewards(results: Results, out: Path | None, json: bool) -> None:
+    """Everything after the play where the goal was reward."""
+    from goodarm.report import rewards
+    from goodarm.report.files import write_rewards
+
+    summary = rewards.summarise(results)
+    if json:
+        print_json(rewards.as_json(summary))
+    else:
+        screen = console()
+        for line in rewards.headline(summary):
+            screen.print(line)
+        screen.print(rewards.table(summary))
+    if out is not None and results.finished:
+        for path in write_rewards(results, summary, out):
+            typer.echo(f"written: {path}", err=json)
+    if results.interrupted:
+        finished = ", ".join(f"{each.runs} of {each.policy}" for each in summary.policies) or "none"
+        typer.echo(f"goodarm: interrupted. Finished runs, of {summary.runs} wanted: {finished}.", err=True)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _write(results: Results, summary: Summary, out: Path, json: bool) -> None:

@@ -12,9 +12,13 @@ from goodarm.engine.runs import Runs
 from goodarm.engine.simulate import check_workload, make_plan, play_in_parallel
 from goodarm.environments import Environment
 from goodarm.environments.catalogue import environment as find_environment
-from goodarm.errors import InvalidValue
-from goodarm.policies import DEFAULT_POLICY, Policy
+from goodarm.errors import InvalidValue, UnknownName
+from goodarm.policies import DEFAULT_POLICY, Policy, reward_policy
 from goodarm.verdict import Criterion
+
+GOOD_ARMS, REWARD = "good-arms", "reward"
+GOALS = (GOOD_ARMS, REWARD)
+"""What a comparison is about: which arms are good, or how much reward is collected on the way."""
 
 DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
 """What is compared when no policy is named: what we recommend beside what the field knows."""
@@ -39,6 +43,7 @@ class Comparison:
     delta: float = 0.05
     threshold: float | None = None
     criterion: str | Criterion = Criterion.FWER
+    goal: str = GOOD_ARMS
     workers: int = 1
     backend: str = "threading"
 
@@ -49,12 +54,25 @@ class Comparison:
         environment = find_environment(self.environment, threshold=self.threshold)
         plans = tuple(
             make_plan(
-                policy, environment, horizon=self.horizon, seed=self.seed, delta=self.delta, criterion=self.criterion
-            )
+                self._policy(policy, environment),
+                environment,
+                horizon=self.horizon,
+                seed=self.seed,
+                delta=self.delta,
+                criterion=self.criterion,
+            )  # fmt: skip
             for policy in self.policies
         )
         _check_names([plan.policy.name for plan in plans])
         return plans
+
+    def _policy(self, policy: str | Policy, environment: Environment) -> str | Policy:
+        """Where the goal is reward, a policy that is named without `+` gives no verdicts."""
+        if self.goal not in GOALS:
+            raise UnknownName("goal", self.goal, GOALS)
+        if self.goal == REWARD and isinstance(policy, str):
+            return reward_policy(policy, rewards=environment.rewards)
+        return policy
 
 
 @dataclass(frozen=True)

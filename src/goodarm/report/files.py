@@ -15,6 +15,8 @@ from goodarm.errors import MissingExtra, UnusableFolder
 from goodarm.experiments import Results
 from goodarm.report import verdicts_over_time
 from goodarm.report.numbers import json_text
+from goodarm.report.rewards import RewardSummary
+from goodarm.report.rewards import as_json as rewards_as_json
 from goodarm.report.summary import Summary, as_json
 
 ROWS_PER_GROUP = 1_000_000
@@ -26,7 +28,7 @@ def prepare_folder(folder: Path) -> None:
         raise MissingExtra("writing results", "report")
     if folder.exists() and not folder.is_dir():
         raise UnusableFolder(f"{folder} is a file, not a folder. Give --out a folder; it is made if it does not exist.")
-    with _explained(folder):
+    with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".goodarm-probe"
         probe.touch()
@@ -42,8 +44,17 @@ def write_files(results: Results, summary: Summary, folder: Path) -> list[Path]:
         "verdicts.svg": lambda path: verdicts_over_time.save(figure, path),
         "verdicts.png": lambda path: verdicts_over_time.save(figure, path),
     }
-    with _explained(folder):
-        return [_whole(folder / name, write) for name, write in writers.items()]
+    with explained(folder):
+        return [whole(folder / name, write) for name, write in writers.items()]
+
+
+def write_rewards(results: Results, summary: RewardSummary, folder: Path) -> list[Path]:
+    """Write the files of a comparison by reward; returns their paths."""
+    with explained(folder):
+        return [
+            whole(folder / "rows.parquet", lambda path: write_rows(results.finished, path)),
+            whole(folder / "summary.json", lambda path: _write_text(path, json_text(rewards_as_json(summary)) + "\n")),
+        ]
 
 
 def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
@@ -74,7 +85,7 @@ def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _whole(path: Path, write: Callable[[Path], None]) -> Path:
+def whole(path: Path, write: Callable[[Path], None]) -> Path:
     """Write beside the path and move it there when it is complete: a reader never sees half a file."""
     partial = path.with_name(f".partial-{path.name}")
     try:
@@ -86,7 +97,7 @@ def _whole(path: Path, write: Callable[[Path], None]) -> Path:
 
 
 @contextmanager
-def _explained(folder: Path) -> Iterator[None]:
+def explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

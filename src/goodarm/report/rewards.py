@@ -1,0 +1,100 @@
+"""A comparison by collected reward: summary, table and JSON of `goodarm compare --goal reward`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rich import box
+from rich.table import Table
+
+from goodarm.engine.runs import Estimate
+from goodarm.experiments import Results
+from goodarm.report.numbers import short
+
+
+class RewardLine(NamedTuple):
+    """One policy over its finished runs."""
+
+    policy: str
+    runs: int
+    reward: Estimate
+    regret: Estimate
+    rounds_per_second: float
+
+
+class RewardSummary(NamedTuple):
+    """A whole comparison; `best` is the mean over runs of T times the largest mean, what no policy exceeds on average."""
+
+    environment: str
+    reading: str
+    threshold: float
+    horizon: int
+    runs: int
+    seed: int
+    best: float
+    policies: list[RewardLine]
+    interrupted: bool
+
+
+def summarise(results: Results) -> RewardSummary:
+    """Summarise what is finished."""
+    plan = results.comparison.plans[0]
+    most = max(results.finished, key=len, default=None)
+    best = sum(plan.horizon * float(run.means.max()) for run in most.runs) / len(most) if most else float("nan")
+    return RewardSummary(
+        environment=plan.environment.name,
+        reading=plan.environment.reading,
+        threshold=plan.problem.threshold,
+        horizon=plan.horizon,
+        runs=results.comparison.runs,
+        seed=plan.seed,
+        best=best,
+        policies=[
+            RewardLine(runs.policy, len(runs), runs.reward, runs.regret, runs.rounds_per_second)
+            for runs in results.finished
+        ],
+        interrupted=results.interrupted,
+    )
+
+
+def as_json(summary: RewardSummary) -> dict[str, Any]:
+    """The object that `goodarm compare --goal reward --json` prints."""
+    head = {key: value for key, value in summary._asdict().items() if key not in ("policies", "interrupted")}
+    lines = [
+        {
+            "policy": line.policy,
+            "runs": line.runs,
+            "reward": _interval(line.reward),
+            "regret": _interval(line.regret),
+            "rounds_per_second": line.rounds_per_second,
+        }
+        for line in summary.policies
+    ]
+    return {"goal": "reward", **head, "policies": lines}
+
+
+def table(summary: RewardSummary) -> Table:
+    """One row a policy: cumulative reward and regret with their 95% intervals."""
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    drawn.add_column("policy", overflow="fold")
+    for heading in ("reward", "± 95%", "regret", "± 95%", "rounds/s"):
+        drawn.add_column(heading, justify="right", no_wrap=True)
+    for line in summary.policies:
+        cells = [line.policy]
+        for value in (line.reward, line.regret):
+            cells += [short(value.mean), short((value.high - value.low) / 2.0, digits=2)]
+        drawn.add_row(*cells, short(line.rounds_per_second, digits=3))
+    return drawn
+
+
+def headline(summary: RewardSummary) -> list[str]:
+    """What was asked, above the table."""
+    return [
+        f"{summary.environment}: {summary.reading}; threshold {summary.threshold:g}",
+        f"{summary.runs:,} runs of {summary.horizon:,} rounds; seed {summary.seed}; goal: reward; "
+        f"always pulling the best arm gives {short(summary.best)}",
+    ]
+
+
+def _interval(value: Estimate) -> dict[str, float]:
+    return {"mean": value.mean, "low": value.low, "high": value.high}
