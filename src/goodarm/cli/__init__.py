@@ -21,9 +21,10 @@ from goodarm.cli.environments import environments
 from goodarm.cli.learn import learn
 from goodarm.cli.plan import plan
 from goodarm.cli.policies import policies
+from goodarm.cli.reproduce import reproduce
 from goodarm.errors import GoodarmError
 
-VERBS: tuple[Callable[..., None], ...] = (compare, learn, plan, policies, environments)
+VERBS: tuple[Callable[..., None], ...] = (compare, learn, plan, reproduce, policies, environments)
 
 
 def _say_warning(

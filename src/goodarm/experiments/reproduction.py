@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import NamedTuple
 
 from goodarm.engine.run import interrupted
+from goodarm.errors import NotCalibrated
 from goodarm.experiments.parts import Part, read_part, write_part
 from goodarm.experiments.suite import Request
 from goodarm.experiments.tasks import Task, perform, tasks_of
@@ -45,8 +47,10 @@ def reproduce(
         done += 1
         progress(done, len(tasks), f"{task.entry} on {task.dataset}")
 
-    for phase in _phases(missing):
-        _play(phase, parts, request.workers, finished)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotCalibrated)  # the table then says "heuristic"
+        for phase in _phases(missing):
+            _play(phase, parts, request.workers, finished)
     found = [read_part(parts / task.key) for task in tasks]
     return Reproduction(request, [part for part in found if part is not None], len(missing))
 

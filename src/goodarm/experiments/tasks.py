@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,9 +16,8 @@ from goodarm.engine.runs import Runs
 from goodarm.engine.simulate import make_plan
 from goodarm.environments import Environment
 from goodarm.environments.catalogue import environment as find_environment
-from goodarm.errors import NotCalibrated
 from goodarm.experiments.parts import Columns, Part, key_of
-from goodarm.experiments.suite import ENTRIES, REWARD_ENTRIES, Dataset, Entry, Request, Scale, entries_of
+from goodarm.experiments.suite import DATASETS, ENTRIES, REWARD_ENTRIES, Dataset, Entry, Request, Scale, entries_of
 from goodarm.learning import learn
 from goodarm.learning.paper import Epoch, train_paper
 from goodarm.policies import reward_policy
@@ -72,7 +70,7 @@ def _of_dataset(dataset: Dataset, request: Request) -> Iterator[Task]:
     scale, seed = request.scale, request.seed
     horizon = dataset.quick_horizon if request.quick else find_environment(dataset.name).horizon
     if set(request.items) - {"figure4"}:
-        for entry in entries_of(dataset):
+        for entry in entries_of(dataset, scale):
             learned = None
             if entry.made in ("learned", "calibrated"):
                 teacher = Task("policy", dataset.name, entry.name, horizon, 0, 0, seed, scale)
@@ -84,7 +82,7 @@ def _of_dataset(dataset: Dataset, request: Request) -> Iterator[Task]:
                 count = min(size, runs - first)
                 yield Task("verdicts", dataset.name, entry.name, horizon, first, count, seed, scale, learned)
     if "figure4" in request.items and dataset.reward_horizon:
-        span = min(horizon, dataset.reward_horizon)
+        span = min(horizon, dataset.reward_horizon, scale.reward_horizon)
         for entry in REWARD_ENTRIES:
             for first in range(scale.slow_reward_runs if entry.slow else scale.reward_runs):
                 yield Task("reward", dataset.name, entry.name, span, first, 1, seed, scale)
@@ -158,14 +156,12 @@ def _curve(task: Task, runs: Runs) -> Columns:
 def _learn_policy(task: Task) -> Part:
     """A policy learned on the dataset, as the text of its file."""
     calibrated = task.spec.made == "calibrated"
-    scale = task.scale
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NotCalibrated)  # the table then says "heuristic"
-        learned = learn(
-            task.dataset, task.spec.policy, horizon=task.horizon, objective="none" if calibrated else "score",
-            budget=scale.budget, calibrate=calibrated, learning_runs=scale.learning_runs, tests=scale.tests,
-            seed=task.seed + ELSEWHERE,
-        )  # fmt: skip
+    learning_runs, tests = next(each.calibration for each in DATASETS if each.name == task.dataset)
+    learned = learn(
+        task.dataset, task.spec.policy, horizon=task.horizon, objective="none" if calibrated else "score",
+        budget=task.scale.budget, calibrate=calibrated, learning_runs=learning_runs, tests=tests,
+        seed=task.seed + ELSEWHERE,
+    )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         learned.save(Path(folder) / "policy.json")
         text = (Path(folder) / "policy.json").read_text(encoding="utf-8")

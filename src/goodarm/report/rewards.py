@@ -23,7 +23,7 @@ class RewardLine(NamedTuple):
 
 
 class RewardSummary(NamedTuple):
-    """A whole comparison; `best` is the mean over runs of T times the largest mean, what no policy exceeds on average."""
+    """A whole comparison; `best` is T times the largest mean, averaged over the runs: no policy expects more."""
 
     environment: str
     reading: str

@@ -1,0 +1,98 @@
+"""`goodarm reproduce`: the paper's table and figures, measured, beside what it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goodarm.cli._options import Json, Seed, Workers, cores, whole
+from goodarm.cli._show import INTERRUPTED, console, print_json
+
+if TYPE_CHECKING:
+    from goodarm.experiments.reproduction import Progress
+    from goodarm.report.replication import Replication
+
+Quick = Annotated[bool, typer.Option("--quick", help="About a minute: fewer repetitions, shorter horizons.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only", metavar="NAME",
+        help="A dataset (synth-small, synth-large, movielens, open-bandit, open-bandit-sample, caption-651), or one of "
+        "table1, figure1, figure2, figure3, figure4, price. Repeat for several.",
+    ),
+]  # fmt: skip
+Runs = Annotated[
+    int | None, typer.Option("--runs", parser=whole, metavar="R", show_default="10", help="Repetitions of each policy.")
+]
+Out = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder for the report; a run that was interrupted goes on in it.")
+]
+
+
+def reproduce(
+    quick: Quick = False,
+    only: Only = None,
+    runs: Runs = None,
+    seed: Seed = 0,
+    workers: Workers = None,
+    out: Out = Path("reproduction"),
+    json: Json = False,
+) -> None:
+    """Measure the paper's Table 1 and Figures 1 to 4 and write a report. Interrupted, it goes on when called again."""
+    from goodarm.experiments.reproduction import reproduce as play
+    from goodarm.experiments.suite import Request
+    from goodarm.report.files import prepare_folder
+    from goodarm.report.replication import summarise
+    from goodarm.report.replication_files import write_replication
+
+    request = Request(quick, tuple(only or ()), runs, seed, cores() if workers is None else workers)
+    request.check()
+    prepare_folder(out)
+    try:
+        with _progress() as progress:
+            finished = play(request, out, progress)
+    except KeyboardInterrupt:
+        typer.echo(
+            f"goodarm: interrupted. What is finished is kept in {out / 'parts'}; the same command goes on from there.",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+    found = summarise(finished)
+    _print(found, json)
+    for path in write_replication(found, out):
+        typer.echo(f"written: {path}", err=json)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """One bar on stderr, only where someone is watching."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    screen = console(stderr=True)
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Bars(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)
+
+
+def _print(found: Replication, json: bool) -> None:
+    if json:
+        from goodarm.report.replication import as_json
+
+        print_json(as_json(found))
+        return
+    from goodarm.report.replication_text import findings, notes, replication_table
+
+    screen = console()
+    for note in notes(found):
+        screen.print(note, style="dim")
+    for on in found.datasets:
+        if on.lines:
+            screen.print(replication_table(on))
+    for line in findings(found):
+        screen.print(line)

@@ -1,0 +1,179 @@
+"""Charts of the replication: one small chart a dataset, drawn alone for a page or side by side for a file."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+STYLE_OF: dict[str, tuple[str, str]] = {
+    "hdoc": ("#000000", "-"),
+    "lucb-g": ("#E69F00", "-"),
+    "apt-g": ("#56B4E9", "-"),
+    "tt-ts": ("#CC79A7", "-"),
+    "softucb-g": ("#7F7F7F", "-"),
+    "dgai-online": ("#D55E00", "--"),
+    "dgai-offline": ("#D55E00", "-"),
+    "dgai": ("#009E73", "-"),
+    "dgai learned": ("#009E73", "--"),
+    "value": ("#0072B2", "-"),
+    "value calibrated": ("#0072B2", "--"),
+    "ucb1": ("#000000", "-"),
+    "thompson": ("#CC79A7", "-"),
+    "softucb": ("#7F7F7F", "-"),
+    "dgai-reward-printed": ("#D55E00", "-"),
+    "dgai-reward": ("#0072B2", "-"),
+    "alpha, offline": ("#D55E00", "-"),
+    "alpha, online": ("#D55E00", "--"),
+    "beta, offline": ("#0072B2", "-"),
+    "beta, online": ("#0072B2", "--"),
+    "baselines (hoeffding)": ("#000000", "-"),
+    "dgai's certified (kt)": ("#009E73", "-"),
+    "value's certified (learned-bets)": ("#0072B2", "-"),
+}
+"""Colour and line of every name, the same in all charts: colours of Okabe & Ito."""
+
+
+class Series(NamedTuple):
+    """A line, or points with intervals."""
+
+    name: str
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    points: bool = False
+
+
+class Chart(NamedTuple):
+    """Everything that one chart shows."""
+
+    title: str
+    x_label: str
+    y_label: str
+    series: list[Series]
+    marks: list[tuple[str, float]] = []  # noqa: RUF012  horizontal lines: words, height
+    x_scale: str = "linear"
+    y_scale: str = "linear"
+    smallest: float = 1.0  # of a symlog axis: below it the axis is linear
+    x_share: bool = False
+    y_share: bool = False
+
+
+def names_in(charts: list[Chart]) -> list[str]:
+    """The names of all series, each once, in their order."""
+    return list(dict.fromkeys(series.name for chart in charts for series in chart.series))
+
+
+def draw_one(chart: Chart) -> Figure:
+    """One chart as a figure, without a legend."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6, 3.1), layout="constrained")
+    _draw(figure.add_subplot(), chart)
+    return figure
+
+
+def draw(charts: list[Chart]) -> Figure:
+    """All charts side by side in two columns, with one legend."""
+    from matplotlib.figure import Figure
+
+    rows = -(-len(charts) // 2)
+    figure = Figure(figsize=(9.6, 3.2 * rows + 0.5), layout="constrained")
+    grid = figure.subplots(rows, 2, squeeze=False).ravel()
+    handles: dict[str, Any] = {}
+    for axes, chart in zip(grid, charts, strict=False):
+        handles.update(_draw(axes, chart))
+    for axes in grid[len(charts) :]:
+        axes.set_axis_off()
+    figure.legend(
+        list(handles.values()), list(handles), loc="outside lower center", ncols=4, frameon=False, fontsize=8.5
+    )  # fmt: skip
+    return figure
+
+
+def _draw(axes: Axes, chart: Chart) -> dict[str, Any]:
+    handles: dict[str, Any] = {}
+    for series in chart.series:
+        handles[series.name] = _draw_series(axes, series)
+    for words, height in chart.marks:
+        axes.axhline(height, color="0.45", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+        axes.annotate(
+            words, (0.01, height), xycoords=("axes fraction", "data"), xytext=(2, 2), textcoords="offset points",
+            color="0.35", fontsize=7.5,
+        )  # fmt: skip
+    axes.set_xscale(chart.x_scale)
+    if chart.y_scale == "symlog":
+        axes.set_yscale("symlog", linthresh=chart.smallest)
+    else:
+        axes.set_yscale(chart.y_scale)
+    _dress(axes, chart)
+    return handles
+
+
+def _draw_series(axes: Axes, series: Series) -> Any:
+    colour, style = STYLE_OF[series.name]
+    if series.points:
+        hollow: dict[str, Any] = {"markerfacecolor": "white"} if style == "--" else {}
+        errors = None
+        if series.low is not None and series.high is not None:
+            errors = np.maximum(np.array([series.y - series.low, series.high - series.y]), 0.0)
+        return axes.errorbar(
+            series.x, series.y, yerr=errors, fmt="o", color=colour, markersize=6, elinewidth=0.8, capsize=2, **hollow
+        )  # fmt: skip
+    if series.low is not None and series.high is not None:
+        axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.12, linewidth=0)
+    return axes.plot(series.x, series.y, color=colour, linestyle=style, linewidth=1.5)[0]
+
+
+def _dress(axes: Axes, chart: Chart) -> None:
+    axes.set_title(chart.title, loc="left", fontsize=10, fontweight="bold")
+    axes.set_xlabel(chart.x_label, fontsize=8.5)
+    axes.set_ylabel(chart.y_label, fontsize=8.5)
+    axes.xaxis.set_major_formatter(lambda value, place: tick(value, chart.x_share))
+    axes.yaxis.set_major_formatter(lambda value, place: tick(value, chart.y_share))
+    axes.minorticks_off()
+    axes.tick_params(labelsize=8)
+    axes.grid(color="0.93", linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def tick(value: float, share: bool) -> str:
+    """A number on an axis, without zeros that say nothing.
+
+    >>> tick(20000.0, False), tick(2.5e6, False), tick(-0.001, False), tick(0.025, True)
+    ('20k', '2.5M', '-0.001', '2.5%')
+    """
+    if share:
+        return f"{100.0 * value:.3g}%"
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= unit:
+            return f"{value / unit:g}{letter}"
+    return f"{value:.6g}"
+
+
+def svg(figure: Figure, prefix: str) -> str:
+    """The figure as an <svg> element for a page: text stays text, and its ids begin with `prefix`."""
+    import matplotlib
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "goodarm", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\b(id=")', rf"\g<1>{prefix}-", text)
+    text = re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", text)
+    for size in ("width", "height"):  # the page decides
+        text = re.sub(rf'(<svg[^>]*?) {size}="[^"]*"', r"\1", text, count=1)
+    return text
