@@ -59,6 +59,22 @@ class Learner:
         return parameters_of(self.start, 1) | parameters_of(self.fit, 3) | parameters_of(self.next_round, 2)
 
 
+RANGES = {
+    "batch": (1.0, math.inf),
+    "beta": (0.0, math.inf),
+    "boldness": (0.0, math.inf),
+    "caution": (0.0, math.inf),
+    "coldness": (0.01, 0.999999),
+    "edge": (0.0, math.inf),
+    "first": (1.0, math.inf),
+    "growth": (1.01, math.inf),
+    "leader": (0.0, 1.0),
+    "rate": (0.0, math.inf),
+    "ridge": (0.0, math.inf),
+}
+"""Values of parameters outside of which a rule makes no sense, whatever the rule; a proof may ask for more."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """Values for a rule's parameters, checked against the parameters that the rule has."""
@@ -74,6 +90,9 @@ class Setting:
                 raise InvalidValue(f"{owner} has no parameter {name!r}; it has: {known}.")
             if not math.isfinite(value):
                 raise InvalidValue(f"parameter {name} of {owner} must be a finite number; got {value}.")
+            low, high = RANGES.get(name, (-math.inf, math.inf))
+            if not low <= value <= high:
+                raise InvalidValue(f"parameter {name} of {owner} must lie in [{low:g}, {high:g}]; got {value:g}.")
         return Setting({name: float(given.get(name, default)) for name, default in defaults.items()})
 
     def take(self, names: Mapping[str, float]) -> tuple[float, ...]:

@@ -71,7 +71,7 @@ def learn(
     if json:
         print_json(_as_json(learned, written))
     else:
-        _print(learned, written)
+        _print(learned, written, own_horizon=horizon is None)
 
 
 def _check_out(out: Path) -> None:
@@ -145,7 +145,7 @@ def _as_json(learned: LearnedPolicy, written: list[Path]) -> dict[str, Any]:
     }
 
 
-def _print(learned: LearnedPolicy, written: list[Path]) -> None:
+def _print(learned: LearnedPolicy, written: list[Path], *, own_horizon: bool) -> None:
     screen = console()
     on = learned.learned_on
     screen.print(f"{learned.policy.name}: {learned.policy.guarantee}")
@@ -158,6 +158,11 @@ def _print(learned: LearnedPolicy, written: list[Path]) -> None:
         screen.print(
             f"certificate: {certificate.wrong_runs} of {certificate.runs:,} fresh runs had a wrong verdict; "
             f"error rate at most {certificate.limit:.4f} with 95% confidence, delta {certificate.delta:g}"
+        )
+    if own_horizon:
+        screen.print(
+            f"the horizon is {on['environment']}'s own; what was learned suits that many rounds: give yours with --horizon",
+            style="dim",
         )
     for path in written:
         screen.print(f"written: {path}")

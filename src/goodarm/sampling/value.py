@@ -15,8 +15,8 @@ def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 0.0) -> float:
     A good arm is worth mu - xi a round once certified, and needs about 2 sd0^2 rem/(mu - xi)^2 more pulls, where
     rem = log(K/delta) - log E+; worth per pull is proportional to (mu - xi)^3/rem (Smith's rule). With
     p = (S + k m0)/(N + k), s = b sd0/sqrt(N + k), z = (p - xi)/s the expectation is
-    (s/sd0)^3 [ (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z) ]. `boldness` is b; 0 takes the pool's, which comes from the horizon
-    (`goodarm.estimators.prior.boldness_for`).
+    (s/sd0)^3 [ (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z) ]. `boldness` is b; 0 takes the pool's, which comes from the
+    horizon (`goodarm.estimators.prior.boldness_for`).
     Where a model gives mean and width: p = mean, s = b sd0 width.
     """
     b = boldness if boldness > 0.0 else pool.beta
