@@ -161,7 +161,7 @@ def _print(learned: LearnedPolicy, written: list[Path], *, own_horizon: bool) ->
         )
     if own_horizon:
         screen.print(
-            f"the horizon is {on['environment']}'s own; what was learned suits that many rounds: give yours with --horizon",
+            f"the horizon is {on['environment']}'s own, and what was learned suits it: give yours with --horizon",
             style="dim",
         )
     for path in written:

@@ -60,7 +60,7 @@ class Comparison:
                 seed=self.seed,
                 delta=self.delta,
                 criterion=self.criterion,
-            )  # fmt: skip
+            )
             for policy in self.policies
         )
         _check_names([plan.policy.name for plan in plans])
