@@ -1,5 +1,7 @@
 """Certified means: at most delta of the runs have a wrong verdict, whoever chooses the pulls."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from broken_rules import BROKEN
@@ -85,3 +87,17 @@ def test_every_certified_rule_is_tested() -> None:
     names = {rule.name for rule, _ in cases()}
     assert names == {rule.name for rule in certified()}
     assert {"hoeffding", "kt", "learned-bets", "betting", "beta-mixture", "normal-mixture", "stitched", "lil"} <= names
+
+
+def test_the_documents_state_the_figures_of_this_suite() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "guarantees.md").read_text()
+    for line in (
+        f"| tests of an error rate | {TESTS} |",
+        f"| false alarms of the whole suite, if seeds were drawn anew | at most {FALSE_ALARMS:g} |",
+        f"| of one test | {TRIAL.level:.1e} |",
+        f"| a test fails from | {TRIAL.critical} wrong runs of {TRIAL.runs} |",
+        f"detects with probability 0.9 | {TRIAL.detectable():.3f} (delta is {TRIAL.delta:g}) |",
+        f"| smallest false discovery rate, likewise | {detectable_share(TRIAL):.3f} |",
+        f"plays {TRIAL.runs} runs of {TRIAL.horizon} rounds at delta = {TRIAL.delta:g}",
+    ):
+        assert line in text, line
