@@ -99,6 +99,7 @@ def draw_curves(path: Path) -> None:
         axis.axhline(good, color="grey", linewidth=0.8, linestyle="--")
         axis.set(title=environment, xlabel="pulls", ylabel="good arms found (gap at least 0.05)")
         axis.set(xlim=(0, horizon), ylim=(0, None))
+        axis.set_xticks(np.linspace(0, horizon, 4), [f"{tick:,.0f}" for tick in np.linspace(0, horizon, 4)])
         axis.legend(loc="lower right")
     figure.savefig(path / "structured-pulls.png", dpi=110)
 

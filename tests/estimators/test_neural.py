@@ -13,7 +13,10 @@ from goodarm.problem import Problem
 
 
 def test_widths_are_the_papers_in_parameter_space():
-    """sqrt(g'Z^-1 g/(width gamma)) with Z = I + sum g g'/(width gamma), the arms' nugget as one more parameter each."""
+    """sqrt(g'Z^-1 g/gamma) with Z = I + sum g g'/gamma; g centred, of length 1, with one more entry for the level and
+
+    one for each arm's nugget.
+    """
     import jax
 
     rng = np.random.default_rng(1)
@@ -23,10 +26,12 @@ def test_widths_are_the_papers_in_parameter_space():
     arms = rng.integers(0, 9, 60)
     for arm in arms:
         tracker.tell(int(arm), float(rng.random()))
-    made, theta = model.made(), model.made().start(0)
+    made, theta = model.made(), model.made().start()
     slope = jax.vmap(jax.grad(made.output), in_axes=(None, 0))(theta, model.inputs())
-    g = np.asarray(slope, dtype=np.float64) / np.sqrt(8)
-    g = np.concatenate([g / np.sqrt((g**2).sum(axis=1).mean()), np.sqrt(NUGGET) * np.eye(12)], axis=1)
+    g = np.asarray(slope, dtype=np.float64)
+    g -= g.mean(axis=0)
+    g /= np.linalg.norm(g, axis=1, keepdims=True)
+    g = np.concatenate([g, np.ones((12, 1)), np.sqrt(NUGGET) * np.eye(12)], axis=1)
     z = np.eye(g.shape[1]) + g[arms].T @ g[arms] / 2.0
     width = np.sqrt(np.einsum("ij,ji->i", g, np.linalg.solve(z, g.T)) / 2.0)
     assert np.abs(tracker.width - width).max() < 1e-4  # JAX computes gradients in single precision

@@ -20,15 +20,18 @@ BIAS = 2.0
 class Network(NamedTuple):
     """Compiled functions of a flat vector of parameters."""
 
-    start: Callable[[int], Any]  # seed -> parameters
+    start: Callable[[], Any]  # () -> parameters
     output: Callable[[Any, Any], Any]  # (parameters, inputs) -> (K,)
     gram: Callable[[Any, Any], Any]  # (parameters, inputs) -> (K, K): g g' / width
     train: Callable[[Any, Any, Any, Any, Any], Any]  # (parameters, inputs, targets, weights, steps) -> parameters
 
 
 @cache
-def network(dimension: int, width: int) -> Network:
-    """f(x; theta): two hidden layers of `width` ReLU units, scaled so that outputs and gradients keep their size."""
+def network(dimension: int, width: int, seed: int) -> Network:
+    """f(x; theta): two hidden layers of `width` ReLU units, scaled so that outputs and gradients keep their size.
+
+    The output at the first parameters is subtracted: f starts at 0 everywhere, with gradients in every layer.
+    """
     try:
         import jax
         import jax.numpy as jnp
@@ -36,7 +39,7 @@ def network(dimension: int, width: int) -> Network:
     except ImportError:
         raise MissingExtra("@neural", "neural") from None
 
-    def layers(seed: int) -> Any:
+    def layers() -> Any:
         keys = jax.random.split(jax.random.PRNGKey(seed), 5)
         normal = jax.random.normal
         return {
@@ -44,23 +47,26 @@ def network(dimension: int, width: int) -> Network:
             "first_bias": BIAS * normal(keys[1], (width,)),
             "second": normal(keys[2], (width, width)),
             "second_bias": BIAS * normal(keys[3], (width,)),
-            "last": jnp.zeros((width,)),
+            "last": normal(keys[4], (width,)),
         }
 
-    shaped = ravel_pytree(layers(0))[1]
+    first, shaped = ravel_pytree(layers())
 
-    def output(flat: Any, inputs: Any) -> Any:
+    def raw(flat: Any, inputs: Any) -> Any:
         theta = shaped(flat)
         one = jax.nn.relu(inputs @ theta["first"] + theta["first_bias"])
         two = jax.nn.relu(one @ theta["second"] * jnp.sqrt(2.0 / width) + theta["second_bias"])
         return two @ theta["last"] * jnp.sqrt(2.0 / width)
 
+    def output(flat: Any, inputs: Any) -> Any:
+        return raw(flat, inputs) - raw(first, inputs)
+
     def gram(flat: Any, inputs: Any) -> Any:
-        gradients = jax.vmap(jax.grad(lambda parameters, x: output(parameters, x)), in_axes=(None, 0))(flat, inputs)
+        gradients = jax.vmap(jax.grad(raw), in_axes=(None, 0))(flat, inputs)
         return gradients @ gradients.T / width
 
     return Network(
-        start=lambda seed: ravel_pytree(layers(seed))[0],
+        start=lambda: first,
         output=jax.jit(output),
         gram=jax.jit(gram),
         train=jax.jit(_training(output)),

@@ -1,8 +1,11 @@
 """`neural`: a network predicts the means, its gradients give the widths. A sampler: decide by own evidence.
 
-mean = xi + f(x; theta), width = sqrt( g'Z^-1 g / (width gamma) ), g the gradient of f in theta (the paper's formula,
+mean = xi + f(x; theta) + residual, width = sqrt( g'Z^-1 g / (width gamma) ), g the gradient of f in theta (the paper's formula,
 where beta is counted once and Z is updated). With the gradients frozen between two trainings this is the kernel
 recursion of `gram.py` with k(x, x') = g(x)'g(x')/width: K x K numbers, whatever the number of parameters.
+
+The mean after a training is f plus what the same kernel makes of the residuals S/N - xi - f. The paper takes f alone;
+but where f fits badly, an arm with thousands of pulls has no width left to correct it, and the sampler stays there.
 """
 
 from __future__ import annotations
@@ -28,6 +31,20 @@ MOST_ARMS = 4000
 NUGGET = 1e-3
 """An effect of each arm, in units of the mean prior variance: no Gram matrix of gradients has full rank."""
 FIRST_TRAINING = 200
+
+
+def contrasts(matrix: Floats) -> Floats:
+    """A prior of equal variances from the gradients' Gram matrix: level 1, differences between arms 1, nugget.
+
+    Most of the gradients' size is common to all arms (nine tenths on a grid), and arms at the rim have the longest
+    ones: unscaled, a few pulls anywhere would make the model sure everywhere. So the mean gradient is taken out, and
+    each arm's is scaled to length 1.
+    """
+    centred = matrix - matrix.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    scale = np.sqrt(np.maximum(np.diag(centred), 1e-12 * np.diag(matrix).mean()))
+    differences = centred / scale / scale[:, None]
+    return np.asarray(1.0 + 0.5 * (differences + differences.T) + NUGGET * np.eye(len(matrix)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,22 +97,20 @@ class Neural(Estimator):
         return False
 
     def made(self) -> Network:
-        return network(self.features.shape[1], int(self.width))
+        return network(self.features.shape[1], int(self.width), self.seed)
 
     def inputs(self) -> Any:
         """Features of mean 0 and standard deviation 1, in JAX's single precision."""
         return ((self.features - self.features.mean(axis=0)) / self.features.std(axis=0)).astype(np.float32)
 
     def start(self, bar: Bar) -> GramBelief:
-        theta = self.made().start(self.seed)
+        theta = self.made().start()
         belief = gram.new_belief(self._prior(theta), self.gamma, as_floats(theta))
         belief.numbers[gram.RELEARN_DUE] = FIRST_TRAINING
         return belief
 
     def _prior(self, theta: Any) -> Floats:
-        matrix = as_floats(self.made().gram(theta, self.inputs()))
-        matrix /= np.diag(matrix).mean()
-        return 0.5 * (matrix + matrix.T) + NUGGET * np.eye(len(matrix))
+        return contrasts(as_floats(self.made().gram(theta, self.inputs())))
 
     def publish(self, belief: GramBelief, arms: Table, bar: Bar) -> None:
         gram.write_columns(belief, arms, bar)
@@ -121,5 +136,3 @@ class Neural(Estimator):
         belief.prior[:] = self._prior(theta)
         belief.offset[:] = as_floats(made.output(theta, inputs))
         rebuild(belief, arms, bar)
-        belief.centred[:] = belief.offset
-        gram.write_columns(belief, arms, bar)
