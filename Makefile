@@ -8,8 +8,7 @@ BENCH_READY := $(VENV)/.ready-bench
 .PHONY: demo test lint types contract pytest bench format clean
 
 demo: $(READY)
-	$(BIN)/goodarm compare synth-small --policy value --policy hdoc+kt --policy hdoc --policy lucb-g --policy apt-g \
-	  --runs 60 --out demo
+	$(BIN)/goodarm reproduce --quick --out demo
 
 test: lint types contract pytest
 

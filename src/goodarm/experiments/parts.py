@@ -29,14 +29,16 @@ class Part(NamedTuple):
     facts: dict[str, Any]
 
 
+PACKAGE = Path(__file__).parents[1]
+
+
 @cache
-def code_print() -> str:
+def code_print(package: Path = PACKAGE) -> str:
     """A hash of every line of the package that can change what is played, and of the versions it is played with."""
     import numba
 
     from goodarm import __version__
 
-    package = Path(__file__).parents[1]
     digest = hashlib.sha256(f"{FORMAT} {__version__} {np.__version__} {numba.__version__}".encode())
     for path in sorted(package.rglob("*")):
         inside = path.relative_to(package)
