@@ -7,6 +7,7 @@ alpha itself and counts: the certificate. No certificate, no `calibrated` label.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -19,8 +20,8 @@ from goodarm.numerics import clopper_pearson_upper
 
 GENEROUS = 6.5
 """An alpha at which hardly any arm of any problem errs, to begin with."""
-MARGIN = 0.8
-"""Learning runs decide this much later than the alpha that is expected, so that they tell about all smaller ones."""
+WIDE, NARROW = 0.8, 0.15
+"""Learning runs decide this much later than the alpha that is expected, so that they tell about the smaller ones."""
 STEP = 0.05
 
 Play = Callable[..., Runs]
@@ -49,18 +50,19 @@ def wrong_latches(runs: Runs, alpha: float) -> NDArray[np.float64]:
 def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int) -> float:
     """The smallest alpha, in steps of 0.05, that is expected to pass the test on `tests` fresh runs.
 
-    Passing allows a certain number of wrong runs; alpha is chosen so that 1.64 standard deviations more than its
-    expected number would still pass: about 19 tests in 20 do.
+    Passing allows a certain number of wrong runs; alpha is chosen so that 1.64 standard errors more than is expected,
+    of learning and test together, would still pass: about 19 tests in 20 do.
 
     >>> latches = np.linspace(2.0, 4.0, 1001)
     >>> round(smallest_alpha(latches, 0.05, tests=1000), 2)
-    3.95
+    4.0
     """
     allowed = most_wrong(delta, tests)
     for alpha in np.arange(latches.min(), latches.max() + 2.0 * STEP, STEP):
         # half a wrong run more than was seen: none seen is not none expected
         rate = min(1.0, (float((latches >= alpha).sum()) + 0.5) / latches.size)
-        if tests * rate + 1.64 * (tests * rate * (1.0 - rate)) ** 0.5 <= allowed:
+        error = tests * math.sqrt(rate * (1.0 - rate) * (1.0 / tests + 1.0 / latches.size))
+        if tests * rate + 1.64 * error <= allowed:
             return float(alpha)
     return float(latches.max() + STEP)
 
@@ -88,15 +90,18 @@ def calibrate(
 ) -> Calibration:
     """Learn alpha on `learning_runs` runs, test it on `tests` runs that come after them.
 
-    Learning goes in two rounds: a tenth of the runs at a generous alpha say where to look, the rest are played just
-    above that. `certificate(runs=..., wrong_runs=...)` makes the certificate of the test.
+    Learning goes in three rounds: a tenth of the runs at a generous alpha say where to look, half of the rest are
+    played well above that, and the other half just above what those say: which arms are pulled depends on which are
+    decided, so runs near alpha tell more about alpha. `certificate(runs=..., wrong_runs=...)` makes the certificate.
     """
     first = max(20, learning_runs // 10)
+    second = (learning_runs - first) // 2
     latches = wrong_latches(play(GENEROUS, first, first=0), GENEROUS)
-    start = float(np.quantile(latches, 1.0 - delta)) + MARGIN
-    watch("alpha", start)
-    latches = wrong_latches(play(start, learning_runs - first, first=first), start)
-    alpha = smallest_alpha(latches, delta, tests=tests)
+    alpha = float(np.quantile(latches, 1.0 - delta))
+    for runs, start, margin in ((second, first, WIDE), (learning_runs - first - second, first + second, NARROW)):
+        watch("alpha", alpha)
+        latches = wrong_latches(play(alpha + margin, runs, first=start), alpha + margin)
+        alpha = smallest_alpha(latches, delta, tests=tests)
     watch("alpha", alpha)
     tested = play(alpha, tests, first=learning_runs)
     return Calibration(alpha, certificate(runs=tests, wrong_runs=tested.wrong_runs), learning_runs)

@@ -1,0 +1,76 @@
+"""`goodarm learn`: what a user types, and what is on disk afterwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from goodarm.cli import app
+
+runner = CliRunner()
+
+
+def learn(*arguments: str) -> tuple[int, str, str]:
+    result = runner.invoke(app, ["learn", *arguments])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_learns_writes_and_plays(tmp_path: Path) -> None:
+    out = tmp_path / "policy.json"
+    code, told, _ = learn("kano-1", "--policy", "dgai", "--horizon", "2000", "--budget", "16", "--out", str(out))
+    assert code == 0
+    assert "dgai(beta=" in told
+    assert "certified" in told
+    assert {path.name for path in tmp_path.iterdir()} == {"policy.json", "policy.svg", "policy.png"}
+    played = runner.invoke(app, ["compare", "kano-1", "-p", str(out), "--runs", "2", "--horizon", "2000", "--json"])
+    assert played.exit_code == 0, played.output
+    assert json.loads(played.stdout)["policies"][0]["guarantee"] == "certified"
+
+
+def test_calibrates_and_prints_the_certificate_as_json(tmp_path: Path) -> None:
+    code, told, _ = learn(
+        "kano-3", "--policy", "ucb", "--objective", "none", "--calibrate", "--learning-runs", "200", "--tests", "200",
+        "--horizon", "2000", "--delta", "0.2", "--out", str(tmp_path / "p.json"), "--json",
+    )  # fmt: skip
+    assert code == 0
+    content = json.loads(told)
+    assert content["guarantee"] == "calibrated"
+    assert content["certificate"]["runs"] == 200
+    assert content["certificate"]["limit"] <= 0.2
+    assert list(content["parameters"]) == ["alpha"]
+
+
+def test_learns_from_the_totals_of_a_log(tmp_path: Path) -> None:
+    table = tmp_path / "überschriften.csv"
+    table.write_text("arm,pulls,total\na,500,10\nb,400,16\nc,450,31\n", encoding="utf-8")
+    code, told, _ = learn(
+        "--from-table", str(table), "--threshold", "0.04", "--horizon", "20000", "--budget", "14",
+        "--out", str(tmp_path / "p.json"), "--json",
+    )  # fmt: skip
+    assert code == 0
+    assert json.loads(told)["learned_on"]["environment"] == "family:überschriften.csv"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give either an ENVIRONMENT"),
+        (("kano-1", "--from-table", "x.csv"), "give either an ENVIRONMENT"),
+        (("--from-table", "x.csv"), "has no threshold of its own"),
+        (("kano-1", "--out", "policy.txt"), "must end in .json"),
+        (("kano-1", "--out", "nowhere/policy.json"), "does not exist"),
+        (("kano-1", "--policy", "hdoc", "--horizon", "1000"), "has no parameter to learn"),
+        (("kano-9",), "unknown environment"),
+    ],
+)
+def test_bad_input_is_explained_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, told = learn("--budget", "14", *arguments)
+    assert code == 2
+    assert message in told
+    assert list(tmp_path.iterdir()) == []
