@@ -26,7 +26,7 @@ def misfit(arms: Table, bar: Bar) -> float:
     >>> table = np.zeros((200, 8))
     >>> table[:, PULLS], table[:, TOTAL], table[:, MEAN], table[:, WIDTH] = 100.0, 60.0, 0.5, 0.01
     >>> round(misfit(table, Problem(threshold=0.5, arms=200).bar), 1)
-    17.9
+    17.7
     """
     seen = arms[:, PULLS] > 0.0
     pulls, total, mean, width = (arms[seen, column] for column in (PULLS, TOTAL, MEAN, WIDTH))

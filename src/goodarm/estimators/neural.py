@@ -1,8 +1,8 @@
 """`neural`: a network predicts the means, its gradients give the widths. A sampler: decide by own evidence.
 
-mean = xi + f(x; theta) + residual, width = sqrt( g'Z^-1 g / (width gamma) ), g the gradient of f in theta (the paper's formula,
-where beta is counted once and Z is updated). With the gradients frozen between two trainings this is the kernel
-recursion of `gram.py` with k(x, x') = g(x)'g(x')/width: K x K numbers, whatever the number of parameters.
+mean = xi + f(x; theta) + residual, width = sqrt( g'Z^-1 g / (width gamma) ), g the gradient of f in theta (the
+paper's formula, where beta is counted once and Z is updated). With the gradients frozen between two trainings this is
+the kernel recursion of `gram.py` with k(x, x') = g(x)'g(x')/width: K x K numbers, whatever the number of parameters.
 
 The mean after a training is f plus what the same kernel makes of the residuals S/N - xi - f. The paper takes f alone;
 but where f fits badly, an arm with thousands of pulls has no width left to correct it, and the sampler stays there.
