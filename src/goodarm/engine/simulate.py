@@ -53,7 +53,7 @@ def simulate(
 
     >>> result = simulate("hdoc", "kano-1", runs=20, seed=1)
     >>> result.wrong_runs, round(result.output_at[0].mean)
-    (0, 117)
+    (0, 105)
     """
     plan = make_plan(
         policy, environment, horizon=horizon, seed=seed, delta=delta, criterion=criterion,
