@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from goodarm import Policy, bernoulli, policy, simulate
+from goodarm import bernoulli, policy, simulate
 from goodarm.engine.runs import Runs
 
 RUNS, SEED = 1000, 1
@@ -32,7 +32,7 @@ def times(runs: Runs) -> list[np.ndarray]:
     return [*(np.array([c[k] for c in called if len(c) > k]) for k in range(good)), ends]
 
 
-@pytest.mark.parametrize(("environment", "name"), REFERENCE, ids=" ".join)
+@pytest.mark.parametrize(("environment", "name"), REFERENCE, ids=str)
 def test_reference_times(environment: str, name: str) -> None:
     """Within 4 standard errors of a mean over 1000 runs."""
     runs = simulate(name, environment, runs=RUNS, seed=SEED)
@@ -48,10 +48,14 @@ NEEDED = {
     "hoeffding": (44, 401, 4571, None),
     "stitched": (24, 191, 1820, None),
     "kt": (18, 151, 1520, 8044),
-    "beta-mixture": (17, 144, 1584, 8159),
+    "beta-mixture(a0=0.5, b0=0.5)": (17, 144, 1584, 8159),
     "betting": (17, 158, 1587, 6393),
 }
-"""Mean pulls to call one arm good at level 0.005, of 400 runs, 5% uncertain; None: more than 60,000."""
+"""Mean pulls to call one arm good at level 0.005, of 400 runs, 5% uncertain; None: more than 60,000.
+
+The table calls the prior of `beta-mixture` uniform, but its figures are those of Beta(1/2, 1/2): with a uniform prior
+an independent computation needs 9700 pulls in the last column, as we do.
+"""
 
 ARMS = ((0.9, 0.5), (0.65, 0.5), (0.55, 0.5), (0.006, 0.003))
 
@@ -61,7 +65,7 @@ ARMS = ((0.9, 0.5), (0.65, 0.5), (0.55, 0.5), (0.006, 0.003))
 def test_pulls_that_a_verdict_needs(rule: str, column: int) -> None:
     (mean, threshold), expected = ARMS[column], NEEDED[rule][column]
     one_arm = bernoulli([mean], threshold)
-    made: Policy = policy("uniform", rule)
+    made = policy("uniform", rule)
     if expected is None:
         runs = simulate(made, one_arm, horizon=60_000, runs=20, delta=0.005, seed=SEED)
         assert not any(r.verdicts.any() for r in runs.runs)
