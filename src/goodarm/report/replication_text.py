@@ -134,6 +134,8 @@ def _paper_line(line: Line) -> str:
     printed = f"; printed {times(line.printed_ratio)}" if math.isfinite(line.printed_ratio) else ""
     ratio = f" ({times(line.ratio)} HDoC{printed})" if math.isfinite(line.ratio) else ""
     wrong = f"{plain(line.false_good)} bad arms called good and {plain(line.false_bad)} good arms called bad a run"
+    if line.wrong_verdicts == 0.0:
+        wrong = "no wrong verdict" if line.found else "no arm called good"
     return f"{line.entry} {short(line.mean, 3)}{ratio} with {wrong}"
 
 
