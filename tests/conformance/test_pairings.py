@@ -4,7 +4,8 @@ import pytest
 
 from goodarm.catalogue import identification_names, identification_rule, sampling_names
 from goodarm.errors import UnsoundPairing
-from goodarm.policies import Policy, policy, policy_names
+from goodarm.policies import PAIRINGS as NAMED
+from goodarm.policies import Policy, policy
 from goodarm.testing import Subject, Violation
 from goodarm.testing import checks as pairing_checks
 from goodarm.testing.kit import properties
@@ -54,8 +55,9 @@ def test_the_checks_look_at_verdicts(name: str) -> None:
     assert Subject(pairing, usual_environment(pairing), horizon=150, compiled=False).first.verdicts.any()
 
 
-@pytest.mark.parametrize("name", policy_names())
+@pytest.mark.parametrize("name", NAMED)
 def test_every_named_policy_conforms_compiled(name: str) -> None:
+    """Every sampling rule is compared with Python, arm by arm and compiled, in tests/engine/test_agreement.py."""
     named = policy(name)
     assert not violations(Subject(named, usual_environment(named)))
 
@@ -69,7 +71,7 @@ def test_most_pairings_are_allowed() -> None:
 
 
 def test_a_spawned_process_plays_the_same_runs() -> None:
-    subjects = [Subject(policy(name), usual_environment(policy(name))) for name in policy_names()]
+    subjects = [Subject(policy(name), usual_environment(policy(name))) for name in NAMED]
     for subject, run in zip(subjects, in_a_new_process(subjects), strict=True):
         assert run.trace.tolist() == subject.first.trace.tolist(), subject.policy.name
         assert run.verdicts.tolist() == subject.first.verdicts.tolist(), subject.policy.name
