@@ -110,8 +110,8 @@ def _draw(axes: Axes, chart: Chart) -> dict[str, Any]:
     for words, height in chart.marks:
         axes.axhline(height, color="0.45", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
         axes.annotate(
-            words, (0.01, height), xycoords=("axes fraction", "data"), xytext=(2, 2), textcoords="offset points",
-            color="0.35", fontsize=7.5,
+            words, (0.99, height), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
+            color="0.35", fontsize=7.5, ha="right",
         )  # fmt: skip
     axes.set_xscale(chart.x_scale)
     if chart.y_scale == "symlog":
