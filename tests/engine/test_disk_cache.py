@@ -124,3 +124,61 @@ def test_an_edit_is_never_served_stale(what: str, project: tuple[Project, dict[s
     (made.folder / "package" / f"{module}.py").write_text(text)
     assert after["misses"] == 1
     assert after["trace"] != before["trace"]
+
+
+APART = """
+import json
+import sys
+from goodarm import bernoulli, policy, simulate
+from goodarm.sampling import ChoiceRule
+
+def largest(arms, pool, bar, generator):
+    best = -1
+    for i in range(len(arms)):
+        if arms[i, 7] == 0.0 and (best < 0 or arms[i, 2] > arms[best, 2]):
+            best = i
+    return best
+
+def smallest(arms, pool, bar, generator):
+    best = -1
+    for i in range(len(arms)):
+        if arms[i, 7] == 0.0 and (best < 0 or arms[i, 2] < arms[best, 2]):
+            best = i
+    return best
+
+pairings = {"largest": (largest, "kt"), "smallest": (smallest, "hoeffding")}
+environment = bernoulli([0.2, 0.4, 0.6, 0.8], 0.5)
+traces = {}
+for name in sys.argv[1:]:
+    choose, rule = pairings[name]
+    made = policy(ChoiceRule(name=name, choose=choose), rule)
+    traces[name] = simulate(made, environment, horizon=100, trace=True).runs[0].trace.tolist()
+print(json.dumps(traces))
+"""
+
+
+def test_loops_that_were_compiled_apart_do_not_mix(tmp_path: Path) -> None:
+    """Loaded into one process, functions of one name and one signature must not stand in for each other."""
+    (tmp_path / "apart.py").write_text(APART)
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def traces(*names: str) -> dict[str, list[int]]:
+        call = [sys.executable, "apart.py", *names]
+        done = subprocess.run(call, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, list[int]] = json.loads(done.stdout)
+        return found
+
+    alone = traces("largest") | traces("smallest")
+    assert alone["largest"] != alone["smallest"]
+    assert traces("largest", "smallest") == alone
+    assert traces("smallest", "largest") == alone
+
+
+def test_every_pairing_has_a_cache_file_of_its_own(tmp_path: Path) -> None:
+    """numba numbers the loops of one cache file without a lock: two processes could store one under the other's key."""
+    program = "from goodarm import simulate; [simulate(p, 'kano-1', horizon=100) for p in ('ucb+kt', 'uniform+kt')]"
+    subprocess.run([sys.executable, "-c", program], env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}, check=True)
+    indices = [path for path in tmp_path.rglob("*.nbi") if "loop" in path.name]
+    assert len(indices) == 2
+    assert len(list(tmp_path.rglob("*.nbc"))) == 2
