@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.beliefs import ARM_FIELDS, POOL_FIELDS, Arm, Pool, Row, Table, read_arm, read_pool, write_arm, write_pool
-from goodarm.engine.reach import fingerprint, register
+from goodarm.engine.reach import compiled
 from goodarm.identification.false_discovery import Ledger, empty_ledger, settle
 from goodarm.streams import reward_key
 
@@ -142,10 +142,5 @@ def build(parts: Parts, fdr: bool) -> Callable[..., None]:
     """The compiled loop of a pairing; compiled when first called, from the disk cache when nothing has changed."""
     key = (parts, fdr)
     if key not in _loops:
-        from numba import njit
-
-        plain = _python_loop(parts, fdr, "")
-        loop = _python_loop(parts, fdr, fingerprint([plain]))  # type: ignore[list-item]
-        register([plain])  # type: ignore[list-item]
-        _loops[key] = njit(cache=True, nogil=True, error_model="numpy")(loop)
+        _loops[key] = compiled(lambda mark: _python_loop(parts, fdr, mark))
     return _loops[key]

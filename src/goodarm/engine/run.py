@@ -85,8 +85,10 @@ def play(plan: Plan, number: int, assembly: Assembly | StructuredAssembly, insta
         instance = plan.environment.instance(generator(plan.seed, number, ENVIRONMENT))
     state = assembly.start(float(plan.horizon))
     trace = np.zeros(plan.horizon if plan.trace else 0, dtype=np.int64)
+    # one signature, so that a pairing is compiled once: a read-only array is another type to numba
+    means, extra, streams = (np.require(array, requirements=["C", "W"]) for array in instance[:3])
     arguments = (
-        instance.means, instance.extra, instance.streams, run_key(plan.seed, number), plan.problem.bar,
+        means, extra, streams, run_key(plan.seed, number), plan.problem.bar,
         assembly.parameters, generator(plan.seed, number, POLICY),
     )  # fmt: skip
     points: list[NDArray[np.float64]] = []

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from goodarm.beliefs import POOL_FIELDS, VERDICT, Arm, Pool, Row, Table, read_arm, read_pool, write_arm, write_pool
 from goodarm.engine.assemble import first_fit, identification_parts, learner_parts, loop_parameters, start_pool
 from goodarm.engine.loop import at_round
-from goodarm.engine.reach import fingerprint, register
+from goodarm.engine.reach import compiled
 from goodarm.environments import Environment
 from goodarm.estimators import Estimator
 from goodarm.estimators._base import LOG_DET, REGULARISER, first_upkeep, new_table
@@ -188,12 +188,7 @@ _loops: dict[StructuredParts, Callable[..., bool]] = {}
 def build(parts: StructuredParts) -> Callable[..., bool]:
     """The compiled loop of a pairing; compiled when first called, from the disk cache when nothing has changed."""
     if parts not in _loops:
-        from numba import njit
-
-        plain = _python_loop(parts, "")
-        loop = _python_loop(parts, fingerprint([plain]))  # type: ignore[list-item]
-        register([plain])  # type: ignore[list-item]
-        _loops[parts] = njit(cache=True, nogil=True, error_model="numpy")(loop)
+        _loops[parts] = compiled(lambda mark: _python_loop(parts, mark))
     return _loops[parts]
 
 
