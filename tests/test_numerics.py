@@ -206,7 +206,7 @@ class TestBeta:
         # The smaller tail is good to a few roundings of its own logarithm and of x; where the other logarithm is near
         # 0, it has the same error, relatively.
         tail = min(log_cdf, log_sf)
-        slope = math.exp(beta._log_beta_kernel(x, 1.0 - x, a, b) - tail) / (1.0 - x)
+        slope = math.exp(beta.log_beta_kernel(x, 1.0 - x, a, b) - tail) / (1.0 - x)
         relative = 4e-16 * (10.0 - tail + slope)
         assert abs(min(numerics.log_beta_cdf(x, a, b), numerics.log_beta_sf(x, a, b)) - tail) <= relative
         assert close(numerics.log_beta_cdf(x, a, b), log_cdf, max(1e-14, min(relative, 2e-12)), 1e-307)
@@ -271,7 +271,7 @@ class TestBetaQuantile:
         assert 0.0 <= x <= 1.0
         if 1e-300 < x < 0.999:
             # One rounding of x moves the logarithm by the slope times x times 1e-16: no inverse can do better.
-            slope = math.exp(beta._log_beta_kernel(x, 1.0 - x, a, b) - numerics.log_beta_sf(x, a, b)) / (1.0 - x)
+            slope = math.exp(beta.log_beta_kernel(x, 1.0 - x, a, b) - numerics.log_beta_sf(x, a, b)) / (1.0 - x)
             tolerance = 1e-13 * abs(log_sf) + 1e-14 * slope * max(1.0, -math.log(x)) + 1e-13
             assert abs(numerics.log_beta_sf(x, a, b) - log_sf) <= tolerance
 

@@ -5,6 +5,7 @@ from goodarm.numerics.beta import (
     beta_quantile_above,
     log_beta,
     log_beta_cdf,
+    log_beta_kernel,
     log_beta_sf,
     student_quantile,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "inverse_mills",
     "log_beta",
     "log_beta_cdf",
+    "log_beta_kernel",
     "log_beta_sf",
     "log_normal_cdf",
     "mills_ratio",

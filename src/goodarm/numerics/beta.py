@@ -53,14 +53,14 @@ def log_beta(a: float, b: float) -> float:
     return LOG_SQRT_TWO_PI + remainders + powers - 0.5 * math.log(large)
 
 
-def _log_beta_kernel(x: float, y: float, a: float, b: float) -> float:
+def log_beta_kernel(x: float, y: float, a: float, b: float) -> float:
     """Logarithm of x^a y^b / B(a, b), the density of logit X when X is Beta(a, b); x + y = 1, both > 0.
 
     Saddle-point form: log(ab/(2 pi n))/2 - D(a, nx) - D(b, ny) - w(a) - w(b) + w(n), n = a + b, D the deviance.
     It has an error of a few units in the last place of its own size, where a log x + b log y - log B has one of those
     of terms that may be 1e7 times larger.
 
-    >>> round(math.exp(_log_beta_kernel(0.5, 0.5, 2.0, 3.0)), 12)  # 12 / 32
+    >>> round(math.exp(log_beta_kernel(0.5, 0.5, 2.0, 3.0)), 12)  # 12 / 32
     0.375
     """
     n = a + b
@@ -115,7 +115,7 @@ def _log_beta_below(x: float, y: float, a: float, b: float) -> float:
     past = b * x > a * y
     if past:
         x, y, a, b = y, x, b, a
-    tail = _log_beta_kernel(x, y, a, b) + math.log(_beta_tail_ratio(x, y, a, b))
+    tail = log_beta_kernel(x, y, a, b) + math.log(_beta_tail_ratio(x, y, a, b))
     if not past:
         return min(tail, 0.0)
     if tail > LOG_HALF:
@@ -206,7 +206,7 @@ def _lower_logit(log_p: float, a: float, b: float) -> float:
         y = _expit(-s)
         log_cdf = _log_beta_below(x, y, a, b)
         error = log_cdf - log_p
-        slope = math.exp(min(_log_beta_kernel(x, y, a, b) - log_cdf, MAX_LOGIT))
+        slope = math.exp(min(log_beta_kernel(x, y, a, b) - log_cdf, MAX_LOGIT))
         if error > 0.0:
             high = s
         else:

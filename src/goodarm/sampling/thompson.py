@@ -7,7 +7,7 @@ from numpy.random import Generator
 from goodarm.beliefs import Pool, Table, is_open, read_arm
 from goodarm.problem import Bar
 from goodarm.sampling._base import ChoiceRule
-from goodarm.sampling.posterior import draw, draw_by_tail, log_exceeds, may_exceed
+from goodarm.sampling.posterior import draw, draw_if_above
 
 
 def leaders(arms: Table, bar: Bar, generator: Generator) -> tuple[int, int]:
@@ -28,9 +28,7 @@ def leaders(arms: Table, bar: Bar, generator: Generator) -> tuple[int, int]:
 def leader(arms: Table, bar: Bar, generator: Generator) -> tuple[int, int]:
     """First open arm of one joint posterior draw, in law exactly as `leaders`, and how many arms are open.
 
-    Most arms are never drawn. An arm's draw is where its tail probability is U = exp(-e), e exponential. The arm with
-    the largest mean is drawn first; another leads only if e reaches -log P(its mean > best so far), and nearly all
-    fail already at a bound of it that costs next to nothing.
+    The arm with the largest mean is drawn first; of most others one number tells that they stay below it.
     """
     first, count = -1, 0
     for i in range(len(arms)):
@@ -40,14 +38,18 @@ def leader(arms: Table, bar: Bar, generator: Generator) -> tuple[int, int]:
                 first = i
     if count < 2:
         return first, count
-    ahead, best = first, draw(read_arm(arms, first), bar, generator)
+    return overtaken(arms, first, draw(read_arm(arms, first), bar, generator), bar, generator), count
+
+
+def overtaken(arms: Table, ahead: int, best: float, bar: Bar, generator: Generator) -> int:
+    """The leader of a joint draw in which the arm `ahead` has drawn `best`."""
+    first = ahead
     for i in range(len(arms)):
         if is_open(arms, i) and i != first:
-            e = generator.standard_exponential()
-            arm = read_arm(arms, i)
-            if may_exceed(arm, best, e, bar) and -e <= log_exceeds(arm, best, bar):
-                ahead, best = i, draw_by_tail(arm, -e, bar)
-    return ahead, count
+            value = draw_if_above(read_arm(arms, i), best, bar, generator)
+            if value > best:
+                ahead, best = i, value
+    return ahead
 
 
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> int:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 from numpy.random import Generator
 
-from goodarm.beliefs import Pool, Table
+from goodarm.beliefs import Pool, Row, Table, is_open, read_arm
 from goodarm.problem import Bar
 from goodarm.sampling import thompson
 from goodarm.sampling._base import ChoiceRule
+from goodarm.sampling.posterior import WORTH_A_BOUND, counts_decide, draw, draw_far_above, least_exponent
 
 REDRAWS = 100
+PLAIN = 8
+"""Redraws that are made one by one; where all fail, most of the others will, and are made by `other_leader`."""
+
+USUAL = 2.5
+"""Standard errors below its mean down to which the draws of the leading arm share one line of pieces."""
 
 
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: float = 0.5) -> int:
@@ -20,12 +29,65 @@ def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: floa
     first, count = thompson.leader(arms, bar, generator)
     if count < 2 or generator.random() < leader:
         return first
-    for _ in range(REDRAWS - 1):
+    for _ in range(PLAIN):
         other = thompson.leader(arms, bar, generator)[0]
         if other != first:
             return other
+    other = other_leader(arms, first, bar, generator, REDRAWS - 1 - PLAIN)
+    if other != first:
+        return other
     other, runner_up = thompson.leaders(arms, bar, generator)
     return other if other != first else runner_up
+
+
+def other_leader(arms: Table, first: int, bar: Bar, generator: Generator, redraws: int) -> int:
+    """The leader of the first joint draw that `first` does not lead, in law exactly; `first` if it leads them all.
+
+    Where the draw of `first` is at least x, another arm leads only if its draw exceeds x, with probability p <= exp(-q)
+    of `least_exponent`. Lay pieces of length -log(1 - exp(-q)) end to end: a Poisson process of rate 1 has a point on a
+    piece with probability exp(-q). One exponential, the first point, mostly lies past the end: no arm comes near.
+    """
+    favourite = read_arm(arms, first)
+    level = favourite.mean - USUAL * math.sqrt(favourite.mean * (1.0 - favourite.mean)) * favourite.width
+    line = pieces(arms, first, level, bar)
+    for _ in range(redraws):
+        best = draw(favourite, bar, generator)
+        point = generator.standard_exponential()
+        if best < level or line[-1] == math.inf:
+            other = thompson.overtaken(arms, first, best, bar, generator)
+        else:
+            other = overtaken_near(arms, first, best, level, line, point, bar, generator)
+        if other != first:
+            return other
+    return first
+
+
+def pieces(arms: Table, first: int, level: float, bar: Bar) -> Row:
+    """Ends of the pieces, one an arm; infinite from an arm on that exceeds the level often, or has no such bound."""
+    ends = np.empty(len(arms))
+    end = 0.0 if counts_decide(bar) and level > 0.0 else math.inf
+    for i in range(len(arms)):
+        if is_open(arms, i) and i != first:
+            q = least_exponent(read_arm(arms, i), level)
+            end += -math.log(-math.expm1(-q)) if q >= WORTH_A_BOUND else math.inf
+        ends[i] = end
+    return ends
+
+
+def overtaken_near(
+    arms: Table, first: int, best: float, level: float, line: Row, point: float, bar: Bar, generator: Generator
+) -> int:
+    """The leader where only arms with a point on their piece can exceed the level, and so can be ahead of `first`."""
+    ahead, last = first, -1
+    while point < line[-1]:
+        i = int(np.searchsorted(line, point, side="right"))
+        if i != last:
+            arm = read_arm(arms, i)
+            value = draw_far_above(arm, level, least_exponent(arm, level), bar, generator)
+            if value > best:
+                ahead, best = i, value
+        point, last = point + generator.standard_exponential(), i
+    return ahead
 
 
 top_two = ChoiceRule(
