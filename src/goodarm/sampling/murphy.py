@@ -9,7 +9,7 @@ from numpy.random import Generator
 from goodarm.beliefs import Pool, Table, is_open, read_arm
 from goodarm.problem import Bar
 from goodarm.sampling._base import ChoiceRule
-from goodarm.sampling.posterior import draw_above, draw_if_above, log_above, log_below
+from goodarm.sampling.posterior import draw, draw_above, log_above, log_below
 
 TRIES = 4
 
@@ -19,7 +19,7 @@ def leader_above(arms: Table, bar: Bar, generator: Generator) -> int:
     best, leader = bar.threshold, -1
     for i in range(len(arms)):
         if is_open(arms, i):
-            value = draw_if_above(read_arm(arms, i), best, bar, generator)
+            value = draw(read_arm(arms, i), bar, generator)
             if value > best:
                 best, leader = value, i
     return leader
@@ -59,7 +59,7 @@ def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> int:
     best = draw_above(read_arm(arms, leader), bar, generator)
     for i in range(leader + 1, len(arms)):
         if is_open(arms, i):
-            value = draw_if_above(read_arm(arms, i), best, bar, generator)
+            value = draw(read_arm(arms, i), bar, generator)
             if value > best:
                 best, leader = value, i
     return leader

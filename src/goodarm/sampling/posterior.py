@@ -42,29 +42,47 @@ def log_exceeds(arm: Arm, level: float, bar: Bar) -> float:
     return log_normal_cdf((arm.mean - level) / (bar.sigma * arm.width))
 
 
-def draw_if_above(arm: Arm, level: float, bar: Bar, generator: Generator) -> float:
-    """A draw of the arm's mean if it exceeds `level`, else -inf; in law exactly so, and nearly free if it hardly can.
+WORTH_A_BOUND = 1.0
+"""An arm that exceeds a level with probability exp(-1) or more is drawn as it is."""
 
-    Beta: P(mean > level) <= exp(-q) with a q that costs nothing; mostly one exponential tells that the arm stays below.
+
+def least_exponent(arm: Arm, level: float, bar: Bar) -> float:
+    """A q with P(mean > level) <= exp(-q) that costs no logarithm; 0 where it would be below 1, or is not known.
+
+    So most arms need no draw: one exponential below q tells that the arm stays below the level; past q,
+    `draw_above_rarely` goes on. Only for Beta: P(mean > x) = P(Binomial(n, x) <= S) <= exp(-n kl(S/n, x)), n = N + 1
+    and S/n < x, for a whole S; and the posterior grows with S, so S may be rounded up. kl(p, x) >= (x - p)^2/(2 v), v
+    the largest u(1-u) from p to x.
+
+    >>> from goodarm.problem import Problem
+    >>> from goodarm.testing import arm_after
+    >>> bar, arm = Problem(threshold=0.5, arms=10).bar, arm_after(pulls=99, total=20.0)
+    >>> round(-log_exceeds(arm, 0.4, bar), 3), round(least_exponent(arm, 0.4, bar), 3)
+    (11.018, 8.333)
     """
-    if not counts_decide(bar):
-        return draw(arm, bar, generator)
-    q = least_exponent(arm, level)
-    if q < WORTH_A_BOUND:
-        return draw(arm, bar, generator)
-    if generator.standard_exponential() < q:
-        return -math.inf
-    return draw_far_above(arm, level, q, bar, generator)
+    n, s = arm.pulls + 1.0, math.ceil(arm.total)
+    short = n * level - s
+    if short <= 0.0 or level >= 1.0 or not counts_decide(bar):
+        return 0.0
+    if level <= 0.5:
+        q = short * short / (2.0 * n * level * (1.0 - level))
+    elif 2.0 * s >= n:
+        q = n * short * short / (2.0 * s * (n - s))
+    else:
+        q = 2.0 * short * short / n
+    return q if q >= WORTH_A_BOUND else 0.0
 
 
-def draw_far_above(arm: Arm, level: float, q: float, bar: Bar, generator: Generator) -> float:
-    """What `draw_if_above` gives once an event of probability exp(-q) has happened.
+def draw_above_rarely(arm: Arm, level: float, q: float, bar: Bar, generator: Generator) -> float:
+    """A draw if it exceeds `level`, else something not above it, after an event of probability exp(-q), `least_exponent`.
 
-    The log-odds of the mean have a log-concave density g, which past its top lies under its tangent:
-    g(s) <= g(s0) exp(-r (s - s0)), s0 the log-odds of the level. The tangent's mass M = g(s0)/r tells how often to
-    draw from it, and g over the tangent how often to keep the draw (Devroye 1986, Non-Uniform Random Variate
-    Generation, VII.2). A tail probability is inverted only where M > exp(-q).
+    Both together have exactly the law of a draw above the level. The log-odds of the mean have a log-concave density
+    g, which past its top lies under its tangent: g(s) <= g(s0) exp(-r (s - s0)), s0 the log-odds of the level. The
+    tangent's mass M = g(s0)/r tells how often to draw from it, and g over the tangent how often to keep the draw
+    (Devroye 1986, Non-Uniform Random Variate Generation, VII.2). A tail is inverted only where M > exp(-q).
     """
+    if q == 0.0:
+        return draw(arm, bar, generator)
     a, b = 1.0 + arm.total, 1.0 + arm.pulls - arm.total
     rate = b * level - a * (1.0 - level)
     chance = log_beta_kernel(level, 1.0 - level, a, b) - math.log(rate) + q if rate > 0.0 else math.inf
@@ -77,32 +95,6 @@ def draw_far_above(arm: Arm, level: float, q: float, bar: Bar, generator: Genera
     x = odds / (1.0 + odds)
     under = a * math.log(x / level) + b * math.log((1.0 - x) / (1.0 - level)) + step
     return x if generator.standard_exponential() >= -under else -math.inf
-
-
-WORTH_A_BOUND = 1.0
-"""An arm that exceeds the level with probability exp(-1) or more is drawn as it is."""
-
-
-def least_exponent(arm: Arm, level: float) -> float:
-    """A q with P(Beta(1 + S, 1 + N - S) > level) <= exp(-q), close to the largest, that costs no logarithm.
-
-    P(mean > x) = P(Binomial(n, x) <= S) <= exp(-n kl(S/n, x)), n = N + 1 and S/n < x, for a whole S; and the
-    posterior grows with S, so S may be rounded up. kl(p, x) >= (x - p)^2/(2 v), v the largest u(1-u) from p to x.
-
-    >>> from goodarm.testing import arm_after
-    >>> arm = arm_after(pulls=99, total=20.0)
-    >>> round(-log_beta_sf(0.4, 21.0, 80.0), 3), round(least_exponent(arm, 0.4), 3)
-    (11.018, 8.333)
-    """
-    n, s = arm.pulls + 1.0, math.ceil(arm.total)
-    short = n * level - s
-    if short <= 0.0 or level >= 1.0:
-        return 0.0
-    if level <= 0.5:
-        return short * short / (2.0 * n * level * (1.0 - level))
-    if 2.0 * s >= n:
-        return n * short * short / (2.0 * s * (n - s))
-    return 2.0 * short * short / n
 
 
 def draw_by_tail(arm: Arm, log_tail: float, bar: Bar) -> float:

@@ -7,7 +7,7 @@ from numpy.random import Generator
 from goodarm.beliefs import Pool, Table, is_open, read_arm
 from goodarm.problem import Bar
 from goodarm.sampling._base import ChoiceRule
-from goodarm.sampling.posterior import draw, draw_if_above
+from goodarm.sampling.posterior import draw, draw_above_rarely, least_exponent
 
 
 def leaders(arms: Table, bar: Bar, generator: Generator) -> tuple[int, int]:
@@ -46,9 +46,13 @@ def overtaken(arms: Table, ahead: int, best: float, bar: Bar, generator: Generat
     first = ahead
     for i in range(len(arms)):
         if is_open(arms, i) and i != first:
-            value = draw_if_above(read_arm(arms, i), best, bar, generator)
-            if value > best:
-                ahead, best = i, value
+            e = generator.standard_exponential()
+            arm = read_arm(arms, i)
+            q = least_exponent(arm, best, bar)
+            if e >= q:
+                value = draw_above_rarely(arm, best, q, bar, generator)
+                if value > best:
+                    ahead, best = i, value
     return ahead
 
 

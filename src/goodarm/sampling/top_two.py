@@ -11,7 +11,11 @@ from goodarm.beliefs import Pool, Row, Table, is_open, read_arm
 from goodarm.problem import Bar
 from goodarm.sampling import thompson
 from goodarm.sampling._base import ChoiceRule
-from goodarm.sampling.posterior import WORTH_A_BOUND, counts_decide, draw, draw_far_above, least_exponent
+from goodarm.sampling.posterior import (
+    draw,
+    draw_above_rarely,
+    least_exponent,
+)
 
 REDRAWS = 100
 PLAIN = 8
@@ -43,47 +47,57 @@ def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: floa
 def other_leader(arms: Table, first: int, bar: Bar, generator: Generator, redraws: int) -> int:
     """The leader of the first joint draw that `first` does not lead, in law exactly; `first` if it leads them all.
 
-    Where the draw of `first` is at least x, another arm leads only if its draw exceeds x, with probability p <= exp(-q)
-    of `least_exponent`. Lay pieces of length -log(1 - exp(-q)) end to end: a Poisson process of rate 1 has a point on a
-    piece with probability exp(-q). One exponential, the first point, mostly lies past the end: no arm comes near.
+    Where the draw of `first` is at least x, another arm leads only if its draw exceeds x. The few that often do are
+    drawn. Of the rest, each does with probability at most exp(-q) of `least_exponent`: lay pieces of length
+    -log(1 - exp(-q)) end to end, and a Poisson process of rate 1 has a point on a piece with probability exp(-q). Its
+    first point, one exponential, mostly lies past the end: no arm comes near.
     """
     favourite = read_arm(arms, first)
     level = favourite.mean - USUAL * math.sqrt(favourite.mean * (1.0 - favourite.mean)) * favourite.width
-    line = pieces(arms, first, level, bar)
+    line, near = pieces(arms, first, level, bar)
+    worth_it = 4 * len(near) < len(arms)
     for _ in range(redraws):
         best = draw(favourite, bar, generator)
-        point = generator.standard_exponential()
-        if best < level or line[-1] == math.inf:
-            other = thompson.overtaken(arms, first, best, bar, generator)
+        if worth_it and best >= level:
+            other = overtaken_by_few(arms, first, best, level, line, near, bar, generator)
         else:
-            other = overtaken_near(arms, first, best, level, line, point, bar, generator)
+            other = thompson.overtaken(arms, first, best, bar, generator)
         if other != first:
             return other
     return first
 
 
-def pieces(arms: Table, first: int, level: float, bar: Bar) -> Row:
-    """Ends of the pieces, one an arm; infinite from an arm on that exceeds the level often, or has no such bound."""
-    ends = np.empty(len(arms))
-    end = 0.0 if counts_decide(bar) and level > 0.0 else math.inf
+def pieces(arms: Table, first: int, level: float, bar: Bar) -> tuple[Row, Row]:
+    """Ends of the pieces, one an arm, and the arms that often exceed the level; those have no piece."""
+    ends, near = np.empty(len(arms)), np.empty(len(arms))
+    end, count = 0.0, 0
     for i in range(len(arms)):
         if is_open(arms, i) and i != first:
-            q = least_exponent(read_arm(arms, i), level)
-            end += -math.log(-math.expm1(-q)) if q >= WORTH_A_BOUND else math.inf
+            q = least_exponent(read_arm(arms, i), level, bar)
+            if q > 0.0:
+                end -= math.log(-math.expm1(-q))
+            else:
+                near[count] = i
+                count += 1
         ends[i] = end
-    return ends
+    return ends, near[:count]
 
 
-def overtaken_near(
-    arms: Table, first: int, best: float, level: float, line: Row, point: float, bar: Bar, generator: Generator
+def overtaken_by_few(
+    arms: Table, first: int, best: float, level: float, line: Row, near: Row, bar: Bar, generator: Generator
 ) -> int:
-    """The leader where only arms with a point on their piece can exceed the level, and so can be ahead of `first`."""
+    """The leader where only arms that are near, or have a point on their piece, can be ahead of `first`."""
     ahead, last = first, -1
+    for j in near:
+        value = draw(read_arm(arms, int(j)), bar, generator)
+        if value > best:
+            ahead, best = int(j), value
+    point = generator.standard_exponential()
     while point < line[-1]:
         i = int(np.searchsorted(line, point, side="right"))
         if i != last:
             arm = read_arm(arms, i)
-            value = draw_far_above(arm, level, least_exponent(arm, level), bar, generator)
+            value = draw_above_rarely(arm, level, least_exponent(arm, level, bar), bar, generator)
             if value > best:
                 ahead, best = i, value
         point, last = point + generator.standard_exponential(), i
