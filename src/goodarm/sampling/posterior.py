@@ -74,7 +74,7 @@ def least_exponent(arm: Arm, level: float, bar: Bar) -> float:
 
 
 def draw_above_rarely(arm: Arm, level: float, q: float, bar: Bar, generator: Generator) -> float:
-    """A draw if it exceeds `level`, else something not above it, after an event of probability exp(-q), `least_exponent`.
+    """A draw if it exceeds `level`, else some number below; after an event of probability exp(-q) of `least_exponent`.
 
     Both together have exactly the law of a draw above the level. The log-odds of the mean have a log-concave density
     g, which past its top lies under its tangent: g(s) <= g(s0) exp(-r (s - s0)), s0 the log-odds of the level. The
