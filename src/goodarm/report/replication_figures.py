@@ -13,6 +13,7 @@ from goodarm.catalogue import identification_rule
 from goodarm.environments.catalogue import environment as find_environment
 from goodarm.experiments.parts import Columns
 from goodarm.experiments.suite import REWARD_ENTRIES
+from goodarm.identification.studentised import least_pulls
 from goodarm.problem import Bar
 from goodarm.report.chart import Chart, Floats, Series
 from goodarm.report.replication import DELTA, OnDataset, Replication
@@ -20,6 +21,10 @@ from goodarm.report.replication import DELTA, OnDataset, Replication
 POINTS = 120
 LONGEST = 20_000
 """Pulls up to which the certified bounds of Figure 3 are followed, one reward at a time."""
+
+
+NO_POOL = Pool(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""For rules that look at the arm alone."""
 
 
 class FigureOf(NamedTuple):
@@ -164,15 +169,13 @@ def bounds(found: Replication, on: OnDataset) -> Chart | None:
         return None
     bar = find_environment(on.name).problem(DELTA).bar
     pulls = np.unique(np.round(np.geomspace(1.0, on.horizon, POINTS)))
-    series = [Series("baselines (hoeffding)", pulls, np.sqrt(np.log(4.0 * on.arms * pulls**2 / DELTA) / (2.0 * pulls)))]
+    series = [_by_radius("baselines (hoeffding)", "hoeffding", pulls, bar)]
     for entry in ("dgai-online", "dgai-offline"):
         alpha = _final_alpha(found, on.name, entry)
         if alpha is not None:
-            series.append(Series(entry, pulls, alpha / np.sqrt(pulls) * np.sqrt(1.0 + 1.0 / pulls)))
-    calibrated = found.parameters(on.name, "value calibrated")
-    if calibrated:
-        least = pulls[pulls >= 10.0 / min(on.threshold, 1.0 - on.threshold)]
-        series.append(Series("value calibrated", least, calibrated[0]["alpha"] * bar.spread / np.sqrt(least)))
+            series.append(_by_radius(entry, "learned-printed", pulls, bar, alpha=alpha))
+    for learned in found.parameters(on.name, "value calibrated")[:1]:
+        series.append(_by_radius("value calibrated", "learned", pulls, bar, **learned, minimum_pulls=least_pulls(bar)))
     series += _certified(found, on, bar)
     rows = found.table("rows", on.name, on.lines[0].entry)
     gap = float(np.mean([table["mean"].max() for table in rows])) - on.threshold
@@ -198,20 +201,28 @@ def _final_alpha(found: Replication, dataset: str, entry: str) -> float | None:
 def _certified(found: Replication, on: OnDataset, bar: Bar) -> Iterator[Series]:
     """Gap at which an evidence rule decides after N evenly spread rewards."""
     curves = found.table("curve", on.name, "value")
-    pool = Pool(0.0, on.horizon, bar.threshold, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    pool = NO_POOL._replace(horizon=on.horizon, prior_mean=bar.threshold)
     yield _by_evidence("dgai's certified (kt)", "kt", pool, bar)
     if curves:
         last = {name: float(curves[0][name][-1]) for name in ("prior_mean", "prior_strength", "prior_variance")}
         yield _by_evidence("value's certified (learned-bets)", "learned-bets", pool._replace(**last), bar)
 
 
+def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:
+    """A radius over the number of pulls, from where on it is finite."""
+    radius = identification_rule(rule).radius  # type: ignore[attr-defined]
+    arms = [Arm(n, n * bar.threshold, bar.threshold, n**-0.5, 0.0, 0.0, 0.0, 0.0) for n in pulls.tolist()]
+    values = np.array([radius(arm, NO_POOL, bar, **parameters) for arm in arms])
+    finite = np.isfinite(values)
+    return Series(name, pulls[finite], values[finite])
+
+
 def _by_evidence(name: str, rule: str, pool: Pool, bar: Bar) -> Series:
     observe = identification_rule(rule).observe  # type: ignore[attr-defined]
-    edge = () if rule == "kt" else (0.8,)
     points = []
     top = 1.0 - bar.threshold
     for gap in np.geomspace(0.9 * top, 1e-3 * top, 28):
-        pulls = _pulls_until(observe, bar.threshold + float(gap), pool, bar, edge)
+        pulls = _pulls_until(observe, bar.threshold + float(gap), pool, bar)
         if pulls is None:
             break
         points.append((pulls, float(gap)))
@@ -219,13 +230,12 @@ def _by_evidence(name: str, rule: str, pool: Pool, bar: Bar) -> Series:
     return Series(name, x, y)
 
 
-def _pulls_until(observe: Callable[..., tuple[float, float, float]], mean: float, pool: Pool, bar: Bar,
-                 parameters: tuple[float, ...]) -> float | None:  # fmt: skip
+def _pulls_until(observe: Callable[..., tuple[float, float, float]], mean: float, pool: Pool, bar: Bar) -> float | None:
     """Evenly spread 0/1 rewards of that mean: after how many pulls is the arm called good?"""
     arm = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for n in range(1, LONGEST + 1):
         reward = float(math.floor(n * mean + 0.5) - math.floor((n - 1) * mean + 0.5))
-        good, bad, memory = observe(arm, reward, pool, bar, *parameters)
+        good, bad, memory = observe(arm, reward, pool, bar)
         total = arm.total + reward
         if good >= bar.budget:
             return float(n)
