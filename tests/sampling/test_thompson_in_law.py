@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta, binomtest, chi2_contingency, kstest
 
-from goodarm.beliefs import ARM_FIELDS, Table
+from goodarm.beliefs import ARM_FIELDS, Table, read_arm
 from goodarm.problem import Bar, Gaussian, Problem
-from goodarm.sampling.posterior import draw_above_rarely, least_exponent
-from goodarm.sampling.thompson import leader, leaders
+from goodarm.sampling.posterior import draw, draw_above_rarely, least_exponent
+from goodarm.sampling.thompson import leader
 from goodarm.sampling.top_two import other_leader
 from goodarm.testing import arm_after
 
@@ -31,6 +31,12 @@ BARS = {
 }
 
 
+def plain_leader(arms: Table, bar: Bar, generator: np.random.Generator) -> int:
+    """Every open arm drawn, the largest taken."""
+    values = [draw(read_arm(arms, i), bar, generator) if arms[i, 7] == 0.0 else -np.inf for i in range(len(arms))]
+    return int(np.argmax(values))
+
+
 @pytest.mark.parametrize("family", BARS)
 @pytest.mark.parametrize(
     "totals", [[3.0, 5.0, 8.0, 30.0, 0.0, 51.0], [0.0, 0.0, 0.0, 0.0, 1.0, 2.0], [1.5, 4.5, 8.5, 40.5, 1.0, 60.5]]
@@ -43,7 +49,7 @@ def test_the_quick_draw_leads_with_the_same_probabilities(family: str, totals: l
     counts = np.array(
         [
             np.bincount([leader(arms, bar, quick)[0] for _ in range(DRAWS)], minlength=6),
-            np.bincount([leaders(arms, bar, plain)[0] for _ in range(DRAWS)], minlength=6),
+            np.bincount([plain_leader(arms, bar, plain) for _ in range(DRAWS)], minlength=6),
         ]
     )
     assert counts[0, 2] == counts[1, 2] == 0
@@ -73,9 +79,21 @@ def test_draws_above_a_level_have_the_law_of_draws(pulls: int, total: float, lev
         assert kstest(1.0 - law.sf(above) / law.sf(level), "uniform").pvalue > 1e-5
 
 
+def test_without_an_arm_the_others_lead_as_they_would_alone() -> None:
+    arms, bar = table([30.0, 12.0, 8.0], [20.0, 6.0, 4.0]), BARS["beta"]
+    quick, plain = np.random.default_rng(6), np.random.default_rng(7)
+    counts = np.array(
+        [
+            np.bincount([leader(arms, bar, quick, 0)[0] for _ in range(DRAWS)], minlength=3)[1:],
+            np.bincount([plain_leader(arms[1:], bar, plain) for _ in range(DRAWS)], minlength=2),
+        ]
+    )
+    assert chi2_contingency(counts).pvalue > 1e-4, counts
+
+
 def plain_other(arms: Table, first: int, bar: Bar, generator: np.random.Generator, redraws: int) -> int:
     for _ in range(redraws):
-        other = leaders(arms, bar, generator)[0]
+        other = plain_leader(arms, bar, generator)
         if other != first:
             return other
     return first

@@ -191,25 +191,23 @@ READINGS = (
 """What the text leaves open or cannot mean literally; docs/replication.md says more."""
 
 
+ON_SCREEN = (
+    ("policy", "policy"), ("exploit score", "score"), ("sd", "sd"), ("of ceiling", "of ceiling"),
+    ("wrong runs", "wrong runs"), ("ratio to HDoC", "to HDoC"), ("printed score", "printed"),
+    ("printed ratio", "to HDoC"),
+)  # fmt: skip
+"""Columns for a terminal of 80 characters, and what they are called there."""
+
+
 def replication_table(on: OnDataset) -> Table:
     """A dataset's table for a terminal; the columns that it has room for."""
     from rich import box
     from rich.table import Table
 
-    narrow = (
-        "policy",
-        "exploit score",
-        "sd",
-        "of ceiling",
-        "wrong runs",
-        "ratio to HDoC",
-        "printed score",
-        "printed ratio",
-    )
-    places = [HEADINGS.index(name) for name in narrow]
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{on.name}: {setting(on)}", title_justify="left")
-    for place in places:
-        drawn.add_column(HEADINGS[place], justify="left" if place == 0 else "right")
+    for place, (_, short_heading) in enumerate(ON_SCREEN):
+        drawn.add_column(short_heading, justify="right" if place else "left", no_wrap=not place)
+    places = [HEADINGS.index(heading) for heading, _ in ON_SCREEN]
     for line in on.lines:
         row = cells(line)
         drawn.add_row(*(row[place] for place in places))

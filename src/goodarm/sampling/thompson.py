@@ -10,42 +10,27 @@ from goodarm.sampling._base import ChoiceRule
 from goodarm.sampling.posterior import draw, draw_above_rarely, least_exponent
 
 
-def leaders(arms: Table, bar: Bar, generator: Generator) -> tuple[int, int]:
-    """First and second open arm of one joint posterior draw (second is -1 when only one arm is open)."""
-    first, second = -1, -1
-    best, next_best = 0.0, 0.0
-    for i in range(len(arms)):
-        if is_open(arms, i):
-            value = draw(read_arm(arms, i), bar, generator)
-            if first < 0 or value > best:
-                second, next_best = first, best
-                first, best = i, value
-            elif second < 0 or value > next_best:
-                second, next_best = i, value
-    return first, second
-
-
-def leader(arms: Table, bar: Bar, generator: Generator) -> tuple[int, int]:
-    """First open arm of one joint posterior draw, in law exactly as `leaders`, and how many arms are open.
+def leader(arms: Table, bar: Bar, generator: Generator, without: int = -1) -> tuple[int, int]:
+    """The open arm that leads in one joint posterior draw, the arm `without` aside, and how many arms took part.
 
     The arm with the largest mean is drawn first; of most others one number tells that they stay below it.
     """
     first, count = -1, 0
     for i in range(len(arms)):
-        if is_open(arms, i):
+        if is_open(arms, i) and i != without:
             count += 1
             if first < 0 or arms[i, 2] > arms[first, 2]:
                 first = i
     if count < 2:
         return first, count
-    return overtaken(arms, first, draw(read_arm(arms, first), bar, generator), bar, generator), count
+    return overtaken(arms, first, draw(read_arm(arms, first), bar, generator), bar, generator, without), count
 
 
-def overtaken(arms: Table, ahead: int, best: float, bar: Bar, generator: Generator) -> int:
+def overtaken(arms: Table, ahead: int, best: float, bar: Bar, generator: Generator, without: int = -1) -> int:
     """The leader of a joint draw in which the arm `ahead` has drawn `best`."""
     first = ahead
     for i in range(len(arms)):
-        if is_open(arms, i) and i != first:
+        if is_open(arms, i) and i != first and i != without:
             e = generator.standard_exponential()
             arm = read_arm(arms, i)
             q = least_exponent(arm, best, bar)

@@ -28,7 +28,8 @@ USUAL = 2.5
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: float = 0.5) -> int:
     """Pull the posterior draw's leader with probability `leader`, else redraw until another arm leads.
 
-    Redraws are capped at 100; then the runner-up of the last draw is pulled. A single open arm is pulled.
+    Redraws are capped at 100: of the last one the leader among the other arms is pulled, first or runner-up. A single
+    open arm is pulled.
     """
     first, count = thompson.leader(arms, bar, generator)
     if count < 2 or generator.random() < leader:
@@ -38,10 +39,7 @@ def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: floa
         if other != first:
             return other
     other = other_leader(arms, first, bar, generator, REDRAWS - 1 - PLAIN)
-    if other != first:
-        return other
-    other, runner_up = thompson.leaders(arms, bar, generator)
-    return other if other != first else runner_up
+    return other if other != first else thompson.leader(arms, bar, generator, first)[0]
 
 
 def other_leader(arms: Table, first: int, bar: Bar, generator: Generator, redraws: int) -> int:
