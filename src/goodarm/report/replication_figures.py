@@ -171,7 +171,7 @@ def bounds(found: Replication, on: OnDataset) -> Chart | None:
     pulls = np.unique(np.round(np.geomspace(1.0, on.horizon, POINTS)))
     series = [_by_radius("baselines (hoeffding)", "hoeffding", pulls, bar)]
     for entry in ("dgai-online", "dgai-offline"):
-        alpha = _final_alpha(found, on.name, entry)
+        alpha = _final_alpha(found, on, entry)
         if alpha is not None:
             series.append(_by_radius(entry, "learned-printed", pulls, bar, alpha=alpha))
     for learned in found.parameters(on.name, "value calibrated")[:1]:
@@ -190,12 +190,13 @@ def _lowest(gap: float) -> float:
     return float(10.0 ** math.floor(math.log10(gap / 10.0)))
 
 
-def _final_alpha(found: Replication, dataset: str, entry: str) -> float | None:
+def _final_alpha(found: Replication, on: OnDataset, entry: str) -> float | None:
+    """Mean over the runs of the alpha that was learned last."""
     if entry == "dgai-offline":
-        values = [each["alpha"] for each in found.parameters(dataset, entry)]
-    else:
-        values = [float(table["alpha"][-1]) for table in found.table("curve", dataset, entry)]
-    return float(np.mean(values)) if values else None
+        values = [each["alpha"] for each in found.parameters(on.name, entry)]
+        return float(np.mean(values)) if values else None
+    tables = found.table("curve", on.name, entry)
+    return float(_mean_curve(tables, "alpha", on.horizon)[1][-1]) if tables else None
 
 
 def _certified(found: Replication, on: OnDataset, bar: Bar) -> Iterator[Series]:

@@ -204,7 +204,8 @@ def replication_table(on: OnDataset) -> Table:
     from rich import box
     from rich.table import Table
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{on.name}: {setting(on)}", title_justify="left")
+    title = f"{on.name}: {setting(on)}"
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, title=title, title_justify="left")
     for place, (_, short_heading) in enumerate(ON_SCREEN):
         drawn.add_column(short_heading, justify="right" if place else "left", no_wrap=not place)
     places = [HEADINGS.index(heading) for heading, _ in ON_SCREEN]
