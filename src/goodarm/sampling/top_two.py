@@ -11,18 +11,11 @@ from goodarm.beliefs import Pool, Row, Table, is_open, read_arm
 from goodarm.problem import Bar
 from goodarm.sampling import thompson
 from goodarm.sampling._base import ChoiceRule
-from goodarm.sampling.posterior import (
-    draw,
-    draw_above_rarely,
-    least_exponent,
-)
+from goodarm.sampling.posterior import draw, draw_above_rarely, draw_by_tail, least_exponent
 
 REDRAWS = 100
-PLAIN = 8
-"""Redraws that are made one by one; where all fail, most of the others will, and are made by `other_leader`."""
-
-USUAL = 2.5
-"""Standard errors below its mean down to which the draws of the leading arm share one line of pieces."""
+USUAL = 0.99
+"""Share of the leading arm's draws that lie above the level at which the other arms are screened once for all."""
 
 
 def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: float = 0.5) -> int:
@@ -34,32 +27,35 @@ def choose(arms: Table, pool: Pool, bar: Bar, generator: Generator, leader: floa
     first, count = thompson.leader(arms, bar, generator)
     if count < 2 or generator.random() < leader:
         return first
-    for _ in range(PLAIN):
-        other = thompson.leader(arms, bar, generator)[0]
-        if other != first:
-            return other
-    other = other_leader(arms, first, bar, generator, REDRAWS - 1 - PLAIN)
+    other = thompson.leader(arms, bar, generator)[0]
+    if other == first:  # far ahead: most redraws will fail
+        other = other_leader(arms, first, bar, generator, REDRAWS - 2)
     return other if other != first else thompson.leader(arms, bar, generator, first)[0]
 
 
 def other_leader(arms: Table, first: int, bar: Bar, generator: Generator, redraws: int) -> int:
     """The leader of the first joint draw that `first` does not lead, in law exactly; `first` if it leads them all.
 
-    Where the draw of `first` is at least x, another arm leads only if its draw exceeds x. The few that often do are
-    drawn. Of the rest, each does with probability at most exp(-q) of `least_exponent`: lay pieces of length
-    -log(1 - exp(-q)) end to end, and a Poisson process of rate 1 has a point on a piece with probability exp(-q). Its
-    first point, one exponential, mostly lies past the end: no arm comes near.
+    Where the draw of `first` is at least x, its 1% quantile, another arm leads only if its draw exceeds x. The few that
+    often do are drawn. Of the rest, each does with probability at most exp(-q) of `least_exponent`: lay pieces of
+    length -log(1 - exp(-q)) end to end, and a Poisson process of rate 1 has a point on a piece with probability
+    exp(-q). Its first point, one exponential, mostly lies past the end: no arm comes near, and nothing is drawn.
     """
     favourite = read_arm(arms, first)
-    level = favourite.mean - USUAL * math.sqrt(favourite.mean * (1.0 - favourite.mean)) * favourite.width
+    level = draw_by_tail(favourite, math.log(USUAL), bar)
     line, near = pieces(arms, first, level, bar)
-    worth_it = 4 * len(near) < len(arms)
+    crowded = 4 * len(near) > len(arms)
     for _ in range(redraws):
-        best = draw(favourite, bar, generator)
-        if worth_it and best >= level:
-            other = overtaken_by_few(arms, first, best, level, line, near, bar, generator)
-        else:
+        tail = 1.0 - generator.random()
+        point = generator.standard_exponential()
+        other = first
+        if crowded:
+            other = thompson.overtaken(arms, first, draw(favourite, bar, generator), bar, generator)
+        elif tail > USUAL:
+            best = draw_by_tail(favourite, math.log(tail), bar)
             other = thompson.overtaken(arms, first, best, bar, generator)
+        elif len(near) > 0 or point < line[-1]:
+            other = overtaken_by_few(arms, first, level, line, near, point, bar, generator)
         if other != first:
             return other
     return first
@@ -82,15 +78,17 @@ def pieces(arms: Table, first: int, level: float, bar: Bar) -> tuple[Row, Row]:
 
 
 def overtaken_by_few(
-    arms: Table, first: int, best: float, level: float, line: Row, near: Row, bar: Bar, generator: Generator
+    arms: Table, first: int, level: float, line: Row, near: Row, point: float, bar: Bar, generator: Generator
 ) -> int:
-    """The leader where only arms that are near, or have a point on their piece, can be ahead of `first`."""
+    """The leader where `first` is above the level, and only arms that are near or have a point can be ahead of it."""
     ahead, last = first, -1
+    best = draw(read_arm(arms, first), bar, generator)
+    while best < level:
+        best = draw(read_arm(arms, first), bar, generator)
     for j in near:
         value = draw(read_arm(arms, int(j)), bar, generator)
         if value > best:
             ahead, best = int(j), value
-    point = generator.standard_exponential()
     while point < line[-1]:
         i = int(np.searchsorted(line, point, side="right"))
         if i != last:
