@@ -372,6 +372,7 @@ CALLS = {
     "mills_ratio": [(abs(z),) for (z,) in POINTS_Z],
     "log_beta": [(a, b) for a, b, _ in LOG_BETAS],
     "log_beta_cdf": POINTS,
+    "log_beta_kernel": [(x, 1.0 - x, a, b) for x, a, b in POINTS if 0.0 < x < 1.0],
     "log_beta_sf": POINTS,
     "log_normal_cdf": POINTS_Z,
     "normal_cdf": POINTS_Z,
