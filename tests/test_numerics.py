@@ -406,11 +406,12 @@ def test_compiled_equals_python(name, registered):
 
 
 def _caller(function, arity):
-    if arity == 1:
-        return lambda x: function(x)
-    if arity == 2:
-        return lambda x, y: function(x, y)
-    return lambda x, y, z: function(x, y, z)
+    return {
+        1: lambda x: function(x),
+        2: lambda x, y: function(x, y),
+        3: lambda x, y, z: function(x, y, z),
+        4: lambda x, y, z, w: function(x, y, z, w),
+    }[arity]
 
 
 def test_public_names_are_sorted_and_complete():
