@@ -43,6 +43,26 @@ def test_calibrates_and_prints_the_certificate_as_json(tmp_path: Path) -> None:
     assert list(content["parameters"]) == ["alpha"]
 
 
+def test_trains_as_the_paper_prints_it_and_says_what_that_is_worth(tmp_path: Path) -> None:
+    """Most arms are good: alpha falls below 0, and what is written is labelled for what it is."""
+    out = tmp_path / "printed.json"
+    code, told, _ = learn(
+        "synth-small", "--policy", "dgai-offline", "--objective", "paper", "--set", "rate=0.2", "--set", "every=10",
+        "--budget", "12", "--horizon", "2000", "--out", str(out), "--json",
+    )  # fmt: skip
+    assert code == 0
+    content = json.loads(told)
+    assert content["guarantee"] == "heuristic"
+    assert content["parameters"]["alpha"] < 0.0
+    assert len(content["history"]) == content["learned_on"]["runs"] == 12
+    assert {path.name for path in tmp_path.iterdir()} == {"printed.json", "printed.svg", "printed.png"}
+    played = runner.invoke(
+        app, ["compare", "synth-small", "-p", str(out), "--runs", "2", "--horizon", "2000", "--json"]
+    )
+    found = json.loads(played.stdout)["policies"][0]
+    assert (found["guarantee"], found["wrong_runs"]) == ("heuristic", 2)
+
+
 def test_learns_from_the_totals_of_a_log(tmp_path: Path) -> None:
     table = tmp_path / "überschriften.csv"
     table.write_text("arm,pulls,total\na,500,10\nb,400,16\nc,450,31\n", encoding="utf-8")
@@ -64,6 +84,13 @@ def test_learns_from_the_totals_of_a_log(tmp_path: Path) -> None:
         (("kano-1", "--out", "nowhere/policy.json"), "does not exist"),
         (("kano-1", "--policy", "hdoc", "--horizon", "1000"), "has no parameter to learn"),
         (("kano-9",), "unknown environment"),
+        (("kano-1", "--objective", "luck"), "objective must be one of score, paper, none"),
+        (("kano-1", "--objective", "paper"), "trains dgai-offline"),
+        (("kano-1", "--policy", "dgai-offline"), "give --objective paper"),
+        (("kano-1", "--set", "rate=0.1"), "only the paper's objective has options"),
+        (("kano-1", "--policy", "dgai-offline", "--objective", "paper", "--set", "rate"), "wants NAME=NUMBER"),
+        (("kano-1", "--policy", "dgai-offline", "--objective", "paper", "--set", "luck=1"), "has no parameter 'luck'"),
+        (("kano-1", "--policy", "dgai-offline", "--objective", "paper", "--calibrate"), "not both"),
     ],
 )
 def test_bad_input_is_explained_and_writes_nothing(

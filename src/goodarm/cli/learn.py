@@ -23,15 +23,27 @@ EnvironmentToLearn = Annotated[
         metavar="ENVIRONMENT", help="A name of `goodarm environments`, or table:FILE; or give --from-table."
     ),
 ]
-PolicyToLearn = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="dgai, ucb or value.")]
+PolicyToLearn = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="dgai, ucb, value or dgai-offline.")]
 FromTable = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Learn on the family of a log: CSV or Parquet with the columns pulls and total."),
 ]
 Objective = Annotated[
-    str, typer.Option(metavar="score|none", help="Learn the sampling parameter on the exploit score, or leave it.")
+    str,
+    typer.Option(
+        metavar="score|paper|none",
+        help="Learn the sampling parameter on the exploit score, train dgai-offline as the paper has it, or neither.",
+    ),
 ]
-Budget = Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs that learning the parameter may take.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=X", help="An option of the paper's objective, as rate=0.05 or every=1000. Repeat."
+    ),
+]
+Budget = Annotated[
+    int, typer.Option(parser=whole, metavar="N", help="Runs that learning may take; with --objective paper, epochs.")
+]
 Calibrate = Annotated[bool, typer.Option("--calibrate", help="Learn the bound for deciding too, and test it.")]
 LearningRuns = Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs on which the bound is learned.")]
 Tests = Annotated[int, typer.Option(parser=whole, metavar="N", help="Fresh runs on which the bound is tested.")]
@@ -45,6 +57,7 @@ def learn(
     horizon: Horizon = None,
     threshold: Threshold = None,
     objective: Objective = "score",
+    options: Options = None,
     budget: Budget = 52,
     calibrate: Calibrate = False,
     learning_runs: LearningRuns = 1000,
@@ -60,10 +73,10 @@ def learn(
 
     _check_out(out)
     family = _family(environment, from_table, threshold, horizon)
-    with _progress(budget if objective == "score" else 0, learning_runs + tests if calibrate else 0) as watch:
+    with _progress(budget if objective != "none" else 0, learning_runs + tests if calibrate else 0) as watch:
         learned = learn_policy(
-            family, policy, horizon=horizon, objective=objective, budget=budget, calibrate=calibrate,
-            learning_runs=learning_runs, tests=tests, delta=delta, seed=seed,
+            family, policy, horizon=horizon, objective=objective, options=_numbers(options or []), budget=budget,
+            calibrate=calibrate, learning_runs=learning_runs, tests=tests, delta=delta, seed=seed,
             workers=cores() if workers is None else workers, watch=watch,
         )  # fmt: skip
     learned.save(out)
@@ -72,6 +85,17 @@ def learn(
         print_json(_as_json(learned, written))
     else:
         _print(learned, written, own_horizon=horizon is None)
+
+
+def _numbers(options: list[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for option in options:
+        name, _, value = option.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            raise InvalidValue(f"--set wants NAME=NUMBER, as in --set rate=0.05; got {option!r}.") from None
+    return found
 
 
 def _check_out(out: Path) -> None:
@@ -109,6 +133,9 @@ def _progress(steps: int, runs: int) -> Iterator[Watch]:
                 bars.update(
                     task, advance=value.runs, description=f"parameter {value.parameter:.3g}, score {value.score:.4g}"
                 )
+            elif what == "epoch":
+                said = f"alpha {value.alpha:.3g}, beta {value.beta:.3g}, score {value.score:.4g}, wrong {value.wrong}"
+                bars.update(task, advance=1, description=said)
             elif what == "alpha":
                 bars.update(task, description=f"alpha {value:.3g}")
             elif what == "runs":
@@ -126,7 +153,7 @@ def _figure(learned: LearnedPolicy, out: Path) -> list[Path]:
     from goodarm.report import learning_curve
 
     paths = [out.with_suffix(".svg"), out.with_suffix(".png")]
-    learning_curve.save_all(learning_curve.draw(learning_curve.info(learned)), paths)
+    learning_curve.save_all(learning_curve.draw(learned), paths)
     return paths
 
 

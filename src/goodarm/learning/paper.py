@@ -10,8 +10,8 @@ This is the objective as the equations state it, kept beside what we recommend t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +32,14 @@ from goodarm.rules import Setting
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
 
 DRAWS = {"argmax": "dgai-online", "softmax": "dgai-online-softmax"}
+TRAINED = {"dgai-offline": "argmax", "dgai-offline-softmax": "softmax"}
+"""The rules that play what was trained, and how they draw."""
+
 OPTIONS = {name: value for name, value in both_bounds.defaults.items() if name != "batch"}
 """alpha0, beta0, rate, eta1, eta2, sharpness (M), coldness, ridge, by_gap, through_gamma, with the paper's values."""
 
 
-@dataclass(frozen=True)
-class Epoch:
+class Epoch(NamedTuple):
     """One trajectory: the parameters it was played with, what it scored, and the gradient it left."""
 
     alpha: float
@@ -67,7 +69,7 @@ class PaperTraining:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row an epoch, for tables and figures."""
         for number, epoch in enumerate(self.history):
-            yield {"epoch": number, **asdict(epoch)}
+            yield {"epoch": number, **epoch._asdict()}
 
 
 def add_gradients(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.calibrate import calibrate as calibrate_alpha
 from goodarm.learning.calibrate import most_wrong
 from goodarm.learning.offline import Step, learn_parameter
+from goodarm.learning.paper import TRAINED, Epoch, train_paper
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
 from goodarm.policy_file import SavedPolicy, write_policy
@@ -39,7 +41,9 @@ MOST_RUNS = 60
 """Learning a parameter never takes more runs of its environment than this, unless a larger budget is given."""
 
 Watch = Callable[[str, Any], None]
-"""Called as things move: ("step", Step), ("alpha", value), ("runs", how many more)."""
+"""Called as things move: ("step", Step), ("epoch", Epoch), ("alpha", value), ("runs", how many more)."""
+
+OBJECTIVES = ("score", "paper", "none")
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class LearnedPolicy:
     policy: Policy
     parameters: dict[str, float]
     learned_on: dict[str, Any]
-    history: list[Step] = field(repr=False)
+    history: Sequence[Step | Epoch] = field(repr=False)
 
     def save(self, path: str | Path) -> None:
         """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
@@ -77,6 +81,7 @@ def learn(
     *,
     horizon: int | None = None,
     objective: str = "score",
+    options: Mapping[str, float] = MappingProxyType({}),
     budget: int = 52,
     calibrate: bool = False,
     learning_runs: int = 400,
@@ -88,30 +93,38 @@ def learn(
 ) -> LearnedPolicy:
     """Learn a policy's parameter on an environment, and with `calibrate` its bound for deciding too.
 
-    objective : "score" (the exploit score itself, by differences under common random numbers), or "none"
-    budget    : runs of the environment that learning the parameter may take, at least 14
+    objective : "score" (the exploit score itself, by differences under common random numbers); "paper" (alpha and
+                beta of `dgai-offline`, as printed); or "none"
+    options   : of the paper's objective, and `every`: see `goodarm.learning.paper.train_paper`
+    budget    : runs of the environment that learning may take, at least 14; with "paper" its epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
 
     The learned policy decides by the certified rule of its reward family, or, calibrated, by the learned bound with its
     certificate. Runs of learning use the stream of `seed`: report scores on another seed.
     """
     plan = make_plan(policy, environment, horizon=horizon, seed=seed, delta=delta)
-    if objective not in ("score", "none"):
-        raise InvalidValue(
-            f"objective must be 'score' or 'none'; got {objective!r}. For the paper's use 'dgai-offline'."
-        )
+    _check_objective(objective, options, calibrate)
     check_family(plan)
     parameters: dict[str, float] = {}
-    history: list[Step] = []
-    if objective == "score":
-        name, value, history = _learn_on_score(plan, budget, watch)
-        parameters[name] = value
+    history: Sequence[Step | Epoch] = ()
+    if objective != "none":
+        how = _learn_as_printed if objective == "paper" else _learn_on_score
+        parameters, history = how(plan, budget, options, watch)
         plan = _with(plan, parameters)
     if calibrate:
         plan, alpha = _calibrated(plan, learning_runs, tests, workers, watch)
         parameters["alpha"] = alpha
     learned_on = _learned_on(plan, objective, budget, calibrate, learning_runs, tests)
     return LearnedPolicy(plan.policy, parameters, learned_on, history)
+
+
+def _check_objective(objective: str, options: Mapping[str, float], calibrate: bool) -> None:
+    if objective not in OBJECTIVES:
+        raise InvalidValue(f"objective must be one of {', '.join(OBJECTIVES)}; got {objective!r}.")
+    if options and objective != "paper":
+        raise InvalidValue(f"only the paper's objective has options; got {', '.join(options)}. Give objective 'paper'.")
+    if calibrate and objective == "paper":
+        raise InvalidValue("a bound is trained as the paper prints it, or calibrated, not both. Leave out one of them.")
 
 
 def check_family(plan: Plan) -> None:
@@ -146,8 +159,28 @@ def _spelled(policy: Policy, parameters: dict[str, float]) -> str:
     return f"{policy.sampling.name}({arguments})+{policy.identification.name}{model}"
 
 
-def _learn_on_score(plan: Plan, budget: int, watch: Watch) -> tuple[str, float, list[Step]]:
+def _learn_as_printed(
+    plan: Plan, epochs: int, options: Mapping[str, float], watch: Watch
+) -> tuple[dict[str, float], Sequence[Epoch]]:
     rule = plan.policy.sampling.name
+    if rule not in TRAINED:
+        raise InvalidValue(f"the paper's objective trains {' or '.join(TRAINED)}; got {rule}.")
+    given = {**options, "ridge": plan.policy.setting.values["ridge"]}
+    every = int(given.pop("every", 1))
+    trained = train_paper(
+        plan.environment, horizon=plan.horizon, epochs=epochs, seed=plan.seed, draw=TRAINED[rule],
+        identification="learned-online", every=every,
+        delta=plan.problem.delta, progress=lambda epoch: watch("epoch", epoch), **given,
+    )  # fmt: skip
+    return {"alpha": trained.alpha, "beta": trained.beta}, trained.history
+
+
+def _learn_on_score(
+    plan: Plan, budget: int, options: Mapping[str, float], watch: Watch
+) -> tuple[dict[str, float], Sequence[Step]]:
+    rule = plan.policy.sampling.name
+    if rule in TRAINED:
+        raise InvalidValue(f"{rule} is trained by the paper's objective: give --objective paper.")
     if rule not in LEARNABLE:
         raise InvalidValue(
             f"{rule} has no parameter to learn. Learn one of: {', '.join(LEARNABLE)}; "
@@ -171,7 +204,7 @@ def _learn_on_score(plan: Plan, budget: int, watch: Watch) -> tuple[str, float, 
             f"no policy found a good arm of {plan.environment.name} within {plan.horizon} rounds: "
             "every score was 0 and nothing can be learned. Give a longer horizon."
         )
-    return name, value, history
+    return {name: value}, history
 
 
 def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch: Watch) -> tuple[Plan, float]:
@@ -207,7 +240,8 @@ def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch:
     found = calibrate_alpha(
         play_with, problem.delta, learning_runs=learning_runs, tests=tests, certificate=certificate, watch=watch
     )
-    learned = _with(base, {**_learned_parameters(plan), "alpha": found.alpha})
+    chosen = {name: value for name, value in values.items() if value != bound.setting.values[name]}
+    learned = _with(base, {**chosen, "alpha": found.alpha})
     if not found.certificate.passes:
         warnings.warn(
             f"not calibrated: {found.certificate.wrong_runs} of {tests} fresh runs had a wrong verdict, so the error "
@@ -218,11 +252,6 @@ def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch:
         )
         return learned, found.alpha
     return replace(learned, policy=replace(learned.policy, certificate=found.certificate)), found.alpha
-
-
-def _learned_parameters(plan: Plan) -> dict[str, float]:
-    name = LEARNABLE.get(plan.policy.sampling.name, ("", ()))[0]
-    return {name: plan.policy.setting.values[name]} if name in plan.policy.setting.values else {}
 
 
 def _least_tests(delta: float) -> int:
@@ -243,7 +272,7 @@ def _learned_on(
         "horizon": plan.horizon,
         "seed": plan.seed,
         "objective": objective,
-        "runs": (budget if objective == "score" else 0) + ((learning_runs + tests) if calibrate else 0),
+        "runs": (budget if objective != "none" else 0) + ((learning_runs + tests) if calibrate else 0),
         "version": __version__,
         "rewards": problem.rewards,
     }

@@ -6,46 +6,79 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from goodarm.learning.offline import Step
+from goodarm.learning.paper import Epoch
 from goodarm.learning.train import LearnedPolicy
 from goodarm.report.verdicts_over_time import COLOURS, save
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 class LearningCurve(NamedTuple):
     """Everything that the figure shows: the bracket first, then the steps."""
 
-    title: str
-    setting: str
     name: str
     value: float
     bracket: list[tuple[float, float]]
     steps: list[tuple[float, float]]
 
 
-def info(learned: LearnedPolicy) -> LearningCurve:
+def info(learned: LearnedPolicy, history: Sequence[Step]) -> LearningCurve:
     """The figure's numbers from what was learned."""
-    on = learned.learned_on
     name = next(iter(learned.parameters))
-    points = [(step.parameter, step.score) for step in learned.history]
-    bracket = sum(step.bracket for step in learned.history)
-    return LearningCurve(
-        title=f"{learned.policy.sampling.name} on {on['environment']}",
-        setting=f"{on['arms']:,} arms, horizon {on['horizon']:,}, {on['runs']:,} runs, seed {on['seed']}",
-        name=name,
-        value=learned.parameters[name],
-        bracket=points[:bracket],
-        steps=points[bracket:],
-    )
+    points = [(step.parameter, step.score) for step in history]
+    bracket = sum(step.bracket for step in history)
+    return LearningCurve(name, learned.parameters[name], points[:bracket], points[bracket:])
 
 
-def draw(info: LearningCurve) -> Figure:
-    """Left: the parameter over the steps. Right: the score of every parameter that was tried."""
+def draw(learned: LearnedPolicy) -> Figure:
+    """What moved while it was learned, and what it scored."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
+    steps = [entry for entry in learned.history if isinstance(entry, Step)]
+    epochs = [entry for entry in learned.history if isinstance(entry, Epoch)]
+    if epochs:
+        _draw_epochs(left, right, epochs)
+    else:
+        _draw_steps(left, right, info(learned, steps))
+    for axes in (left, right):
+        axes.grid(color="0.92", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False, fontsize=8.5)
+    on = learned.learned_on
+    setting = f"{on['arms']:,} arms, horizon {on['horizon']:,}, {on['runs']:,} runs, seed {on['seed']}"
+    title = f"{learned.policy.sampling.name} on {on['environment']}: {setting}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=10)
+    return figure
+
+
+def _draw_epochs(left: Axes, right: Axes, epochs: Sequence[Epoch]) -> None:
+    """Left: alpha and beta over the epochs. Right: the score, and how many of the verdicts were wrong."""
+    number = range(1, len(epochs) + 1)
+    left.plot(number, [epoch.alpha for epoch in epochs], color=COLOURS[1], label="alpha", linewidth=1.5)
+    left.plot(number, [epoch.beta for epoch in epochs], color=COLOURS[0], label="beta", linewidth=1.5)
+    left.axhline(0.0, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
+    left.set_ylabel("alpha, beta")
+    right.plot(number, [epoch.score for epoch in epochs], color=COLOURS[0], linewidth=1.5)
+    right.yaxis.set_major_formatter("{x:,.0f}")
+    right.set_ylabel("exploit score of the epoch")
+    last = epochs[-1]
+    right.annotate(
+        f"last epoch: {last.wrong} of {last.decided} verdicts wrong", (1.0, 0.02), xycoords="axes fraction", ha="right",
+        fontsize=8.5, color="0.35",
+    )  # fmt: skip
+    for axes in (left, right):
+        axes.set_xlabel("epoch")
+
+
+def _draw_steps(left: Axes, right: Axes, info: LearningCurve) -> None:
+    """Left: the parameter over the steps. Right: the score of every parameter that was tried."""
     steps = range(1, len(info.steps) + 1)
     candidates = [value for value, _ in info.bracket]
     left.plot(steps, [value for value, _ in info.steps], color=COLOURS[0], marker="o", markersize=3, linewidth=1.5)
@@ -69,13 +102,6 @@ def draw(info: LearningCurve) -> Figure:
     right.yaxis.set_major_formatter("{x:,.0f}")
     right.set_xlabel(info.name)
     right.set_ylabel("exploit score of a run")
-    right.legend(frameon=False, fontsize=8.5)
-    for axes in (left, right):
-        axes.grid(color="0.92", linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"{info.title}: {info.setting}", x=0.01, ha="left", fontsize=10)
-    return figure
 
 
 def save_all(figure: Figure, paths: Sequence[Path]) -> None:
