@@ -2,13 +2,16 @@
 
 import math
 import re
+from collections.abc import Callable
 
 import pytest
 
 from goodarm import Gaussian, bernoulli, gaussian, policy, simulate
 from goodarm.catalogue import identification_names, sampling_names
 from goodarm.errors import GoodarmError, InvalidValue, UnknownName, UnsoundPairing
+from goodarm.identification import EvidenceRule
 from goodarm.policies import policy_names
+from goodarm.sampling import IndexRule
 from goodarm.verdict import Criterion, Guarantee
 
 
@@ -126,3 +129,21 @@ def test_simulate_refuses_what_it_cannot_play(wrong: dict[str, object]) -> None:
     with pytest.raises(GoodarmError) as raised:
         simulate("hdoc+kt", bernoulli([0.2, 0.5, 0.8], 0.5), **({"horizon": 10} | wrong))
     assert str(next(iter(wrong.values()))) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("index", "message"),
+    [
+        (lambda arm, pool, bar: arm.meen, "AttributeError: 'Arm' object has no attribute 'meen'"),
+        (lambda arm, pool: arm.mean, "TypeError"),
+        (lambda arm, pool, bar: "high", "must return a number; it returned 'high'"),
+    ],
+)
+def test_a_slip_in_a_rule_of_ones_own_is_told_in_a_line(index: Callable[..., float], message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        policy(IndexRule(name="mine", index=index), "kt")
+
+
+def test_evidence_of_ones_own_must_be_three_numbers() -> None:
+    with pytest.raises(InvalidValue, match="must return 3 numbers"):
+        policy("ucb", EvidenceRule(name="mine", observe=lambda arm, reward, pool, bar: 1.0))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 
 from goodarm.beliefs import Arm, Pool
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.estimators import Estimator
-from goodarm.identification import IdentificationRule, ModelRule
+from goodarm.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.problem import Bar
-from goodarm.rules import Setting
-from goodarm.sampling import IndexRule, SamplingRule
+from goodarm.rules import Formula, Setting, parameters_of
+from goodarm.sampling import IndexRule, LineRule, SamplingRule
 
 _BAR = Bar(0.5, 0.05, 10.0, 0.5, 0.5, math.log(200.0), 1.0, 1.0)
 _POOL = Pool(1.0, 1e6, 0.5, 1.0, 0.01, 1.0, 1.0, 0.0, 0.0)
+_PULLED = Arm(10.0, 6.0, 0.6, 10.0**-0.5, 0.2, -0.1, 0.0, 0.0)
 _NEVER_PULLED = Arm(0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -26,6 +28,36 @@ def check_model(
         _check_constants(rule, setting)
     if estimator is not None:
         _check_unpulled(sampling, estimator, setting)
+
+
+def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
+    """Call the rules' functions once as Python: a slip in one's own rule is told in a line, not by the compiler."""
+    take = setting.take
+    if isinstance(sampling, IndexRule):
+        _try(sampling.name, sampling.index, 1, _PULLED, _POOL, _BAR, *take(sampling.defaults))
+    if isinstance(sampling, LineRule):
+        _try(sampling.name, sampling.slope, 1, _PULLED, _BAR, *take(parameters_of(sampling.slope, skip=2)))
+        _try(sampling.name, sampling.clock, 1, _POOL.round, _BAR, *take(parameters_of(sampling.clock, skip=2)))
+    if isinstance(rule, EvidenceRule):
+        _try(rule.name, rule.observe, 3, _PULLED, 1.0, _POOL, _BAR, *take(rule.defaults))
+    if isinstance(rule, RadiusRule):
+        _try(rule.name, rule.radius, 1, _PULLED, _POOL, _BAR, *take(rule.defaults))
+
+
+def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
+    call = f"{formula.__name__}({', '.join(inspect.signature(formula).parameters)})"
+    try:
+        got = formula(*arguments)
+    except (ArithmeticError, ValueError):
+        return  # of numbers that no campaign may ever show it
+    except Exception as error:
+        raise InvalidValue(
+            f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."
+        ) from error
+    values = got if isinstance(got, tuple) else (got,)
+    if len(values) != numbers or not all(isinstance(value, int | float) for value in values):
+        wanted = "a number" if numbers == 1 else f"{numbers} numbers"
+        raise InvalidValue(f"the rule {name!r} can't be used: {call} must return {wanted}; it returned {got!r}.")
 
 
 def check_limits(rule: IdentificationRule, setting: Setting) -> None:
@@ -51,7 +83,8 @@ def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estim
             f"@{estimator.spelled()}: its verdicts would carry no guarantee. Decide by own evidence, for example "
             f"'{sampling.name}+kt@{estimator.name}'."
         )
-    if rule.blind and not (sampling.blind and estimator.blind_widths):
+    # of a blind index the engine keeps decided arms in the design; other rules would let verdicts change the pulls
+    if rule.blind and not (sampling.blind and isinstance(sampling, IndexRule) and estimator.blind_widths):
         raise UnsoundPairing(
             f"{rule.name} is proved for pulls that never look at rewards, and {sampling.name} does. "
             f"Use 'widest+{rule.name}@{estimator.name}', or decide by 'self-normalised'."

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from goodarm.catalogue import estimator as named_estimator
@@ -20,7 +21,7 @@ from goodarm.certificate import Certificate
 from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
 from goodarm.estimators import Estimator
 from goodarm.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
-from goodarm.pairing import check_limits, check_model
+from goodarm.pairing import check_formulas, check_limits, check_model
 from goodarm.policy_file import read_policy
 from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.rules import Learner, Setting
@@ -50,6 +51,8 @@ PAIRINGS = {
 }
 """Policies with a name of their own; where the rewards forbid the rule, their family's certified one steps in."""
 
+_PLUS = re.compile(r"(\+)(?![^()]*\))")
+"""Between two rules; a plus inside of parentheses belongs to a number, as in ucb(beta=1e+20)+kt."""
 _TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
 
 
@@ -78,9 +81,9 @@ class Policy:
         calibrated = self.identification.guarantee is Guarantee.HEURISTIC and self.certificate is not None
         return Guarantee.CALIBRATED if calibrated else self.identification.guarantee
 
-    def on(self, environment: str, problem: Problem, horizon: int) -> Policy:
+    def on(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> Policy:
         """This policy for one problem: a certificate that does not speak of it is taken off, with a warning."""
-        lost = self.certificate.covers(environment, problem, horizon) if self.certificate else None
+        lost = self.certificate.covers(environment, fingerprint, problem, horizon) if self.certificate else None
         if lost is None:
             return self
         warnings.warn(
@@ -94,6 +97,13 @@ class Policy:
     def learner(self) -> Learner | None:
         """What it learns from all arms while it runs."""
         return self.sampling.learner or self.identification.learner
+
+    @property
+    def chosen(self) -> dict[str, float]:
+        """The parameters that are not at their defaults."""
+        learned = self.learner.defaults if self.learner else {}
+        defaults = {**learned, **self.sampling.defaults, **self.identification.defaults}
+        return {name: value for name, value in self.setting.values.items() if value != defaults[name]}
 
     def check(self, rewards: Rewards) -> None:
         """Refuse rewards under which the guarantee would be false."""
@@ -129,12 +139,18 @@ def policy(
     >>> policy("ucb", "kt", beta=1.0).name
     'ucb(beta=1)+kt'
     """
+    finished = isinstance(sampling, Policy) or (isinstance(sampling, str) and sampling.endswith(".json"))
+    if finished and (identification is not None or estimator is not None):
+        raise InvalidValue(
+            f"{sampling if isinstance(sampling, str) else sampling.name} is a whole policy: it decides, and models "
+            "the arms, as it was made. Give names of rules to pair them anew."
+        )
     if isinstance(sampling, Policy):
         sampling.check(rewards)
         return _adjusted(sampling, rewards, Criterion(criterion), parameters)
     given = dict(parameters)
     if isinstance(sampling, str) and sampling.endswith(".json"):
-        return _from_file(sampling, rewards, criterion)
+        return _adjusted(_from_file(sampling, rewards), rewards, Criterion(criterion), given)
     if isinstance(sampling, str):
         sampling, at, model = sampling.partition("@")
         estimator = estimator or (model if at else None)
@@ -156,10 +172,8 @@ def _adjusted(made: Policy, rewards: Rewards, criterion: Criterion, parameters: 
         return made
     if made.certificate is not None:
         raise UnsoundPairing(f"{made.name} was calibrated as it is; make a new policy to change it.")
-    defaults = (made.learner.defaults if made.learner else {}) | made.sampling.defaults | made.identification.defaults
-    given = {name: value for name, value in made.setting.values.items() if value != defaults.get(name)} | parameters
     wanted = made.criterion if criterion is Criterion.FWER else criterion
-    return _pair(made.sampling, made.identification, given, rewards, wanted, made.estimator)
+    return _pair(made.sampling, made.identification, made.chosen | parameters, rewards, wanted, made.estimator)
 
 
 REWARD_POLICIES = ("dgai-reward", "ucb1", "thompson", "softucb", "dgai-reward-printed")
@@ -171,13 +185,13 @@ def reward_policy(text: str, *, rewards: Rewards = Bounded()) -> Policy:
 
     >>> reward_policy("thompson").name, str(reward_policy("thompson").guarantee)
     ('thompson+none', 'none')
-    >>> reward_policy("dgai-reward").name
-    'dgai-reward'
+    >>> reward_policy("dgai-reward").name, reward_policy("ucb(beta=1e+2)").name
+    ('dgai-reward', 'ucb(beta=100)+none')
     """
-    return policy(text, None if "+" in text or text.endswith(".json") else "none", rewards=rewards)
+    return policy(text, None if _PLUS.search(text) or text.endswith(".json") else "none", rewards=rewards)
 
 
-def _from_file(path: str, rewards: Rewards, criterion: str | Criterion) -> Policy:
+def _from_file(path: str, rewards: Rewards) -> Policy:
     """The policy that `goodarm learn` wrote; only for the reward family that it was learned on."""
     saved = read_policy(path)
     if saved.rewards != rewards:
@@ -185,8 +199,9 @@ def _from_file(path: str, rewards: Rewards, criterion: str | Criterion) -> Polic
             f"{path} was learned on {saved.rewards}, and these are {rewards}: its parameters mean nothing there. "
             "Learn a policy on this family with 'goodarm learn'."
         )
-    made = policy(saved.policy, None, rewards=rewards, criterion=criterion, estimator=None, **saved.parameters)
-    return replace(made, certificate=saved.certificate)
+    made = policy(saved.policy, None, rewards=rewards, criterion=Criterion.FWER, estimator=None, **saved.parameters)
+    name = spelled(made.sampling, made.identification, rounded(saved.parameters), made.estimator)
+    return replace(made, name=name, certificate=saved.certificate)
 
 
 def _pair(
@@ -212,22 +227,34 @@ def _pair(
     defaults = (learner.defaults if learner else {}) | sampling.defaults | rule.defaults
     setting = Setting.of(f"{sampling.name}+{rule.name}", defaults, given)
     check_limits(rule, setting)
+    check_formulas(sampling, rule, setting)
     check_model(sampling, rule, estimator, setting)
-    name = _spell(sampling, rule, given, rewards) + (f"@{estimator.spelled()}" if estimator else "")
-    return Policy(name, sampling, rule, setting, criterion, estimator)
+    return Policy(spelled(sampling, rule, given, estimator), sampling, rule, setting, criterion, estimator)
 
 
-def _spell(sampling: SamplingRule, rule: IdentificationRule, given: dict[str, float], rewards: Rewards) -> str:
+def spelled(
+    sampling: SamplingRule, rule: IdentificationRule, given: Mapping[str, float], estimator: Estimator | None
+) -> str:
     """The shortest name that stands for this pairing."""
+    model = f"@{estimator.spelled()}" if estimator else ""
     for name, pairing in PAIRINGS.items():
         if pairing == (sampling.name, rule.name) and not given:
-            return name
+            return name + model
     own = {name: value for name, value in given.items() if name not in rule.defaults}
     others = {name: value for name, value in given.items() if name in rule.defaults}
-    return f"{sampling.name}{_arguments(own)}+{rule.name}{_arguments(others)}"
+    return f"{sampling.name}{_arguments(own)}+{rule.name}{_arguments(others)}{model}"
 
 
-def _arguments(given: dict[str, float]) -> str:
+def rounded(parameters: Mapping[str, float]) -> dict[str, float]:
+    """What was learned, to four digits: for a name that is read, not for playing.
+
+    >>> rounded({"alpha": 3.8639610121239247})
+    {'alpha': 3.864}
+    """
+    return {name: float(f"{value:.4g}") for name, value in parameters.items()}
+
+
+def _arguments(given: Mapping[str, float]) -> str:
     return f"({', '.join(f'{name}={_number(value)}' for name, value in given.items())})" if given else ""
 
 
@@ -254,8 +281,7 @@ def _family_names(rule: IdentificationRule) -> str:
 
 def _read(text: str, rewards: Rewards) -> tuple[SamplingRule, IdentificationRule | None, dict[str, float]]:
     """Sampling rule, identification rule if any was named, and parameters, from a policy's text."""
-    # a plus inside of parentheses belongs to a number: ucb(beta=1e+20)+kt
-    first, plus, second = (*re.split(r"(\+)(?![^()]*\))", text, maxsplit=1), "", "")[:3]
+    first, plus, second = (*_PLUS.split(text, maxsplit=1), "", "")[:3]
     name, given = _read_term(first, text)
     if not plus:
         if name in PAIRINGS:

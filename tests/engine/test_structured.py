@@ -22,6 +22,7 @@ from goodarm.estimators.mixed import Mixed
 from goodarm.identification import EvidenceRule, ModelRule
 from goodarm.identification._base import decide_around, decide_by_evidence
 from goodarm.policies import policy
+from goodarm.sampling import ChoiceRule
 from goodarm.streams import ENVIRONMENT, generator, reward_key, run_key
 from goodarm.verdict import Basis, Guarantee
 
@@ -165,6 +166,24 @@ def test_pairings_that_are_refused(name, error, message):
         policy(name)
 
 
+def always_the_first(arms, pool, bar, generator):
+    """The first arm, decided or not."""
+    return 0
+
+
+def test_a_choice_is_checked_with_a_model_too():
+    """Compiled code would give an arm its verdict again and again, and count down the open ones."""
+    stubborn = policy(ChoiceRule(name="stubborn", choose=always_the_first), "kt", estimator="linear")
+    with pytest.raises(InvalidValue, match="decided or does not exist"):
+        simulate(stubborn, small(), horizon=50_000)
+
+
+def test_a_blind_choice_is_no_design():
+    """It would skip decided arms, and so let rewards change the pulls."""
+    with pytest.raises(UnsoundPairing, match="never look at rewards"):
+        policy(ChoiceRule(name="x", choose=always_the_first, blind=True), "design(norm=1)", estimator="linear")
+
+
 def test_names():
     assert policy("ucb+kt@linear(ridge=0.5)").name == "ucb+kt@linear(ridge=0.5)"
     assert policy("value@mixed").name == "value@mixed"
@@ -196,6 +215,20 @@ def test_a_model_that_fits_is_not_accused():
         scores = [run.misfit for run in simulate(name, small(300), horizon=8000, runs=10).runs]
         assert max(scores) < ALARM - 1.0
         assert min(scores) > -ALARM
+
+
+@pytest.mark.parametrize("threshold", [0.005, 0.02, 0.1])
+def test_few_successes_are_no_misfit(threshold):
+    """0/1 rewards of small means scatter far more than chi-square's terms do."""
+    generator = np.random.default_rng(0)
+    features = generator.normal(size=(400, 5))
+    features /= np.linalg.norm(features, axis=1)[:, None]
+    direction = generator.normal(size=5)
+    means = threshold * (1.0 + 0.9 * (features @ direction) / np.linalg.norm(direction))
+    made = policy("widest+self-normalised(norm=1)", estimator=Linear(features))
+    for horizon in (1000, 5000):
+        runs = simulate(made, goodarm.bernoulli(means, threshold), horizon=horizon, runs=10).runs
+        assert max(run.misfit for run in runs) < ALARM - 1.0
 
 
 def test_model_verdicts_are_right_under_the_model_and_wrong_without():

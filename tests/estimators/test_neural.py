@@ -58,5 +58,5 @@ def test_no_certificate_of_its_own():
 def test_refusals():
     with pytest.raises(InvalidValue, match="keeps a matrix of arms x arms"):
         Neural(np.random.default_rng(0).random((4001, 1))).bind(None, 4001)
-    with pytest.raises(InvalidValue, match="growth of @neural must be at least"):
+    with pytest.raises(InvalidValue, match="growth of @neural must be a number of at least"):
         Neural(growth=1.0)

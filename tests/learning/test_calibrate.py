@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
+from goodarm.engine.run import Plan, Run
 from goodarm.engine.simulate import simulate
 from goodarm.environments import bernoulli, gaussian
 from goodarm.errors import CertificateLost, InvalidValue, NotCalibrated
-from goodarm.learning import calibrate, learn
+from goodarm.learning import calibrate, learn, train
 from goodarm.learning.train import LearnedPolicy
 from goodarm.numerics import binomial_tail
 from goodarm.verdict import Guarantee
@@ -61,7 +64,7 @@ def test_a_wrong_quantile_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_certificate_speaks_only_of_its_own_problem(learned: LearnedPolicy) -> None:
-    with pytest.warns(CertificateLost, match="up to round 20000, not 30000"):
+    with pytest.warns(CertificateLost, match="horizon 20000, not 30000"):
         longer = simulate(learned.policy, "synth-small", horizon=30_000, runs=1, seed=1)
     assert longer.guarantee is Guarantee.HEURISTIC
     with pytest.warns(CertificateLost, match="environment synth-small, not kano-1"):
@@ -70,11 +73,42 @@ def test_a_certificate_speaks_only_of_its_own_problem(learned: LearnedPolicy) ->
         simulate(learned.policy, "synth-small", horizon=HORIZON, delta=0.01, runs=1)
 
 
+def test_a_certificate_does_not_speak_of_other_arms_of_the_same_name() -> None:
+    easy, hard = bernoulli([0.9, 0.9, 0.1, 0.1], 0.5), bernoulli([0.501, 0.501, 0.499, 0.499], 0.5)
+    settings = {"objective": "none", "calibrate": True, "learning_runs": 200, "tests": 200}
+    learned = learn(easy, "value", horizon=3000, **settings)  # type: ignore[arg-type]
+    assert learned.policy.guarantee is Guarantee.CALIBRATED
+    assert simulate(learned.policy, easy, horizon=3000).guarantee is Guarantee.CALIBRATED
+    with pytest.warns(CertificateLost, match="other arms, also called bernoulli"):
+        assert simulate(learned.policy, hard, horizon=3000).guarantee is Guarantee.HEURISTIC
+    again = learn(easy, learned.policy, horizon=3000, budget=14)
+    assert again.policy.guarantee is Guarantee.HEURISTIC, "what was certified is not what was learned now"
+
+
+def test_the_test_never_plays_runs_that_a_parameter_was_learned_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    first_runs: list[int] = []
+    plays = train.play_in_parallel
+
+    def watched(plan: Plan, runs: int, *, workers: int, first: int) -> Iterator[list[Run]]:
+        first_runs.append(first)
+        return plays(plan, runs, workers=workers, first=first)
+
+    monkeypatch.setattr(train, "play_in_parallel", watched)
+    easy = bernoulli([0.9, 0.9, 0.1, 0.1], 0.5)
+    learn(easy, "value", horizon=500, budget=130, calibrate=True, learning_runs=200, tests=100)
+    assert min(first_runs) == 130
+
+
 def test_too_few_tests_are_refused_before_anything_is_played() -> None:
     with pytest.raises(InvalidValue, match="Give at least 59"):
         calibrated(tests=50)
     assert calibrate.most_wrong(0.05, 59) == 0
     assert calibrate.most_wrong(0.05, 58) == -1
+
+
+def test_too_few_learning_runs_are_refused_too() -> None:
+    with pytest.raises(InvalidValue, match="at least 100"):
+        calibrated(learning_runs=99)
 
 
 def test_families_without_good_or_without_bad_arms() -> None:
@@ -86,6 +120,6 @@ def test_families_without_good_or_without_bad_arms() -> None:
 
 def test_gaussian_rewards_learn_too() -> None:
     environment = gaussian([0.0, 0.3, 0.5, -0.4], 0.2, scale=1.0)
-    made = learn(environment, "dgai", horizon=3000, budget=14, calibrate=True, learning_runs=60, tests=80, delta=0.1)
+    made = learn(environment, "dgai", horizon=3000, budget=14, calibrate=True, learning_runs=100, tests=80, delta=0.1)
     assert made.policy.identification.name == "studentised"
     assert simulate("value", environment, horizon=3000, runs=2).plan.policy.identification.name == "normal-mixture"

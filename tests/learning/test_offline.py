@@ -73,4 +73,4 @@ def test_refuses_what_can_not_be_learned() -> None:
     with pytest.raises(InvalidValue, match="every score was 0"):
         learn("synth-small-printed", "dgai", horizon=500, budget=14)
     with pytest.raises(InvalidValue, match="objective must be"):
-        learn("kano-1", "dgai", horizon=1000, objective="paper")
+        learn("kano-1", "dgai", horizon=1000, objective="luck")

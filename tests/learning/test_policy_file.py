@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from goodarm.engine.simulate import simulate
-from goodarm.errors import UnreadablePolicy, UnsoundPairing
+from goodarm.errors import InvalidValue, UnreadablePolicy, UnsoundPairing
 from goodarm.learning import learn
 from goodarm.policies import policy
 from goodarm.policy_file import FORMAT
@@ -24,7 +24,7 @@ def saved(tmp_path: Path) -> Path:
 
 def test_the_file_plays_like_the_policy_that_was_learned(tmp_path: Path) -> None:
     learned = learn(
-        "kano-1", "ucb", horizon=2000, budget=14, calibrate=True, learning_runs=60, tests=100, seed=3, delta=0.2
+        "kano-1", "ucb", horizon=2000, budget=14, calibrate=True, learning_runs=100, tests=100, seed=3, delta=0.2
     )
     learned.save(tmp_path / "p.json")
     runs = [
@@ -33,6 +33,22 @@ def test_the_file_plays_like_the_policy_that_was_learned(tmp_path: Path) -> None
     ]
     assert runs[0].exploit_scores.tolist() == runs[1].exploit_scores.tolist()
     assert runs[0].guarantee is runs[1].guarantee
+
+
+def test_the_file_keeps_what_was_chosen_and_not_learned(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    learned = learn("kano-1", "value(caution=3)", horizon=2000, budget=14)
+    learned.save(path)
+    assert policy(str(path)).setting == learned.policy.setting
+    by_model = learn("linear", "ucb+self-normalised(norm=2)@linear", horizon=1500, budget=14)
+    by_model.save(path)
+    assert policy(str(path)).setting.values["norm"] == 2.0
+
+
+def test_a_file_is_a_whole_policy(saved: Path) -> None:
+    with pytest.raises(InvalidValue, match="is a whole policy"):
+        policy(str(saved), "kt")
+    assert policy(str(saved), beta=0.5).setting.values["beta"] == 0.5
 
 
 def test_an_altered_file_is_refused(saved: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -85,6 +86,10 @@ def learn(
         print_json(_as_json(learned, written))
     else:
         _print(learned, written, own_horizon=horizon is None)
+        if environment is not None:
+            given = {"--threshold": threshold, "--horizon": horizon, "--delta": None if delta == 0.05 else delta}
+            words = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
+            console().print(f"use it: goodarm compare {environment} --policy {out}{words}", style="dim")
 
 
 def _numbers(options: list[str]) -> dict[str, float]:
@@ -103,6 +108,8 @@ def _check_out(out: Path) -> None:
         raise InvalidValue(f"--out must end in .json, since that is how a policy file is recognised; got {str(out)!r}.")
     if not out.parent.is_dir():
         raise InvalidValue(f"the folder of --out does not exist: {out.parent}. Make it first.")
+    if out.is_dir() or not os.access(out.parent, os.W_OK) or (out.exists() and not os.access(out, os.W_OK)):
+        raise InvalidValue(f"can't write {out}: it is a folder, or its folder is not yours. Give --out another file.")
 
 
 def _family(environment: str | None, table: Path | None, threshold: float | None, horizon: int | None) -> Environment:
@@ -151,10 +158,13 @@ def _figure(learned: LearnedPolicy, out: Path) -> list[Path]:
     if not learned.history or find_spec("matplotlib") is None:
         return []
     from goodarm.report import learning_curve
+    from goodarm.report.files import explained
+    from goodarm.report.files import whole as write_whole
+    from goodarm.report.verdicts_over_time import save
 
-    paths = [out.with_suffix(".svg"), out.with_suffix(".png")]
-    learning_curve.save_all(learning_curve.draw(learned), paths)
-    return paths
+    drawn = learning_curve.draw(learned)
+    with explained(out.parent):
+        return [write_whole(out.with_suffix(kind), lambda path: save(drawn, path)) for kind in (".svg", ".png")]
 
 
 def _as_json(learned: LearnedPolicy, written: list[Path]) -> dict[str, Any]:
@@ -181,6 +191,9 @@ def _print(learned: LearnedPolicy, written: list[Path], *, own_horizon: bool) ->
         f"horizon {on['horizon']:,}, {on['runs']:,} runs, seed {on['seed']}"
     )
     certificate = learned.policy.certificate
+    if on["objective"] == "paper":
+        last = learned.history[-1]._asdict()
+        screen.print(f"wrong in the last epoch: {last['wrong']} of {last['decided']} verdicts", style="bold")
     if certificate is not None:
         screen.print(
             f"certificate: {certificate.wrong_runs} of {certificate.runs:,} fresh runs had a wrong verdict; "
@@ -193,4 +206,3 @@ def _print(learned: LearnedPolicy, written: list[Path], *, own_horizon: bool) ->
         )
     for path in written:
         screen.print(f"written: {path}")
-    screen.print(f"use it: goodarm compare {on['environment']} --policy {written[0]}", style="dim")

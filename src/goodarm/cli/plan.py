@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -118,11 +118,16 @@ def _print(made: CampaignPlan) -> None:
 def _write(made: CampaignPlan, out: Path) -> None:
     """The paths go to stderr, so that stdout stays the text or the JSON object."""
     from goodarm.report import plan_figure, verdicts_over_time
+    from goodarm.report.files import explained, write_text
+    from goodarm.report.files import whole as write_whole
     from goodarm.report.numbers import json_text
 
     figure = plan_figure.draw(plan_figure.info(made))
-    (out / "plan.json").write_text(json_text(as_json(made)) + "\n", encoding="utf-8")
-    for name in ("plan.svg", "plan.png"):
-        verdicts_over_time.save(figure, out / name)
-    for name in ("plan.json", "plan.svg", "plan.png"):
-        typer.echo(f"written: {out / name}", err=True)
+    writers: dict[str, Callable[[Path], None]] = {
+        "plan.json": lambda path: write_text(path, json_text(as_json(made)) + "\n"),
+        "plan.svg": lambda path: verdicts_over_time.save(figure, path),
+        "plan.png": lambda path: verdicts_over_time.save(figure, path),
+    }
+    with explained(out):
+        for name, write in writers.items():
+            typer.echo(f"written: {write_whole(out / name, write)}", err=True)

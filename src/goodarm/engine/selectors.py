@@ -50,7 +50,7 @@ def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]
 def selector_for(rule: SamplingRule, scan: bool) -> Selector:
     """The selector of a rule; `scan` asks for the plain one."""
     if isinstance(rule, ChoiceRule):
-        return _own_choice(rule.choose)
+        return Selector(_nothing, own_choice(rule.choose), _nothing)
     if isinstance(rule, IndexRule):
         return _scan(_index_formula(rule.index)) if scan else _winner(rule.index)
     if isinstance(rule, LineRule):
@@ -62,8 +62,10 @@ def _nothing(tree: Table, *arguments: Any) -> None:
     """For selectors that keep nothing."""
 
 
-def _own_choice(choose: Formula) -> Selector:
-    def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
+def own_choice(choose: Formula) -> Formula:
+    """A rule's own choice, checked; the first argument is whatever a loop keeps for choosing."""
+
+    def select(kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
         i = choose(arms, pool, bar, generator, *parameters[0])
         # compiled code checks no bounds, and a second verdict on an arm would spoil the counts
         if i < 0 or i >= len(arms) or not is_open(arms, i):
@@ -72,7 +74,7 @@ def _own_choice(choose: Formula) -> Selector:
             )
         return i  # type: ignore[no-any-return]
 
-    return Selector(_nothing, select, _nothing)
+    return select
 
 
 def _index_formula(index: Formula) -> Formula:

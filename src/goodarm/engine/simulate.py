@@ -88,7 +88,9 @@ def make_plan(
     if seed < 0:
         raise InvalidValue(f"seed must be 0 or larger; got {seed}.")
     last = _checked_horizon(horizon, found, found.arms if made.estimator is None else 1)
-    return Plan(made.on(found.name, problem, last), found, problem, last, seed, trajectory, trace, scan)
+    fingerprint = found.fingerprint if made.certificate else ""
+    made = made.on(found.name, fingerprint, problem, last)
+    return Plan(made, found, problem, last, seed, trajectory, trace, scan)
 
 
 def check_workload(runs: int, workers: int, backend: str) -> None:

@@ -22,6 +22,7 @@ from goodarm.beliefs import POOL_FIELDS, VERDICT, Arm, Pool, Row, Table, read_ar
 from goodarm.engine.assemble import first_fit, identification_parts, learner_parts, loop_parameters, start_pool
 from goodarm.engine.loop import at_round
 from goodarm.engine.reach import compiled
+from goodarm.engine.selectors import own_choice
 from goodarm.environments import Environment
 from goodarm.estimators import Estimator
 from goodarm.estimators._base import LOG_DET, REGULARISER, first_upkeep, new_table
@@ -209,7 +210,7 @@ def scan_for(rule: SamplingRule, everyone: bool) -> Formula:
     if isinstance(rule, LineRule):
         return _line_scan(rule.slope, rule.clock)
     if isinstance(rule, ChoiceRule):
-        return _own_choice(rule.choose)
+        return own_choice(rule.choose)
     raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")
 
 
@@ -233,13 +234,6 @@ def _line_scan(slope: Formula, clock: Formula) -> Formula:
             value = arm.mean + time * slope(arm, bar, *parameters[0])
             scores[i] = value if arm.verdict == 0.0 else -math.inf
         return first_largest(scores)
-
-    return select
-
-
-def _own_choice(choose: Formula) -> Formula:
-    def select(scores: Row, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
-        return choose(arms, pool, bar, generator, *parameters[0])  # type: ignore[no-any-return]
 
     return select
 

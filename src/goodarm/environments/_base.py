@@ -6,8 +6,10 @@ numbers the environment brings along, and the key of this one reward (see `gooda
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -72,6 +74,22 @@ class Environment:
     def features(self) -> Floats | None:
         """What is known of the arms before any pull, one row an arm; None where nothing is."""
         return self.describe() if self.describe else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells it from others of its name: a hash of two draws of its means and of what it brings along.
+
+        >>> from goodarm.environments import bernoulli
+        >>> bernoulli([0.4, 0.6], 0.5).fingerprint == bernoulli([0.4, 0.6], 0.5).fingerprint
+        True
+        >>> bernoulli([0.4, 0.6], 0.5).fingerprint == bernoulli([0.499, 0.501], 0.5).fingerprint
+        False
+        """
+        digest = hashlib.sha256(f"{self.reward.__name__} {self.rewards}".encode())
+        for number in range(2):
+            digest.update(self.draw(np.random.default_rng(number)).tobytes())
+        digest.update(self.extra.tobytes())
+        return digest.hexdigest()[:16]
 
     def problem(self, delta: float = 0.05) -> Problem:
         """The question that is asked of this environment."""

@@ -21,8 +21,8 @@ from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.calibrate import calibrate as calibrate_alpha
 from goodarm.learning.calibrate import most_wrong
 from goodarm.learning.offline import Step, learn_parameter
-from goodarm.learning.paper import TRAINED, Epoch, train_paper
-from goodarm.policies import Policy
+from goodarm.learning.paper import OPTIONS, TRAINED, Epoch, train_paper
+from goodarm.policies import Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
 from goodarm.policy_file import SavedPolicy, write_policy
 from goodarm.rules import Setting
@@ -38,12 +38,15 @@ LEARNABLE = {
 
 STREAMS = 3
 MOST_RUNS = 60
-"""Learning a parameter never takes more runs of its environment than this, unless a larger budget is given."""
+"""Learning a parameter takes no more runs, unless a larger budget is given; a bound is learned on those after them."""
+LEAST_LEARNING_RUNS = 100
 
 Watch = Callable[[str, Any], None]
 """Called as things move: ("step", Step), ("epoch", Epoch), ("alpha", value), ("runs", how many more)."""
 
 OBJECTIVES = ("score", "paper", "none")
+PAPER_OPTIONS = (*(name for name in OPTIONS if name != "ridge"), "every")
+"""`ridge` is a parameter of the policy that is trained: dgai-offline(ridge=0.1)."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,9 @@ class LearnedPolicy:
     def save(self, path: str | Path) -> None:
         """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
         learned = self.policy
-        base = make_policy(learned.sampling, learned.identification, rewards=self._rewards, estimator=learned.estimator)
         saved = SavedPolicy(
-            policy=base.name,
-            parameters=self.parameters,
+            policy=spelled(learned.sampling, learned.identification, {}, learned.estimator),
+            parameters={**learned.chosen, **self.parameters},
             guarantee=str(self.policy.guarantee),
             rewards=self._rewards,
             learned_on={name: value for name, value in self.learned_on.items() if name != "rewards"},
@@ -84,7 +86,7 @@ def learn(
     options: Mapping[str, float] = MappingProxyType({}),
     budget: int = 52,
     calibrate: bool = False,
-    learning_runs: int = 400,
+    learning_runs: int = 1000,
     tests: int = 1000,
     delta: float = 0.05,
     seed: int = 0,
@@ -99,8 +101,8 @@ def learn(
     budget    : runs of the environment that learning may take, at least 14; with "paper" its epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
 
-    The learned policy decides by the certified rule of its reward family, or, calibrated, by the learned bound with its
-    certificate. Runs of learning use the stream of `seed`: report scores on another seed.
+    The learned policy decides as the policy that was given does; calibrated, by the learned bound with its certificate.
+    Runs of learning use the stream of `seed`: report scores on another seed.
     """
     plan = make_plan(policy, environment, horizon=horizon, seed=seed, delta=delta)
     _check_objective(objective, options, calibrate)
@@ -112,7 +114,8 @@ def learn(
         parameters, history = how(plan, budget, options, watch)
         plan = _with(plan, parameters)
     if calibrate:
-        plan, alpha = _calibrated(plan, learning_runs, tests, workers, watch)
+        first = max(MOST_RUNS, budget)
+        plan, alpha = _calibrated(plan, first, learning_runs, tests, workers, watch)
         parameters["alpha"] = alpha
     learned_on = _learned_on(plan, objective, budget, calibrate, learning_runs, tests)
     return LearnedPolicy(plan.policy, parameters, learned_on, history)
@@ -121,8 +124,16 @@ def learn(
 def _check_objective(objective: str, options: Mapping[str, float], calibrate: bool) -> None:
     if objective not in OBJECTIVES:
         raise InvalidValue(f"objective must be one of {', '.join(OBJECTIVES)}; got {objective!r}.")
+    unknown = [name for name in options if name not in PAPER_OPTIONS]
+    if unknown:
+        known = ", ".join(PAPER_OPTIONS)
+        raise InvalidValue(f"the paper's objective has no option {unknown[0]!r}; it has: {known}.")
+    if "every" in options and not (options["every"] >= 1.0 and float(options["every"]).is_integer()):
+        raise InvalidValue(f"option every must be a whole number of rounds, at least 1; got {options['every']:g}.")
     if options and objective != "paper":
         raise InvalidValue(f"only the paper's objective has options; got {', '.join(options)}. Give objective 'paper'.")
+    if objective == "none" and not calibrate:
+        raise InvalidValue("objective 'none' learns nothing without calibration. Calibrate, or give another objective.")
     if calibrate and objective == "paper":
         raise InvalidValue("a bound is trained as the paper prints it, or calibrated, not both. Leave out one of them.")
 
@@ -147,16 +158,11 @@ def check_family(plan: Plan) -> None:
 
 
 def _with(plan: Plan, parameters: dict[str, float]) -> Plan:
-    """The same plan with some parameters of its policy set."""
+    """The same plan with some parameters of its policy set; a certificate spoke of the old ones."""
     old = plan.policy
     values = {**old.setting.values, **parameters}
-    return replace(plan, policy=replace(old, name=_spelled(old, parameters), setting=Setting(values)))
-
-
-def _spelled(policy: Policy, parameters: dict[str, float]) -> str:
-    arguments = ", ".join(f"{name}={value:.4g}" for name, value in parameters.items())
-    model = f"@{policy.estimator.spelled()}" if policy.estimator else ""
-    return f"{policy.sampling.name}({arguments})+{policy.identification.name}{model}"
+    name = spelled(old.sampling, old.identification, rounded(parameters), old.estimator)
+    return replace(plan, policy=replace(old, name=name, setting=Setting(values), certificate=None))
 
 
 def _learn_as_printed(
@@ -207,14 +213,18 @@ def _learn_on_score(
     return {name: value}, history
 
 
-def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch: Watch) -> tuple[Plan, float]:
-    """Learn alpha and test it; without a certificate the policy is heuristic, and says so."""
+def _calibrated(
+    plan: Plan, fresh: int, learning_runs: int, tests: int, workers: int, watch: Watch
+) -> tuple[Plan, float]:
+    """Learn alpha on runs from number `fresh` on and test it on later ones; without a certificate it is heuristic."""
     problem = plan.problem
     if most_wrong(problem.delta, tests) < 0:
         raise InvalidValue(
             f"{tests} test runs can't show an error rate of at most {problem.delta:g} even if none is wrong. "
             f"Give at least {_least_tests(problem.delta)}."
         )
+    if learning_runs < LEAST_LEARNING_RUNS:
+        raise InvalidValue(f"a bound is learned on at least {LEAST_LEARNING_RUNS} runs; got {learning_runs}.")
     bound = make_policy(plan.policy.sampling, "studentised", rewards=problem.rewards, estimator=plan.policy.estimator)
     values = {
         **bound.setting.values,
@@ -224,7 +234,7 @@ def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch:
 
     def play_with(alpha: float, runs: int, *, first: int) -> Runs:
         trial = _with(base, {"alpha": alpha})
-        batches = play_in_parallel(trial, runs, workers=workers, first=MOST_RUNS + first)
+        batches = play_in_parallel(trial, runs, workers=workers, first=fresh + first)
         finished: list[Run] = []
         for batch in batches:
             finished.extend(batch)
@@ -233,8 +243,8 @@ def _calibrated(plan: Plan, learning_runs: int, tests: int, workers: int, watch:
 
     def certificate(*, runs: int, wrong_runs: int) -> Certificate:
         return Certificate(
-            plan.environment.name, problem.threshold, problem.arms, problem.delta, plan.horizon, runs, wrong_runs,
-            plan.seed, __version__,
+            plan.environment.name, plan.environment.fingerprint, problem.threshold, problem.arms, problem.delta,
+            plan.horizon, runs, wrong_runs, plan.seed, __version__,
         )  # fmt: skip
 
     found = calibrate_alpha(

@@ -40,7 +40,7 @@ def write_files(results: Results, summary: Summary, folder: Path) -> list[Path]:
     figure = verdicts_over_time.draw(verdicts_over_time.info(results))
     writers: dict[str, Callable[[Path], None]] = {
         "rows.parquet": lambda path: write_rows(results.finished, path),
-        "summary.json": lambda path: _write_text(path, json_text(as_json(summary)) + "\n"),
+        "summary.json": lambda path: write_text(path, json_text(as_json(summary)) + "\n"),
         "verdicts.svg": lambda path: verdicts_over_time.save(figure, path),
         "verdicts.png": lambda path: verdicts_over_time.save(figure, path),
     }
@@ -53,7 +53,7 @@ def write_rewards(results: Results, summary: RewardSummary, folder: Path) -> lis
     with explained(folder):
         return [
             whole(folder / "rows.parquet", lambda path: write_rows(results.finished, path)),
-            whole(folder / "summary.json", lambda path: _write_text(path, json_text(rewards_as_json(summary)) + "\n")),
+            whole(folder / "summary.json", lambda path: write_text(path, json_text(rewards_as_json(summary)) + "\n")),
         ]
 
 
@@ -81,7 +81,8 @@ def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
                 writer.write_table(pa.table(columns, schema=schema))
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Text as UTF-8, whatever the machine's own encoding."""
     path.write_text(text, encoding="utf-8")
 
 

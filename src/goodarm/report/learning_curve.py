@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from goodarm.learning.offline import Step
 from goodarm.learning.paper import Epoch
 from goodarm.learning.train import LearnedPolicy
-from goodarm.report.verdicts_over_time import COLOURS, save
+from goodarm.report.verdicts_over_time import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,9 +101,3 @@ def _draw_steps(left: Axes, right: Axes, info: LearningCurve) -> None:
     right.yaxis.set_major_formatter("{x:,.0f}")
     right.set_xlabel(info.name)
     right.set_ylabel("exploit score of a run")
-
-
-def save_all(figure: Figure, paths: Sequence[Path]) -> None:
-    """Write the figure to each path, by its suffix."""
-    for path in paths:
-        save(figure, path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from goodarm.report.chart import draw
-from goodarm.report.files import explained, whole
+from goodarm.report.files import explained, whole, write_text
 from goodarm.report.numbers import json_text
 from goodarm.report.page import page
 from goodarm.report.replication import Replication, as_json
@@ -23,9 +23,9 @@ def write_replication(found: Replication, folder: Path) -> list[Path]:
     """Write everything that was asked for; returns the paths."""
     drawn = figures(found)
     writers: dict[str, Callable[[Path], None]] = {
-        "report.html": lambda path: _text(path, page(found, drawn)),
-        "table1.md": lambda path: _text(path, markdown(found)),
-        "summary.json": lambda path: _text(path, json_text(as_json(found)) + "\n"),
+        "report.html": lambda path: write_text(path, page(found, drawn)),
+        "table1.md": lambda path: write_text(path, markdown(found)),
+        "summary.json": lambda path: write_text(path, json_text(as_json(found)) + "\n"),
         "rows.parquet": lambda path: write_rows(found, path),
     }
     with explained(folder):
@@ -38,10 +38,6 @@ def write_replication(found: Replication, folder: Path) -> list[Path]:
 def _figure(each: FigureOf, folder: Path) -> list[Path]:
     figure = draw(each.charts)
     return [whole(folder / f"{each.name}.{kind}", lambda path: save(figure, path)) for kind in ("svg", "png")]
-
-
-def _text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def write_rows(found: Replication, path: Path) -> None:
