@@ -33,6 +33,7 @@ DEFAULT_POLICY = "value"
 PAIRINGS = {
     "apt-g": ("apt-g", "hoeffding"),
     "apt-g-printed": ("apt-g-printed", "hoeffding"),
+    "dgai": ("dgai", "kt"),
     "dgai-offline": ("dgai-offline", "learned-printed"),
     "dgai-offline-softmax": ("dgai-offline-softmax", "learned-printed"),
     "dgai-online": ("dgai-online", "learned-online"),

@@ -41,9 +41,11 @@ def test_figures_by_hand(results: Results, summary: Summary) -> None:
     assert (first.found, first.wrong_runs, first.false_good, first.false_bad) == (2.0, 0, 0, 0)
 
 
-def test_json_has_the_keys_that_were_promised_and_no_others(summary: Summary) -> None:
+def test_json_has_the_keys_that_were_promised(summary: Summary) -> None:
     told = as_json(summary)
-    assert list(told) == ["environment", "reading", "horizon", "runs", "seed", "delta", "ceiling", "limit", "policies"]
+    promised = ["environment", "reading", "horizon", "runs", "seed", "delta", "ceiling", "limit", "policies"]
+    assert [key for key in told if key in promised] == promised
+    assert set(told) - set(promised) == {"arms", "good_arms", "threshold", "criterion"}
     assert set(told["policies"][0]) == {
         "policy", "guarantee", "exploit_score", "share_of_ceiling", "share_of_limit", "stopped_at", "output_at",
         "found", "wrong_runs", "false_good", "false_bad", "rounds_per_second",

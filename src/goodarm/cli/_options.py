@@ -38,7 +38,7 @@ def cores() -> int:
 _ITS_OWN = "the environment's"
 
 EnvironmentName = Annotated[
-    str, typer.Argument(metavar="ENVIRONMENT", help="A name of `goodarm environments`, or table:FILE (CSV or Parquet).")
+    str, typer.Argument(metavar="ENVIRONMENT", help="A name of `goodarm environments`, or table:FILE or replay:FILE.")
 ]
 PolicyNames = Annotated[
     list[str] | None,

@@ -49,5 +49,7 @@ def _print(found: list[Environment]) -> None:
     screen = console()
     screen.print(table)
     screen.print(
-        "table:FILE reads the columns arm and mean of a CSV or Parquet file and needs --threshold.", style="dim"
+        "table:FILE reads the columns arm and mean of a CSV or Parquet file, replay:FILE the columns arm and reward of "
+        "a log; both need --threshold.",
+        style="dim",
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EnvironmentToLearn = Annotated[
     str | None,
     typer.Argument(
-        metavar="ENVIRONMENT", help="A name of `goodarm environments`, or table:FILE; or give --from-table."
+        metavar="ENVIRONMENT", help="A name of `goodarm environments`, table:FILE or replay:FILE; or give --from-table."
     ),
 ]
 PolicyToLearn = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="dgai, ucb, value or dgai-offline.")]

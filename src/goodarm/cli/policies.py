@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from goodarm.cli._options import Json
 from goodarm.cli._show import console, print_json
+from goodarm.rules import first_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -14,8 +15,13 @@ Entry = dict[str, Any]
 
 
 def policies(json: Json = False) -> None:
-    """List named policies, sampling rules and identification rules, with guarantees, parameters and references."""
-    listed = {"policies": _policies(), "sampling": _sampling(), "identification": _identification()}
+    """List named policies, sampling rules, identification rules and models of the arms, with what they promise."""
+    listed = {
+        "policies": _policies(),
+        "sampling": _sampling(),
+        "identification": _identification(),
+        "estimators": _estimators(),
+    }
     if json:
         print_json(listed)
         return
@@ -26,7 +32,13 @@ def policies(json: Json = False) -> None:
     screen.print(_table(listed["sampling"]))
     screen.print("Identification rules: when is an arm good, when is it bad?", style="bold")
     screen.print(_table(listed["identification"]))
-    screen.print("Any sampling rule pairs with any identification rule: hdoc+kt, 'ucb(beta=1.5)+betting'.", style="dim")
+    screen.print("Models of the arms: what one reward says of the others", style="bold")
+    screen.print(_table(listed["estimators"]))
+    screen.print(
+        "A sampling rule pairs with an identification rule and a model: hdoc+kt, 'ucb(beta=1.5)+betting', "
+        "value@linear. A pairing whose guarantee would be false is refused.",
+        style="dim",
+    )
 
 
 def _policies() -> list[Entry]:
@@ -73,6 +85,22 @@ def _identification() -> list[Entry]:
             "reference": rule.reference,
         }
         for name, rule in rules
+    ]
+
+
+def _estimators() -> list[Entry]:
+    from goodarm.catalogue import estimator, estimator_names
+
+    made = [(name, estimator(name, {})) for name in estimator_names() if name != "independent"]
+    return [
+        {
+            "name": f"@{name}",
+            "summary": first_line(type(model)),
+            "parameters": {each: value for each in model.parameters if (value := getattr(model, each)) is not None},
+            "reference": "docs/structured.md",
+        }
+        for name, model in made
+        if model is not None
     ]
 
 

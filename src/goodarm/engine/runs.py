@@ -58,6 +58,12 @@ class Runs:
     def __len__(self) -> int:
         return len(self.runs)
 
+    def __repr__(self) -> str:
+        return (
+            f"Runs({self.policy} on {self.plan.environment.name}: {len(self)} runs of at most {self.plan.horizon:,} "
+            f"rounds, {self.found.mean:.1f} good arms found a run, {self.wrong_runs} runs wrong, {self.guarantee})"
+        )
+
     @property
     def policy(self) -> str:
         return self.plan.policy.name

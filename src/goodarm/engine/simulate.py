@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from numbers import Integral
 from typing import Any
 
 from goodarm.engine.run import Interrupted, Plan, Run, interrupted, play_runs
@@ -82,6 +83,8 @@ def make_plan(
     scan: bool = False,
 ) -> Plan:
     """What `simulate` would play, every part of it checked; nothing is played yet."""
+    _check_kind(environment)
+    _check_whole(seed=seed, **({} if horizon is None else {"horizon": horizon}))
     found = find_environment(environment)
     problem = found.problem(delta)
     made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
@@ -93,8 +96,22 @@ def make_plan(
     return Plan(made, found, problem, last, seed, trajectory, trace, scan)
 
 
+def _check_kind(environment: Any) -> None:
+    if not isinstance(environment, str | Environment):
+        kind = type(environment).__name__
+        raise InvalidValue(f"environment must be a name, or made as by bernoulli(means, threshold); got a {kind}.")
+
+
+def _check_whole(**numbers: Any) -> None:
+    """Refuse what is no whole number, before arithmetic trips over it."""
+    for name, value in numbers.items():
+        if not isinstance(value, Integral):
+            raise InvalidValue(f"{name} must be a whole number; got {value!r}.")
+
+
 def check_workload(runs: int, workers: int, backend: str) -> None:
     """Refuse a number of runs or workers, or a backend, that nothing can be played with."""
+    _check_whole(runs=runs, workers=workers)
     if runs < 1:
         raise InvalidValue(f"runs must be at least 1; got {runs}.")
     if workers < 1:

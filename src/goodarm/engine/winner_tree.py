@@ -6,8 +6,6 @@ has index -inf. Ties go to the left child, that is to the lowest arm.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from goodarm.beliefs import Table
@@ -62,8 +60,3 @@ def push(tree: Table, arm: int, index: float) -> None:
 def top(tree: Table) -> int:
     """The arm with the largest index."""
     return int(tree[1, 1])
-
-
-def remove(tree: Table, arm: int) -> None:
-    """Take a decided arm out."""
-    push(tree, arm, -math.inf)

@@ -76,7 +76,6 @@ REWARD_ENTRIES = (
 )
 
 ITEMS = ("table1", "figure1", "figure2", "figure3", "figure4", "price")
-NEEDS_REWARD = ("figure4",)
 
 
 class Scale(NamedTuple):

@@ -113,9 +113,9 @@ def _played(task: Task, plan: Plan, *, points: bool, facts: dict[str, Any] | Non
     runs = Runs(plan, tuple(play_runs(plan, range(task.first, task.first + task.runs))))
     tables: dict[str, Columns] = {}
     if task.goal == "verdicts":
-        tables["rows"] = _rows(task, runs)
+        tables["rows"] = _rows(runs)
     if points:
-        tables["curve"] = _curve(task, runs)
+        tables["curve"] = _curve(runs)
     seconds = sum(run.seconds for run in runs.runs)
     return Part(tables, {**_facts(task, runs), "seconds": seconds, **(facts or {})})
 
@@ -127,7 +127,7 @@ def _facts(task: Task, runs: Runs) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rows(task: Task, runs: Runs) -> Columns:
+def _rows(runs: Runs) -> Columns:
     """One row an arm and run: short columns, since a reproduction has millions of rows."""
     arms = runs.plan.environment.arms
     return {
@@ -140,7 +140,7 @@ def _rows(task: Task, runs: Runs) -> Columns:
     }
 
 
-def _curve(task: Task, runs: Runs) -> Columns:
+def _curve(runs: Runs) -> Columns:
     """One row a recorded point: round, reward so far, best mean, and what was learned from all arms by then."""
     points = np.concatenate([run.trajectory for run in runs.runs])
     sizes = [len(run.trajectory) for run in runs.runs]

@@ -1,5 +1,5 @@
 """An identification rule says when an arm is good or bad. It looks at the arm that was just pulled, and only at that
-arm's own rewards; a `ModelRule` believes a model of all arms and looks at every open arm.
+arm's own rewards. One that believes a model of all arms looks at every open arm.
 
 `EvidenceRule`  keeps two e-processes as logarithms, log E+ against "mean <= threshold" and log E- against
                 "mean >= threshold". Good when log E+ >= log(K/delta), bad when log E- >= log(K/delta).

@@ -2,11 +2,11 @@
 
 Three rules, by the unit of alpha and by where it comes from:
 
-`learned`          alpha standard errors of an arm at the threshold, alpha sd0 width; alpha is calibrated in this unit;
+`learned`          alpha standard errors of an arm at the threshold, alpha sd0 width;
 `learned-printed`  the paper's alpha ||x||_{V^-1}, without sd0 and with V_0 = ridge * I; alpha trained offline;
 `learned-online`   the same, alpha learned while the policy runs.
 
-All are `heuristic`. A certificate (`goodarm.learning`) can make `learned` calibrated for one family of problems.
+All are `heuristic`. `studentised` has alpha in the unit of `learned`, and can be calibrated (`goodarm.learning`).
 """
 
 from __future__ import annotations

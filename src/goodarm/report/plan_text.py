@@ -36,20 +36,20 @@ def table(plan: CampaignPlan) -> Table:
     """One row a setting: as asked, and what a looser wish would buy.
 
     Columns: lower bound on the rounds; simulated rounds until no arm is open; share of the arms decided, and of the
-    good arms found, by the last round.
+    good arms found, by the last round; runs with a wrong verdict.
     """
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("setting", style="bold", no_wrap=True)
-    for heading in ("at least", "all decided after", f"decided by {short(plan.last_round, 3)}", "found"):
-        made.add_column(heading, justify="right", no_wrap=True)
+    for heading in ("at least", "all decided after", f"decided by {short(plan.last_round, 3)}", "found", "wrong runs"):
+        made.add_column(heading, justify="right", no_wrap="after" in heading)
     for outlook in (plan.asked, *plan.alternatives):
         if outlook is not None:
             made.add_row(
                 outlook.words, _bound(outlook.lower_bound), _rounds(outlook.rounds), _share(outlook.decided),
-                _share(outlook.found),
+                _share(outlook.found), f"{outlook.wrong_runs}/{outlook.decided.runs}",
             )  # fmt: skip
     return made
 

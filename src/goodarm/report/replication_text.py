@@ -84,8 +84,8 @@ def notes(found: Replication) -> Iterator[str]:
             "most of all ratios, are not those of the full one. No bound is calibrated. Leave out --quick for the rest."
         )
     yield (
-        f"Seed {request.seed}, delta 0.05. {_counted(scale.runs)}; {_counted(scale.slow_runs)} of tt-ts, which draws "
-        f"for every arm in every round, on all datasets but synth-small. Of Figure 4: {_counted(scale.reward_runs)}, "
+        f"Seed {request.seed}, delta 0.05. {_counted(scale.runs)}; {_counted(scale.slow_runs)} of tt-ts, which looks "
+        f"at every arm in every round, on all datasets but synth-small. Of Figure 4: {_counted(scale.reward_runs)}, "
         f"{scale.slow_reward_runs} of thompson and dgai-reward-printed."
     )
     yield (

@@ -81,7 +81,10 @@ def summarise(results: Results) -> Summary:
 
 def as_json(summary: Summary) -> dict[str, Any]:
     """The object that `goodarm compare --json` prints. After Ctrl-C it also says how many runs each policy finished."""
-    keys = ("environment", "reading", "horizon", "runs", "seed", "delta", "ceiling", "limit")
+    keys = (
+        "environment", "reading", "arms", "good_arms", "threshold", "horizon", "runs", "seed", "delta", "criterion",
+        "ceiling", "limit",
+    )  # fmt: skip
     head = {key: getattr(summary, key) for key in keys}
     if summary.interrupted:
         head["interrupted"] = {each.policy: each.runs for each in summary.policies}
