@@ -12,13 +12,17 @@ from goodarm.environments.laws import bernoulli
 from goodarm.errors import InvalidValue, UnreadableTable
 
 
-def table(source: Source, threshold: float, *, horizon: int = 1_000_000) -> Environment:
-    """0/1 rewards with the means of a table that has the columns `arm` and `mean`; the arms keep their names.
+def table(
+    source: Source, threshold: float, *, arm: str = "arm", mean: str = "mean", horizon: int = 1_000_000
+) -> Environment:
+    """0/1 rewards with the means of a table, in the columns `arm` and `mean`; the arms keep their names.
 
     >>> table({"arm": ["red", "blue"], "mean": [0.1, 0.3]}, threshold=0.2).labels
     ('red', 'blue')
+    >>> table({"colour": ["red", "blue"], "rate": [0.1, 0.3]}, threshold=0.2, arm="colour", mean="rate").arms
+    2
     """
-    names, means = read_means(source)
+    names, means = read_means(source, arm, mean)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise UnreadableTable(f"{title(source)}: arm {twice[0]!r} stands there twice. Keep one row an arm.")
@@ -30,7 +34,7 @@ def table(source: Source, threshold: float, *, horizon: int = 1_000_000) -> Envi
     return replace(found, labels=tuple(names))
 
 
-def read_means(source: Source) -> tuple[list[str], list[float]]:
-    """The columns `arm` and `mean`."""
-    names, means = read_columns(source, "arm", "mean")
-    return [str(name) for name in names], numbers(source, "mean", means).tolist()
+def read_means(source: Source, arm: str = "arm", mean: str = "mean") -> tuple[list[str], list[float]]:
+    """The arms' names and their means, from these two columns."""
+    names, means = read_columns(source, arm, mean)
+    return [str(name) for name in names], numbers(source, mean, means).tolist()

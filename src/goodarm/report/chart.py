@@ -111,7 +111,8 @@ def _draw(axes: Axes, chart: Chart) -> dict[str, Any]:
         axes.axhline(height, color="0.45", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
         axes.annotate(
             words, (0.99, height), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
-            color="0.35", fontsize=7.5, ha="right",
+            color="0.35", fontsize=7.5, ha="right", zorder=5,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
         )  # fmt: skip
     axes.set_xscale(chart.x_scale)
     if chart.y_scale == "symlog":
@@ -147,7 +148,7 @@ def _dress(axes: Axes, chart: Chart) -> None:
     axes.yaxis.set_major_formatter(lambda value, place: tick(value, chart.y_share))
     for axis, scale in ((axes.xaxis, chart.x_scale), (axes.yaxis, chart.y_scale)):
         if scale == "linear":
-            axis.set_major_locator(MaxNLocator(6))
+            axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.minorticks_off()
     axes.tick_params(labelsize=8)
     axes.grid(color="0.93", linewidth=0.7)

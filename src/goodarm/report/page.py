@@ -83,7 +83,8 @@ def _sortable(value: float | str) -> str:
 def _figures(drawn: list[FigureOf]) -> Iterator[str]:
     for each in drawn:
         yield f'<h2 id="{each.name}">{escape(each.title)}</h2><p>{escape(each.words)}</p>'
-        keys = "".join(_key(name) for name in names_in(each.charts))
+        points = any(series.points for chart in each.charts for series in chart.series)
+        keys = "".join(_key(name, points) for name in names_in(each.charts))
         yield f'<ul class="legend">{keys}</ul><div class="grid">'
         for number, chart in enumerate(each.charts):
             label = escape(f"{each.title}, {chart.title}", quote=True)
@@ -91,10 +92,11 @@ def _figures(drawn: list[FigureOf]) -> Iterator[str]:
         yield "</div>"
 
 
-def _key(name: str) -> str:
+def _key(name: str, points: bool) -> str:
     colour, style = STYLE_OF[name]
-    dashed = ' class="dashed"' if style == "--" else ""
-    return f'<li><i{dashed} style="color:{colour}"></i>{escape(name)}</li>'
+    dashed = style == "--"
+    kind = ("dot hollow" if dashed else "dot") if points else ("dashed" if dashed else "line")
+    return f'<li><i class="{kind}" style="color:{colour}"></i>{escape(name)}</li>'
 
 
 def _rewards(found: Replication) -> Iterator[str]:

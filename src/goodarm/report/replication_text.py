@@ -12,6 +12,7 @@ from goodarm.report.numbers import NOTHING, percent, plain, short
 from goodarm.report.replication import HDOC, Line, OnDataset, Replication
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.theory import exploit_ceiling
+from goodarm.verdict import Guarantee
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -105,7 +106,8 @@ def _counted(runs: int) -> str:
 
 
 def findings(found: Replication) -> Iterator[str]:
-    """One sentence a dataset, from the numbers alone."""
+    """What it comes to, then one sentence a dataset, from the numbers alone."""
+    yield from _in_all([line for on in found.datasets for line in on.lines])
     for on in found.datasets:
         by_name = {line.entry: line for line in on.lines}
         if HDOC not in by_name or "value" not in by_name:
@@ -122,8 +124,18 @@ def findings(found: Replication) -> Iterator[str]:
         yield "; ".join(words) + "."
 
 
+def _in_all(lines: list[Line]) -> Iterator[str]:
+    """How often the paper's method erred, and how often what is certified."""
+    printed = [line for line in lines if line.kind == "paper"]
+    certified = [line for line in lines if line.guarantee == str(Guarantee.CERTIFIED)]
+    for words, mine in (("the paper's method, as printed", printed), ("certified policies", certified)):
+        if mine:
+            wrong, runs = sum(line.wrong_runs for line in mine), sum(line.runs for line in mine)
+            yield f"{words}: wrong verdicts in {wrong} of {runs} runs."
+
+
 def _beside(line: Line) -> str:
-    return f" (printed {short(line.printed, 2)})" if math.isfinite(line.printed) else ""
+    return f" (the paper prints {short(line.printed, 2)})" if math.isfinite(line.printed) else ""
 
 
 def _times_hdoc(line: Line) -> str:
