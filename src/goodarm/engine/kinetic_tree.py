@@ -18,13 +18,15 @@ from goodarm.engine.winner_tree import leaves_for
 COLUMNS = 4
 HALF_ULP = 2.0**-53
 TINY = 2.0**-1000
+CLOSED = -1e300
+"""The mean of a decided arm: below all others, and a number, so that differences of two are numbers too."""
 
 
 def empty(arms: int) -> Table:
-    """A tree of `arms` leaves, all at -inf."""
+    """A tree of `arms` leaves, all closed."""
     leaves = leaves_for(arms)
     tree = np.zeros((2 * leaves, COLUMNS))
-    tree[:, 0] = -np.inf
+    tree[:, 0] = CLOSED
     tree[:, 2] = np.inf
     tree[leaves : leaves + arms, 3] = np.arange(arms)
     return tree
@@ -37,23 +39,28 @@ def set_leaf(tree: Table, arm: int, mean: float, slope: float) -> None:
     tree[leaf, 1] = slope
 
 
-def crossing(mean: float, slope: float, rival_mean: float, rival_slope: float, clock: float, last: float) -> float:
-    """The first clock at which the rival may overtake; never later than the truth, inf if it can't."""
-    lead = mean - rival_mean
-    closing = rival_slope - slope
-    if rival_mean == -math.inf or (lead == 0.0 and closing == 0.0):
-        return math.inf
-    reach = max(abs(clock), abs(last))
-    margin = 8.0 * HALF_ULP * (abs(mean) + abs(rival_mean) + reach * (abs(slope) + abs(rival_slope)))
-    # strictly after the clock, also where the clock is 0 or below: otherwise `advance` would not end
-    soonest = clock + 4.0 * HALF_ULP * abs(clock) + TINY
-    if closing > 0.0:
-        due = (lead - margin) / closing
-        return max(due - 8.0 * HALF_ULP * abs(due), soonest)
-    return math.inf if lead - clock * closing >= margin else soonest
+def soonest(clock: float) -> float:
+    """Strictly after the clock, also where it is 0 or below: otherwise `advance` would not end."""
+    return clock + 4.0 * HALF_ULP * abs(clock) + TINY
 
 
-def duel(tree: Table, node: int, clock: float, last: float) -> None:
+def crossing(lead: float, closing: float, margin: float, clock: float, soon: float) -> float:
+    """The first clock at which the rival may overtake; never later than the truth, inf if it can't.
+
+    lead, closing : of the means, and by how much the rival's line is steeper; soon : `soonest(clock)`
+    """
+    due = (lead - margin) / (closing if closing > 0.0 else 1.0)
+    rising = max(due - 8.0 * HALF_ULP * abs(due), soon)
+    apart = (lead - clock * closing >= margin) | ((lead == 0.0) & (closing == 0.0))
+    return rising if closing > 0.0 else (math.inf if apart else soon)
+
+
+def rounding(mean: float, slope: float, rival_mean: float, rival_slope: float, reach: float) -> float:
+    """More than all rounding errors of the two evaluations, at any clock of size up to `reach`."""
+    return 8.0 * HALF_ULP * (abs(mean) + abs(rival_mean) + reach * (abs(slope) + abs(rival_slope)))
+
+
+def duel(tree: Table, node: int, clock: float, reach: float, soon: float) -> None:
     """Decide a node anew from its two children."""
     left, right = 2 * node, 2 * node + 1
     mean, slope = tree[left, 0], tree[left, 1]
@@ -62,7 +69,8 @@ def duel(tree: Table, node: int, clock: float, last: float) -> None:
     if rival_mean + clock * rival_slope > mean + clock * slope:
         winner = right
         mean, slope, rival_mean, rival_slope = rival_mean, rival_slope, mean, slope
-    due = crossing(mean, slope, rival_mean, rival_slope, clock, last)
+    margin = rounding(mean, slope, rival_mean, rival_slope, reach)
+    due = crossing(mean - rival_mean, rival_slope - slope, margin, clock, soon)
     tree[node, 0] = mean
     tree[node, 1] = slope
     tree[node, 2] = min(due, min(tree[left, 2], tree[right, 2]))
@@ -71,15 +79,17 @@ def duel(tree: Table, node: int, clock: float, last: float) -> None:
 
 def climb(tree: Table, node: int, clock: float, last: float) -> None:
     """Decide a node and all its ancestors anew."""
+    reach, soon = max(abs(clock), abs(last)), soonest(clock)
     while node >= 1:
-        duel(tree, node, clock, last)
+        duel(tree, node, clock, reach, soon)
         node >>= 1
 
 
 def build(tree: Table, clock: float, last: float) -> None:
     """All inner nodes from the leaves."""
+    reach, soon = max(abs(clock), abs(last)), soonest(clock)
     for node in range(tree.shape[0] // 2 - 1, 0, -1):
-        duel(tree, node, clock, last)
+        duel(tree, node, clock, reach, soon)
 
 
 def advance(tree: Table, clock: float, last: float) -> int:
@@ -99,6 +109,28 @@ def advance(tree: Table, clock: float, last: float) -> int:
 
 
 def change(tree: Table, arm: int, mean: float, slope: float, clock: float, last: float) -> None:
-    """Change one line and the path above it."""
+    """Change one line and the path above it; what has won so far stays in registers on the way up."""
     set_leaf(tree, arm, mean, slope)
-    climb(tree, (tree.shape[0] // 2 + arm) >> 1, clock, last)
+    reach, soon = max(abs(clock), abs(last)), soonest(clock)
+    node = tree.shape[0] // 2 + arm
+    winner, due = float(arm), math.inf
+    value = mean + clock * slope
+    while node > 1:
+        rival = node ^ 1
+        rival_mean, rival_slope = tree[rival, 0], tree[rival, 1]
+        rival_value = rival_mean + clock * rival_slope
+        # a tie goes to the left child, whose number is even; no branch here, since nobody could foretell it
+        lost = (rival_value > value) | ((rival_value == value) & (rival < node))
+        lead, closing = mean - rival_mean, rival_slope - slope
+        margin = rounding(mean, slope, rival_mean, rival_slope, reach)
+        overtaken = crossing(-lead if lost else lead, -closing if lost else closing, margin, clock, soon)
+        due = min(overtaken, min(due, tree[rival, 2]))
+        mean = rival_mean if lost else mean
+        slope = rival_slope if lost else slope
+        value = rival_value if lost else value
+        winner = tree[rival, 3] if lost else winner
+        node >>= 1
+        tree[node, 0] = mean
+        tree[node, 1] = slope
+        tree[node, 2] = due
+        tree[node, 3] = winner

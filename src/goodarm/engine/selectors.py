@@ -127,7 +127,7 @@ def _kinetic(slope: Formula, clock: Formula) -> Selector:
                 arm = read_arm(arms, i)
                 kinetic_tree.set_leaf(tree, i, arm.mean, slope(arm, bar, *parameters[0]))
             else:
-                kinetic_tree.set_leaf(tree, i, -math.inf, 0.0)
+                kinetic_tree.set_leaf(tree, i, kinetic_tree.CLOSED, 0.0)
         tree[0, 0] = clock(pool.round, bar, *parameters[1])
         tree[0, 1] = clock(min(pool.horizon, FOREVER), bar, *parameters[1])
         kinetic_tree.build(tree, tree[0, 0], tree[0, 1])
@@ -140,6 +140,6 @@ def _kinetic(slope: Formula, clock: Formula) -> Selector:
         if arm.verdict == 0.0:
             kinetic_tree.change(tree, i, arm.mean, slope(arm, bar, *parameters[0]), tree[0, 0], tree[0, 1])
         else:
-            kinetic_tree.change(tree, i, -math.inf, 0.0, tree[0, 0], tree[0, 1])
+            kinetic_tree.change(tree, i, kinetic_tree.CLOSED, 0.0, tree[0, 0], tree[0, 1])
 
     return Selector(prepare, select, update)
