@@ -6,7 +6,7 @@ import math
 
 from goodarm.beliefs import Pool
 from goodarm.identification._base import ANY_SUB_GAUSSIAN, ModelRule
-from goodarm.identification.self_normalised import noise_scale
+from goodarm.identification.self_normalised import factor as linear_factor
 from goodarm.problem import Bar
 
 
@@ -23,8 +23,7 @@ def factor(
     >>> round(factor(4.0, 0.25, None, Problem(threshold=0.5, arms=10).bar, norm=1.0), 4)
     2.0805
     """
-    rate = 2.0 * math.log(1.0 / bar.delta) + log_det
-    return noise_scale(sigma, bar) * math.sqrt(rate) + math.sqrt(regulariser) * norm
+    return linear_factor(log_det, regulariser, pool, bar, norm, sigma)
 
 
 rkhs = ModelRule(
