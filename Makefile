@@ -23,7 +23,7 @@ contract: $(READY)
 	$(BIN)/lint-imports
 
 pytest: $(READY)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 bench: $(BENCH_READY)
 	$(BIN)/python -m benchmarks
