@@ -50,7 +50,7 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
         got = formula(*arguments)
     except (ArithmeticError, ValueError):
         return  # of numbers that no campaign may ever show it
-    except Exception as error:
+    except Exception as error:  # whatever somebody else's function may raise
         raise InvalidValue(
             f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."
         ) from error

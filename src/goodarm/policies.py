@@ -155,12 +155,12 @@ def policy(
     if isinstance(sampling, str):
         sampling, at, model = sampling.partition("@")
         estimator = estimator or (model if at else None)
-        sampling, named, spelled = _read(sampling, rewards)
-        given = {**spelled, **given}
+        sampling, named, written = _read(sampling, rewards)
+        given = {**written, **given}
         identification = identification or named
     if isinstance(identification, str):
-        identification, spelled = _read_rule(identification)
-        given = {**spelled, **given}
+        identification, written = _read_rule(identification)
+        given = {**written, **given}
     rule = identification or identification_rule(certified_rule_for(rewards))
     if isinstance(estimator, str):
         estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))

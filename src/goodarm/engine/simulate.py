@@ -187,9 +187,9 @@ def _dask(workers: int) -> Iterator[None]:
     except ImportError:
         raise MissingExtra("--backend dask", "cluster") from None
     try:
-        default_client()  # type: ignore[no-untyped-call]
+        default_client()  # type: ignore[no-untyped-call]  # dask has no types
     except ValueError:
-        with Client(n_workers=workers, threads_per_worker=1, dashboard_address=None):  # type: ignore[no-untyped-call]
+        with Client(n_workers=workers, threads_per_worker=1, dashboard_address=None):  # type: ignore[no-untyped-call]  # the same
             yield
     else:
         yield

@@ -161,7 +161,7 @@ def _with(plan: Plan, parameters: dict[str, float]) -> Plan:
     """The same plan with some parameters of its policy set; a certificate spoke of the old ones."""
     old = plan.policy
     values = {**old.setting.values, **parameters}
-    name = spelled(old.sampling, old.identification, rounded(parameters), old.estimator)
+    name = spelled(old.sampling, old.identification, rounded({**old.chosen, **parameters}), old.estimator)
     return replace(plan, policy=replace(old, name=name, setting=Setting(values), certificate=None))
 
 
@@ -250,8 +250,7 @@ def _calibrated(
     found = calibrate_alpha(
         play_with, problem.delta, learning_runs=learning_runs, tests=tests, certificate=certificate, watch=watch
     )
-    chosen = {name: value for name, value in values.items() if value != bound.setting.values[name]}
-    learned = _with(base, {**chosen, "alpha": found.alpha})
+    learned = _with(base, {"alpha": found.alpha})
     if not found.certificate.passes:
         warnings.warn(
             f"not calibrated: {found.certificate.wrong_runs} of {tests} fresh runs had a wrong verdict, so the error "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ class Chart(NamedTuple):
     x_label: str
     y_label: str
     series: list[Series]
-    marks: list[tuple[str, float]] = []  # noqa: RUF012  horizontal lines: words, height
+    marks: Sequence[tuple[str, float]] = ()  # horizontal lines: words, height
     x_scale: str = "linear"
     y_scale: str = "linear"
     smallest: float = 1.0  # of a symlog axis: below it the axis is linear

@@ -211,7 +211,7 @@ def _certified(found: Replication, on: OnDataset, bar: Bar) -> Iterator[Series]:
 
 def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:
     """A radius over the number of pulls, from where on it is finite."""
-    radius = identification_rule(rule).radius  # type: ignore[attr-defined]
+    radius = identification_rule(rule).formula
     arms = [Arm(n, n * bar.threshold, bar.threshold, n**-0.5, 0.0, 0.0, 0.0, 0.0) for n in pulls.tolist()]
     values = np.array([radius(arm, NO_POOL, bar, **parameters) for arm in arms])
     finite = np.isfinite(values)
@@ -219,7 +219,7 @@ def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: floa
 
 
 def _by_evidence(name: str, rule: str, pool: Pool, bar: Bar) -> Series:
-    observe = identification_rule(rule).observe  # type: ignore[attr-defined]
+    observe = identification_rule(rule).formula
     points = []
     top = 1.0 - bar.threshold
     for gap in np.geomspace(0.9 * top, 1e-3 * top, 28):
