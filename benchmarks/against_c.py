@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.section import Row, Section, Target
 from benchmarks.timing import Contender, goodarm_contender, in_turns, median, plan_for, player, ratio
-from goodarm.engine.run import Plan, Run
+from goodarm.simulation.run import Run
+from goodarm.simulation.specification import Specification
 from goodarm.streams import run_key
 
 SOURCES = Path(__file__).parent / "c"
@@ -89,11 +90,11 @@ def compiled(folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(library))
 
 
-def compare(library: ctypes.CDLL, names: list[str], plan: Plan) -> list[Row]:
-    arms = plan.environment.arms
-    check_equal(library, names, arms, min(plan.horizon, arms + 200_000))
-    contenders: dict[str, Contender] = {"goodarm": goodarm_contender(plan)}
-    contenders |= {name: c_contender(library, name, plan) for name in names}
+def compare(library: ctypes.CDLL, names: list[str], spec: Specification) -> list[Row]:
+    arms = spec.environment.arms
+    check_equal(library, names, arms, min(spec.horizon, arms + 200_000))
+    contenders: dict[str, Contender] = {"goodarm": goodarm_contender(spec)}
+    contenders |= {name: c_contender(library, name, spec) for name in names}
     seconds = in_turns(contenders, REPETITIONS)
     ours = seconds["goodarm"]
     return [
@@ -108,30 +109,32 @@ def compare(library: ctypes.CDLL, names: list[str], plan: Plan) -> list[Row]:
 
 def check_equal(library: ctypes.CDLL, names: list[str], arms: int, horizon: int) -> None:
     """Every implementation pulls the same arm in every round and gives its verdicts in the same rounds."""
-    plan = plan_for("hdoc", arms, horizon, trace=True)
-    ours: Run = player(plan)()
+    spec = plan_for("hdoc", arms, horizon, trace=True)
+    ours: Run = player(spec)()
     for name in names:
-        rounds, decided_at, trace = c_player(library, name, plan, trace=True)()
+        rounds, decided_at, trace = c_player(library, name, spec, trace=True)()
         same = rounds == ours.rounds and np.array_equal(trace[:rounds], ours.trace)
         if not (same and np.array_equal(decided_at, ours.verdict_rounds)):
             raise AssertionError(f"{name} and goodarm differ at K = {arms}: the comparison would mean nothing.")
 
 
-def c_player(library: ctypes.CDLL, name: str, plan: Plan, *, trace: bool = False) -> Callable[[], tuple[int, Any, Any]]:
+def c_player(
+    library: ctypes.CDLL, name: str, spec: Specification, *, trace: bool = False
+) -> Callable[[], tuple[int, Any, Any]]:
     """Plays the plan's first run in C: rounds, rounds of verdicts, arms pulled."""
     function = getattr(library, name)
     function.restype = ctypes.c_int64
-    bar = plan.problem.bar
-    means = np.ascontiguousarray(plan.environment.draw(np.random.default_rng()))
+    bar = spec.problem.bar
+    means = np.ascontiguousarray(spec.environment.draw(np.random.default_rng()))
     problem = Problem(
-        means.size, plan.horizon, means.ctypes.data, int(run_key(plan.seed, 0)),
+        means.size, spec.horizon, means.ctypes.data, int(run_key(spec.seed, 0)),
         Bar(bar.threshold, bar.delta, bar.arms, bar.sigma),
     )  # fmt: skip
 
     def play() -> tuple[int, Any, Any]:
         table = np.zeros((means.size, 4))
         decided_at = np.zeros(means.size, dtype=np.int64)
-        pulled = np.zeros(plan.horizon if trace else 0, dtype=np.int64)
+        pulled = np.zeros(spec.horizon if trace else 0, dtype=np.int64)
         result = Result(table.ctypes.data, decided_at.ctypes.data, pulled.ctypes.data if trace else None)
         rounds: int = function(ctypes.byref(problem), ctypes.byref(result))
         return rounds, decided_at, pulled
@@ -139,8 +142,8 @@ def c_player(library: ctypes.CDLL, name: str, plan: Plan, *, trace: bool = False
     return play
 
 
-def c_contender(library: ctypes.CDLL, name: str, plan: Plan) -> Contender:
-    play = c_player(library, name, plan)
+def c_contender(library: ctypes.CDLL, name: str, spec: Specification) -> Contender:
+    play = c_player(library, name, spec)
 
     def seconds_per_round() -> float:
         started = time.thread_time()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.section import Row, Section, Target
-from goodarm.engine.runs import Runs
-from goodarm.engine.simulate import simulate
 from goodarm.learning import learn
+from goodarm.simulation.runs import Runs
+from goodarm.simulation.simulate import simulate
 
 BETAS = (0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 5.6, 8.0)
 RUNS = {"synth-small": 20, "synth-large": 8, "movielens": 20, "open-bandit": 3, "caption-651": 4}

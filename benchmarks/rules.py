@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from benchmarks.section import Row, Section, Target
 from benchmarks.timing import Contender, goodarm_contender, in_turns, median, plan_for, ratio
-from goodarm.catalogue import identification_names, sampling_names
-from goodarm.engine.run import Plan
 from goodarm.errors import UnsoundPairing
 from goodarm.policies import policy
+from goodarm.policies.names import identification_names, sampling_names
+from goodarm.simulation.specification import Specification
 
 SIZES = (50, 1000)
 REPETITIONS = 3
@@ -53,7 +53,7 @@ def stands_alone(name: str) -> bool:
 
 def contender(name: str, arms: int) -> Contender:
     """A pairing with as many rounds as fit into `SECONDS`."""
-    plan: Plan = plan_for(name, arms, arms + 2_000)
-    per_round = goodarm_contender(plan)()
+    spec: Specification = plan_for(name, arms, arms + 2_000)
+    per_round = goodarm_contender(spec)()
     rounds = min(MOST_ROUNDS, max(arms + 2_000, int(SECONDS / per_round)))
-    return goodarm_contender(replace(plan, horizon=rounds))
+    return goodarm_contender(replace(spec, horizon=rounds))

@@ -13,11 +13,11 @@ import numpy as np
 
 from benchmarks.section import Row, Section, Target
 from benchmarks.timing import Contender, in_turns, median, ratio
-from goodarm.engine.run import Plan, assembly_of, play
-from goodarm.engine.simulate import make_plan
 from goodarm.environments import Environment, bernoulli
-from goodarm.environments.structured import unit_vectors
-from goodarm.estimators.gram import BLOCK
+from goodarm.environments.with_features import unit_vectors
+from goodarm.models.gram import BLOCK
+from goodarm.simulation.run import assembly_of, play
+from goodarm.simulation.specification import Specification, specify
 
 REPETITIONS = 9
 SECONDS = 0.3
@@ -41,17 +41,17 @@ def environment(arms: int, dimension: int) -> Environment:
 
 def rounds_contender(name: str, arms: int, dimension: int) -> Contender:
     """Seconds a round, upkeep included; processor time of the thread."""
-    plan: Plan = make_plan(name, environment(arms, dimension), horizon=arms)
-    assembly = assembly_of(plan)
-    play(plan, 0, assembly)
-    per_round = timed(plan, assembly)
-    longer = replace(plan, horizon=max(arms, int(SECONDS / per_round)))
+    spec: Specification = specify(name, environment(arms, dimension), horizon=arms)
+    assembly = assembly_of(spec)
+    play(spec, 0, assembly)
+    per_round = timed(spec, assembly)
+    longer = replace(spec, horizon=max(arms, int(SECONDS / per_round)))
     return lambda: timed(longer, assembly)
 
 
-def timed(plan: Plan, assembly: object) -> float:
+def timed(spec: Specification, assembly: object) -> float:
     started = time.thread_time()
-    rounds = play(plan, 0, assembly).rounds  # type: ignore[arg-type]
+    rounds = play(spec, 0, assembly).rounds  # type: ignore[arg-type]
     return (time.thread_time() - started) / rounds
 
 

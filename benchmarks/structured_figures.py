@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.engine.run import assembly_of
-from goodarm.engine.simulate import make_plan, simulate
+from goodarm.simulation.run import assembly_of
+from goodarm.simulation.simulate import simulate
+from goodarm.simulation.specification import specify
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
 
 SEED = 4
@@ -24,12 +25,12 @@ RUNS = 3
 
 def snapshots(name: str, environment: str, rounds: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
     """The table of arms at several rounds of one run."""
-    plan = make_plan(name, environment, horizon=max(rounds), seed=SEED)
-    assembly: Any = assembly_of(plan)
-    instance = plan.environment.instance(generator(SEED, 0, ENVIRONMENT))
-    state = assembly.start(float(plan.horizon))
+    spec = specify(name, environment, horizon=max(rounds), seed=SEED)
+    assembly: Any = assembly_of(spec)
+    instance = spec.environment.instance(generator(SEED, 0, ENVIRONMENT))
+    state = assembly.start(float(spec.horizon))
     arguments = (
-        instance.means, instance.extra, instance.streams, run_key(SEED, 0), plan.problem.bar, assembly.parameters,
+        instance.means, instance.extra, instance.streams, run_key(SEED, 0), spec.problem.bar, assembly.parameters,
         generator(SEED, 0, POLICY),
     )  # fmt: skip
     tables = []
@@ -37,7 +38,7 @@ def snapshots(name: str, environment: str, rounds: tuple[int, ...]) -> tuple[Any
         while state.progress[0] < until and state.progress[1] > 0:
             assembly.loop(state, *arguments, until, np.zeros(0, dtype=np.int64))
         tables.append(state.arms.copy())
-    return plan, tables
+    return spec, tables
 
 
 def shown(axis: Any, values: np.ndarray, **style: Any) -> Any:
@@ -60,12 +61,12 @@ def draw_surfaces(path: Path) -> None:
     """Believed mean, standard deviation and verdicts over the 30 x 30 grid, before, during and after."""
     import matplotlib.pyplot as plt
 
-    plan, tables = snapshots("value@kernel(gamma=4)", "bumps", MOMENTS)
-    truth = plan.environment.draw(None)
+    spec, tables = snapshots("value@kernel(gamma=4)", "bumps", MOMENTS)
+    truth = spec.environment.draw(None)
     figure, axes = plt.subplots(3, len(MOMENTS) + 1, figsize=(13, 7.6), layout="constrained")
     for column, (moment, table) in enumerate(zip(MOMENTS, tables, strict=True)):
         shown(axes[0, column], table[:, 2], vmin=0.2, vmax=0.8, cmap="RdBu_r")
-        sd = shown(axes[1, column], plan.problem.bar.spread * table[:, 3], vmin=0.0, vmax=0.25, cmap="viridis")
+        sd = shown(axes[1, column], spec.problem.bar.spread * table[:, 3], vmin=0.0, vmax=0.25, cmap="viridis")
         shown(axes[2, column], table[:, 7], vmin=-1, vmax=1, cmap="RdBu_r")
         axes[0, column].set_title(f"after {moment:,} pulls" if moment else "before the first pull")
         outlined(axes[0, column], truth)

@@ -18,10 +18,10 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.section import Row, Section, Target
-from goodarm.engine.run import Plan, assembly_of
-from goodarm.engine.runs import estimate
-from goodarm.engine.simulate import make_plan
-from goodarm.estimators.misfit import ALARM
+from goodarm.models.misfit import ALARM
+from goodarm.simulation.run import assembly_of
+from goodarm.simulation.runs import estimate
+from goodarm.simulation.specification import Specification, specify
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
 
 GAP, SHARE = 0.05, 0.95
@@ -84,20 +84,20 @@ class Outcome:
     misfit: float
 
 
-def outcome(plan: Plan, assembly: Any, number: int, question: str) -> Outcome:
+def outcome(spec: Specification, assembly: Any, number: int, question: str) -> Outcome:
     """Play a run until 95% of the arms in question are decided, or to the horizon."""
-    instance = plan.environment.instance(generator(plan.seed, number, ENVIRONMENT))
-    gap = instance.means - plan.problem.threshold
+    instance = spec.environment.instance(generator(spec.seed, number, ENVIRONMENT))
+    gap = instance.means - spec.problem.threshold
     asked = gap >= GAP if question == "good" else np.abs(gap) >= GAP
     needed = math.ceil(SHARE * asked.sum())
-    state = assembly.start(float(plan.horizon))
+    state = assembly.start(float(spec.horizon))
     arguments = (
-        instance.means, instance.extra, instance.streams, run_key(plan.seed, number), plan.problem.bar,
-        assembly.parameters, generator(plan.seed, number, POLICY),
+        instance.means, instance.extra, instance.streams, run_key(spec.seed, number), spec.problem.bar,
+        assembly.parameters, generator(spec.seed, number, POLICY),
     )  # fmt: skip
     trace = np.zeros(0, dtype=np.int64)
-    while state.progress[0] < plan.horizon and state.progress[1] > 0:
-        assembly.loop(state, *arguments, min(plan.horizon, int(state.progress[0]) + STRIDE), trace)
+    while state.progress[0] < spec.horizon and state.progress[1] > 0:
+        assembly.loop(state, *arguments, min(spec.horizon, int(state.progress[0]) + STRIDE), trace)
         if (state.decided_at[asked] > 0).sum() >= needed:
             break
     rounds = np.sort(state.decided_at[asked & (state.decided_at > 0)])
@@ -108,9 +108,9 @@ def outcome(plan: Plan, assembly: Any, number: int, question: str) -> Outcome:
 
 def outcomes(part: Part, name: str, runs: int) -> list[Outcome]:
     print(f"  {part.environment}: {name}", file=sys.stderr, flush=True)
-    plan = make_plan(name, part.environment, horizon=part.horizon, seed=SEED)
-    assembly = assembly_of(plan)
-    return [outcome(plan, assembly, number, part.question) for number in range(runs)]
+    spec = specify(name, part.environment, horizon=part.horizon, seed=SEED)
+    assembly = assembly_of(spec)
+    return [outcome(spec, assembly, number, part.question) for number in range(runs)]
 
 
 def section(part: Part, runs: int) -> Section:

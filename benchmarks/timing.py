@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from goodarm.engine.assemble import assemble
-from goodarm.engine.run import Plan, Run, play
 from goodarm.environments import bernoulli
 from goodarm.policies import policy
+from goodarm.simulation.run import Run, play
+from goodarm.simulation.specification import Specification
 
 THRESHOLD, DELTA, SEED = 0.5, 0.05, 3
 
@@ -42,25 +43,25 @@ def problem_means(arms: int) -> np.ndarray:
     return np.random.default_rng(1).uniform(0.475, 0.55, arms)
 
 
-def plan_for(name: str, arms: int, horizon: int, *, trace: bool = False) -> Plan:
+def plan_for(name: str, arms: int, horizon: int, *, trace: bool = False) -> Specification:
     environment = bernoulli(problem_means(arms), THRESHOLD)
-    return Plan(policy(name), environment, environment.problem(DELTA), max(horizon, arms), SEED, trace=trace)
+    return Specification(policy(name), environment, environment.problem(DELTA), max(horizon, arms), SEED, trace=trace)
 
 
-def player(plan: Plan) -> Callable[[], Run]:
+def player(spec: Specification) -> Callable[[], Run]:
     """Plays the plan's first run; compiled and warm when it is returned."""
-    assembly = assemble(plan.policy, plan.environment, plan.problem)
-    few = plan.environment.arms + 1
-    play(replace(plan, horizon=few, trace=False), 0, assembly)
-    return lambda: play(plan, 0, assembly)
+    assembly = assemble(spec.policy, spec.environment, spec.problem)
+    few = spec.environment.arms + 1
+    play(replace(spec, horizon=few, trace=False), 0, assembly)
+    return lambda: play(spec, 0, assembly)
 
 
-def goodarm_contender(plan: Plan) -> Contender:
+def goodarm_contender(spec: Specification) -> Contender:
     """Seconds a round of one run, with everything that a run allocates and returns.
 
     Processor time of the thread: on a shared machine the clock on the wall also counts other people's work.
     """
-    run = player(plan)
+    run = player(spec)
 
     def seconds_per_round() -> float:
         started = time.thread_time()

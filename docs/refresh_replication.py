@@ -16,8 +16,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from goodarm.experiments import Comparison, compare
 from goodarm.report.numbers import percent, short
+from goodarm.simulation.compare import Comparison, compare
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE / "replication.md"

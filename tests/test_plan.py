@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from goodarm.engine.simulate import simulate
 from goodarm.environments import bernoulli
 from goodarm.errors import InvalidValue, UnknownName, UnreadableTable
 from goodarm.numerics import bernoulli_kl
 from goodarm.plan import campaign_lower_bound, decidable, plan, pulls_lower_bound, remaining
 from goodarm.problem import Gaussian, Problem
 from goodarm.report import plan_figure
+from goodarm.simulation.simulate import simulate
 
 # --- lower bounds -----------------------------------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ def test_no_certified_policy_undercuts_the_bound(policy: str) -> None:
     means = np.array([0.7, 0.7, 0.3, 0.3])
     runs = simulate(policy, bernoulli(means, 0.5), horizon=50_000, runs=50, seed=1)
     assert runs.stopped_at.runs == 50
-    assert runs.stopped_at.low > campaign_lower_bound(means, runs.plan.problem)
+    assert runs.stopped_at.low > campaign_lower_bound(means, runs.spec.problem)
 
 
 def test_campaign_needs_each_arm_once() -> None:

@@ -36,7 +36,7 @@ class TestLowerBound:
         assert values[0] < 0.0
 
     def test_printed_synthetic_means_need_about_1e7_pulls_an_arm(self):
-        # specification of the environments: "the lower bound asks for about 1e7 pulls an arm".
+        # spec of the environments: "the lower bound asks for about 1e7 pulls an arm".
         assert lower_bound([0.50025], 0.5, 0.05, 1) == pytest.approx((math.log(10.0) - 1.0) * 8e6, rel=1e-3)
 
     @pytest.mark.parametrize("delta", [0.0, 0.5, 0.7, -0.1, math.nan])
@@ -123,7 +123,7 @@ class TestOracle:
     def test_ceiling(self):
         assert exploit_ceiling([0.9, 0.6, 0.5, 0.2], 0.5, 1000) == pytest.approx(500.0)
 
-    # Over many draws the shares are 0.950 (sd 0.010 from draw to draw) and 0.428 (0.009); the specification prints
+    # Over many draws the shares are 0.950 (sd 0.010 from draw to draw) and 0.428 (0.009); the spec prints
     # 0.95 and, from a draw of its own, 0.44. The tolerances are four standard errors of these means.
     @pytest.mark.parametrize(
         ("arms", "share", "draws", "tolerance"), [(50, 0.950, 40, 0.0064), (1000, 0.428, 10, 0.012)]

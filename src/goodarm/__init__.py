@@ -7,9 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goodarm.engine.runs import Estimate as Estimate
-    from goodarm.engine.runs import Runs as Runs
-    from goodarm.engine.simulate import simulate as simulate
     from goodarm.environments import Environment as Environment
     from goodarm.environments import bernoulli as bernoulli
     from goodarm.environments import beta as beta
@@ -17,20 +14,23 @@ if TYPE_CHECKING:
     from goodarm.environments import gaussian as gaussian
     from goodarm.environments import replay as replay
     from goodarm.environments import table as table
-    from goodarm.environments.catalogue import environment as environment
+    from goodarm.environments.names import environment as environment
     from goodarm.errors import GoodarmError as GoodarmError
-    from goodarm.estimators.kernel import Kernel as Kernel
-    from goodarm.estimators.linear import Linear as Linear
-    from goodarm.estimators.mixed import Mixed as Mixed
-    from goodarm.estimators.neural import Neural as Neural
     from goodarm.learning import LearnedPolicy as LearnedPolicy
     from goodarm.learning import learn as learn
+    from goodarm.models.kernel import Kernel as Kernel
+    from goodarm.models.linear import Linear as Linear
+    from goodarm.models.mixed import Mixed as Mixed
+    from goodarm.models.neural import Neural as Neural
     from goodarm.policies import Policy as Policy
     from goodarm.policies import policy as policy
     from goodarm.problem import Bounded as Bounded
     from goodarm.problem import Gaussian as Gaussian
     from goodarm.problem import Problem as Problem
     from goodarm.problem import SubGaussian as SubGaussian
+    from goodarm.simulation.runs import Estimate as Estimate
+    from goodarm.simulation.runs import Runs as Runs
+    from goodarm.simulation.simulate import simulate as simulate
     from goodarm.verdict import Basis as Basis
     from goodarm.verdict import Criterion as Criterion
     from goodarm.verdict import Guarantee as Guarantee
@@ -41,29 +41,29 @@ _WHERE = {
     "Bounded": "goodarm.problem",
     "Criterion": "goodarm.verdict",
     "Environment": "goodarm.environments",
-    "Estimate": "goodarm.engine.runs",
+    "Estimate": "goodarm.simulation.runs",
     "Gaussian": "goodarm.problem",
     "GoodarmError": "goodarm.errors",
     "Guarantee": "goodarm.verdict",
-    "Kernel": "goodarm.estimators.kernel",
+    "Kernel": "goodarm.models.kernel",
     "LearnedPolicy": "goodarm.learning",
-    "Linear": "goodarm.estimators.linear",
-    "Mixed": "goodarm.estimators.mixed",
-    "Neural": "goodarm.estimators.neural",
+    "Linear": "goodarm.models.linear",
+    "Mixed": "goodarm.models.mixed",
+    "Neural": "goodarm.models.neural",
     "Policy": "goodarm.policies",
     "Problem": "goodarm.problem",
-    "Runs": "goodarm.engine.runs",
+    "Runs": "goodarm.simulation.runs",
     "SubGaussian": "goodarm.problem",
     "Verdict": "goodarm.verdict",
     "bernoulli": "goodarm.environments",
     "beta": "goodarm.environments",
     "classification": "goodarm.environments",
-    "environment": "goodarm.environments.catalogue",
+    "environment": "goodarm.environments.names",
     "gaussian": "goodarm.environments",
     "learn": "goodarm.learning",
     "policy": "goodarm.policies",
     "replay": "goodarm.environments",
-    "simulate": "goodarm.engine.simulate",
+    "simulate": "goodarm.simulation.simulate",
     "table": "goodarm.environments",
 }
 

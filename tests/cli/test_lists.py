@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from goodarm.catalogue import identification_names, sampling_names
 from goodarm.cli import VERBS, app
-from goodarm.environments.catalogue import environment, environment_names
+from goodarm.environments.names import environment, environment_names
 from goodarm.policies import PAIRINGS, policy
+from goodarm.policies.names import identification_names, sampling_names
 
 
 def printed(*arguments: str, columns: int = 100) -> str:
@@ -83,7 +83,7 @@ def test_version() -> None:
 
 PLUGIN = '''
 from goodarm import bernoulli
-from goodarm.sampling import IndexRule
+from goodarm.rules.sampling import IndexRule
 
 
 def index(arm, pool, bar, bonus=1.0):

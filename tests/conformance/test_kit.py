@@ -7,8 +7,8 @@ import pytest
 
 from goodarm import bernoulli, policy
 from goodarm.errors import InvalidValue
-from goodarm.identification import RadiusRule
-from goodarm.sampling import ChoiceRule, IndexRule, LineRule
+from goodarm.rules.identification import RadiusRule
+from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule
 from goodarm.testing import Violation, check_policy
 from goodarm.testing.checks import check_permuted_arms_permute_the_result
 from goodarm.testing.subject import Subject, usual_environment

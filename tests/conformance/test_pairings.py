@@ -2,10 +2,10 @@
 
 import pytest
 
-from goodarm.catalogue import identification_names, identification_rule, sampling_names
 from goodarm.errors import UnsoundPairing
 from goodarm.policies import PAIRINGS as NAMED
 from goodarm.policies import Policy, policy
+from goodarm.policies.names import identification_names, identification_rule, sampling_names
 from goodarm.testing import Subject, Violation
 from goodarm.testing import checks as pairing_checks
 from goodarm.testing.kit import properties

@@ -7,9 +7,9 @@ from pathlib import Path
 
 MODULE = '''
 from goodarm.environments import bernoulli
-from goodarm.identification import EvidenceRule
-from goodarm.identification.kt import bet
-from goodarm.sampling import IndexRule
+from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification.kt import bet
+from goodarm.rules.sampling import IndexRule
 
 
 def index(arm, pool, bar, pull=1.0):
@@ -43,8 +43,8 @@ headlines = theirs:headlines
 """
 USE = """
 from goodarm import policy, simulate
-from goodarm.catalogue import identification_names, sampling_names
-from goodarm.environments.catalogue import environment_names
+from goodarm.policies.names import identification_names, sampling_names
+from goodarm.environments.names import environment_names
 from goodarm.errors import UnknownName
 from goodarm.testing import check_policy
 

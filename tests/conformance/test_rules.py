@@ -2,9 +2,9 @@
 
 import pytest
 
-from goodarm.catalogue import identification_names, sampling_names
 from goodarm.errors import UnsoundPairing
 from goodarm.policies import policy
+from goodarm.policies.names import identification_names, sampling_names
 from goodarm.testing import Subject, rule_checks
 from goodarm.testing.kit import properties
 from goodarm.testing.subject import usual_environment

@@ -6,8 +6,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from goodarm import bernoulli, policy, simulate
-from goodarm.catalogue import sampling_names
-from goodarm.engine.run import Plan, Run, assembly_of, play
+from goodarm.policies.names import sampling_names
+from goodarm.simulation.run import Run, assembly_of, play
+from goodarm.simulation.specification import Specification
 from goodarm.testing.reference import scan
 from goodarm.testing.subject import draws_at_random
 
@@ -19,13 +20,15 @@ SLOW_IN_PYTHON = {name for name in RULES if draws_at_random(policy(name, "kt"))}
 
 
 @st.composite
-def plans(draw: st.DrawFn, name: str, rule: str, most: int, longest: int, criterion: str = "fwer") -> Plan:
+def specs(draw: st.DrawFn, name: str, rule: str, most: int, longest: int, criterion: str = "fwer") -> Specification:
     means = draw(st.lists(st.sampled_from(GRID), min_size=1, max_size=most))
     environment = bernoulli(means, draw(st.sampled_from([0.1, 0.25, 0.5, 0.8])))
     horizon = len(means) + draw(st.integers(10, longest))
     delta = draw(st.sampled_from([0.01, 0.3]))
     made = policy(name, rule, criterion=criterion)
-    return Plan(made, environment, environment.problem(delta), horizon, draw(st.integers(0, 10**6)), trace=True)
+    return Specification(
+        made, environment, environment.problem(delta), horizon, draw(st.integers(0, 10**6)), trace=True
+    )
 
 
 def same(a: Run, b: object) -> None:
@@ -33,13 +36,13 @@ def same(a: Run, b: object) -> None:
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
 
 
-def three_ways(plan: Plan) -> None:
+def three_ways(spec: Specification) -> None:
     """Tree, compiled scan, Python scan."""
     from dataclasses import replace
 
-    by_tree = play(plan, 0, assembly_of(plan))
-    same(by_tree, play(plan, 0, assembly_of(replace(plan, scan=True))))
-    same(by_tree, scan(plan))
+    by_tree = play(spec, 0, assembly_of(spec))
+    same(by_tree, play(spec, 0, assembly_of(replace(spec, scan=True))))
+    same(by_tree, scan(spec))
 
 
 def careful(examples: int) -> settings:
@@ -53,9 +56,9 @@ def test_three_engines_agree(name: str) -> None:
     most, longest = (8, 60) if name in SLOW_IN_PYTHON else (40, 200)
 
     @careful(15)
-    @given(plans(name, "kt", most, longest))
-    def agree(plan: Plan) -> None:
-        three_ways(plan)
+    @given(specs(name, "kt", most, longest))
+    def agree(spec: Specification) -> None:
+        three_ways(spec)
 
     agree()
 
@@ -63,9 +66,9 @@ def test_three_engines_agree(name: str) -> None:
 @pytest.mark.parametrize(("name", "rule"), [("hdoc", "hoeffding"), ("lucb-g", "hoeffding"), ("value", "learned-bets")])
 def test_three_engines_agree_on_named_policies(name: str, rule: str) -> None:
     @careful(15)
-    @given(plans(name, rule, 40, 200))
-    def agree(plan: Plan) -> None:
-        three_ways(plan)
+    @given(specs(name, rule, 40, 200))
+    def agree(spec: Specification) -> None:
+        three_ways(spec)
 
     agree()
 
@@ -75,9 +78,9 @@ def test_verdicts_by_rank_agree_with_their_definition(name: str) -> None:
     """e-BH as the engine keeps it, in two short lists, against e-BH recomputed from scratch in every round."""
 
     @careful(30)
-    @given(plans(name, "kt", 25, 200, criterion="fdr"))
-    def agree(plan: Plan) -> None:
-        three_ways(plan)
+    @given(specs(name, "kt", 25, 200, criterion="fdr"))
+    def agree(spec: Specification) -> None:
+        three_ways(spec)
 
     agree()
 

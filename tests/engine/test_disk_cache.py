@@ -35,7 +35,7 @@ RULE = """
 import package.settings
 from package import helpers
 from package.helpers import SCALE, closure, compiled_helper, helper
-from goodarm.sampling import IndexRule
+from goodarm.rules.sampling import IndexRule
 
 def index(arm, pool, bar, weight=1.0):
     constant = 1.0
@@ -130,7 +130,7 @@ APART = """
 import json
 import sys
 from goodarm import bernoulli, policy, simulate
-from goodarm.sampling import ChoiceRule
+from goodarm.rules.sampling import ChoiceRule
 
 def largest(arms, pool, bar, generator):
     best = -1

@@ -9,20 +9,21 @@ import numpy as np
 import pytest
 
 import goodarm
-from goodarm.beliefs import Arm, is_open, read_arm
-from goodarm.engine.run import assembly_of, play
-from goodarm.engine.simulate import make_plan, simulate
 from goodarm.engine.structured import modelled
-from goodarm.environments.structured import bumps, linear, linear_misspecified
+from goodarm.environments.with_features import bumps, linear, linear_misspecified
 from goodarm.errors import InvalidValue, ModelWarning, UnknownName, UnsoundPairing
-from goodarm.estimators._base import Tracker
-from goodarm.estimators.linear import Linear
-from goodarm.estimators.misfit import ALARM
-from goodarm.estimators.mixed import Mixed
-from goodarm.identification import EvidenceRule, ModelRule
-from goodarm.identification._base import decide_around, decide_by_evidence
+from goodarm.models._base import Tracker
+from goodarm.models.linear import Linear
+from goodarm.models.misfit import ALARM
+from goodarm.models.mixed import Mixed
 from goodarm.policies import policy
-from goodarm.sampling import ChoiceRule
+from goodarm.rules.beliefs import Arm, is_open, read_arm
+from goodarm.rules.identification import EvidenceRule, ModelRule
+from goodarm.rules.identification._base import decide_around, decide_by_evidence
+from goodarm.rules.sampling import ChoiceRule
+from goodarm.simulation.run import assembly_of, play
+from goodarm.simulation.simulate import simulate
+from goodarm.simulation.specification import specify
 from goodarm.streams import ENVIRONMENT, generator, reward_key, run_key
 from goodarm.verdict import Basis, Guarantee
 
@@ -34,15 +35,15 @@ def small(arms=40, horizon=100_000):
     return replace(linear(arms, 4), horizon=horizon)
 
 
-def plain_loop(plan, rounds):
+def plain_loop(spec, rounds):
     """The same in Python, by the Tracker: choose by a scan, tell, decide. Returns the arms and the verdicts."""
-    made, bar = plan.policy, modelled(plan.problem.bar)
-    tracker = Tracker(made.estimator.bind(plan.environment.features, plan.problem.arms), bar)
-    instance = plan.environment.instance(generator(plan.seed, 0, ENVIRONMENT))
-    run, rule, table = run_key(plan.seed, 0), made.identification, tracker.table
+    made, bar = spec.policy, modelled(spec.problem.bar)
+    tracker = Tracker(made.estimator.bind(spec.environment.features, spec.problem.arms), bar)
+    instance = spec.environment.instance(generator(spec.seed, 0, ENVIRONMENT))
+    run, rule, table = run_key(spec.seed, 0), made.identification, tracker.table
     take = made.setting.take
-    assembly = assembly_of(plan)
-    pool = goodarm.beliefs.read_pool(assembly.start(float(plan.horizon)).pool, 0.0)
+    assembly = assembly_of(spec)
+    pool = goodarm.rules.beliefs.read_pool(assembly.start(float(spec.horizon)).pool, 0.0)
     trace = []
     for t in range(1, rounds + 1):
         pool = pool._replace(round=float(t))
@@ -55,7 +56,7 @@ def plain_loop(plan, rounds):
         )
         before = read_arm(table, a)
         with np.errstate(over="ignore"):
-            x = plan.environment.reward(a, instance.means, instance.extra, reward_key(run, a, before.pulls))
+            x = spec.environment.reward(a, instance.means, instance.extra, reward_key(run, a, before.pulls))
         if isinstance(rule, EvidenceRule):
             table[a, 4:7] = rule.observe(before, x, pool, bar, *take(rule.defaults))
         tracker.tell(a, x)
@@ -77,9 +78,9 @@ def plain_loop(plan, rounds):
      "widest+design(norm=1)@linear", "ucb(beta=1)+kt@kernel(length=0.5)"],
 )  # fmt: skip
 def test_same_arms_and_verdicts_as_a_plain_loop(name):
-    plan = make_plan(name, small(), horizon=600, seed=3, trace=True)
-    run = play(plan, 0, assembly_of(plan))
-    trace, verdicts = plain_loop(plan, 600)
+    spec = specify(name, small(), horizon=600, seed=3, trace=True)
+    run = play(spec, 0, assembly_of(spec))
+    trace, verdicts = plain_loop(spec, 600)
     assert run.trace.tolist() == trace
     assert np.array_equal(run.verdicts, verdicts)
 
@@ -102,10 +103,10 @@ def test_one_hot_features_give_the_independent_policy():
 
 
 def test_results_do_not_depend_on_stops_workers_or_backend():
-    plan = {"runs": 2, "horizon": 3000, "seed": 9}
-    once = simulate("ucb+kt@linear", small(), **plan)
-    often = simulate("ucb+kt@linear", small(), trajectory=50, **plan)
-    threads = simulate("ucb+kt@linear", small(), workers=2, **plan)
+    spec = {"runs": 2, "horizon": 3000, "seed": 9}
+    once = simulate("ucb+kt@linear", small(), **spec)
+    often = simulate("ucb+kt@linear", small(), trajectory=50, **spec)
+    threads = simulate("ucb+kt@linear", small(), workers=2, **spec)
     for other in (often, threads):
         for one, two in zip(once.runs, other.runs, strict=True):
             assert np.array_equal(one.pulls, two.pulls)
@@ -262,7 +263,7 @@ def test_kernel_by_own_evidence_finds_the_bumps():
 
 
 def test_an_arm_never_pulled_has_a_mean_and_a_width():
-    plan = make_plan("ucb+kt@linear", small(), horizon=100)
-    state = assembly_of(plan).start(100.0)
+    spec = specify("ucb+kt@linear", small(), horizon=100)
+    state = assembly_of(spec).start(100.0)
     arm = read_arm(state.arms, 0)
     assert arm == Arm(0.0, 0.0, 0.5, pytest.approx(1.0), 0.0, 0.0, 0.0, 0.0)

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from goodarm.engine.simulate import simulate
-from goodarm.environments.structured import linear
+from goodarm.environments.with_features import linear
 from goodarm.learning.train import learn
+from goodarm.simulation.simulate import simulate
 from goodarm.verdict import Basis, Guarantee
 
 SMALL = replace(linear(12, 3), horizon=600)
@@ -33,5 +33,5 @@ def test_alpha_is_calibrated():
 def test_the_printed_bound_follows_the_model():
     """alpha * width around the model's mean decides without a proof, and says so."""
     result = simulate("ucb(beta=1)+learned(alpha=3)@linear", SMALL, runs=2)
-    assert (result.guarantee, result.plan.policy.decided_by) == (Guarantee.HEURISTIC, Basis.MODEL)
+    assert (result.guarantee, result.spec.policy.decided_by) == (Guarantee.HEURISTIC, Basis.MODEL)
     assert result.found.mean > 0

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goodarm.environments.catalogue import environment
 from goodarm.environments.datasets import DATASETS, Dataset, File, cache_folder, fetch, read
 from goodarm.environments.datasets.caption_contest import CAPTION_CONTEST, votes
 from goodarm.environments.datasets.movielens import MOVIELENS, movies, ratings
 from goodarm.environments.datasets.open_bandit import OPEN_BANDIT, log
+from goodarm.environments.names import environment
 from goodarm.errors import InvalidValue, UnavailableData, UnknownName
 from goodarm.theory import exploit_ceiling, oracle_limit
 

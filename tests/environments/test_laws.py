@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from goodarm.engine.reach import register
+from goodarm.engine.compile import register
 from goodarm.environments.laws import bernoulli_reward, beta_reward, gaussian_reward
 from goodarm.streams import reward_key, run_key
 from goodarm.testing.error_rates import LAW_LEVEL

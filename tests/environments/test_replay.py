@@ -9,12 +9,13 @@ import pyarrow as pa
 import pytest
 
 from goodarm.engine.assemble import assemble
-from goodarm.engine.run import play
-from goodarm.engine.simulate import make_plan, simulate
 from goodarm.environments import Environment, classification, replay, table
-from goodarm.environments.catalogue import environment
 from goodarm.environments.datasets.movielens import ratings
+from goodarm.environments.names import environment
 from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.simulation.run import play
+from goodarm.simulation.simulate import simulate
+from goodarm.simulation.specification import specify
 from goodarm.streams import ENVIRONMENT, generator
 
 ARMS = ["b", "a", "b", "c", "a", "b", "c", "a"]
@@ -77,13 +78,13 @@ def test_rewards_are_the_logged_ones() -> None:
 def test_arms_in_another_order_keep_their_rewards() -> None:
     """Two pulls of each arm, too few for a verdict: the rewards are the same ones, whatever the arms' order."""
     found = replay(LOG, threshold=0.6)
-    plan = make_plan("uniform+kt", found, horizon=2 * found.arms, seed=5)
-    assembly = assemble(plan.policy, plan.environment, plan.problem)
+    spec = specify("uniform+kt", found, horizon=2 * found.arms, seed=5)
+    assembly = assemble(spec.policy, spec.environment, spec.problem)
     instance = found.instance(generator(5, 0, ENVIRONMENT))
     order = np.array([2, 0, 1])
     for number in range(20):
-        before = play(plan, number, assembly, instance)
-        after = play(plan, number, assembly, instance.permuted(order))
+        before = play(spec, number, assembly, instance)
+        after = play(spec, number, assembly, instance.permuted(order))
         assert before.pulls.tolist() == after.pulls.tolist() == [2, 2, 2]
         assert after.reward == pytest.approx(before.reward, abs=1e-12)
         assert (after.means == before.means[order]).all()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goodarm.environments.catalogue import environment
-from goodarm.environments.structured import latent
+from goodarm.environments.names import environment
+from goodarm.environments.with_features import latent
 from goodarm.streams import ENVIRONMENT, generator
 
 NAMES = ["linear", "linear-misspecified", "bumps", "network"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from goodarm import bernoulli, policy, simulate
-from goodarm.engine.runs import Runs
+from goodarm.simulation.runs import Runs
 
 RUNS, SEED = 1000, 1
 
@@ -26,7 +26,7 @@ MOST_WRONG_RUNS = {"hoeffding": 0, "betting": 8, "kt": 8}
 
 def times(runs: Runs) -> list[np.ndarray]:
     """Per run, the round of each good verdict and of the end."""
-    good = int((runs.runs[0].means >= runs.plan.problem.threshold).sum())
+    good = int((runs.runs[0].means >= runs.spec.problem.threshold).sum())
     called = [np.sort(r.verdict_rounds[r.verdicts == 1]) for r in runs.runs]
     ends = np.array([r.rounds for r in runs.runs if r.open_arms == 0])
     return [*(np.array([c[k] for c in called if len(c) > k]) for k in range(good)), ends]
@@ -40,7 +40,7 @@ def test_reference_times(environment: str, name: str) -> None:
         standard_error = seen.std(ddof=1) / np.sqrt(RUNS)
         # the table prints whole rounds
         assert abs(seen.mean() - expected) <= 4.0 * standard_error + 0.5, (k, seen.mean(), expected, standard_error)
-    assert runs.wrong_runs <= MOST_WRONG_RUNS[runs.plan.policy.identification.name]
+    assert runs.wrong_runs <= MOST_WRONG_RUNS[runs.spec.policy.identification.name]
     assert all(r.open_arms == 0 for r in runs.runs)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goodarm import bernoulli, beta, policy, simulate
-from goodarm.engine.runs import Runs
+from goodarm.simulation.runs import Runs
 
 
 def play(name: str, means: list[float], rounds: int, *, delta: float = 0.05, criterion: str = "fwer") -> Runs:

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from goodarm.engine.run import Plan, Run
-from goodarm.engine.simulate import simulate
 from goodarm.environments import bernoulli, gaussian
 from goodarm.errors import CertificateLost, InvalidValue, NotCalibrated
 from goodarm.learning import calibrate, learn, train
 from goodarm.learning.train import LearnedPolicy
 from goodarm.numerics import binomial_tail
+from goodarm.simulation.run import Run
+from goodarm.simulation.simulate import simulate
+from goodarm.simulation.specification import Specification
 from goodarm.verdict import Guarantee
 
 HORIZON = 20_000
@@ -89,9 +90,9 @@ def test_the_test_never_plays_runs_that_a_parameter_was_learned_on(monkeypatch: 
     first_runs: list[int] = []
     plays = train.play_in_parallel
 
-    def watched(plan: Plan, runs: int, *, workers: int, first: int) -> Iterator[list[Run]]:
+    def watched(spec: Specification, runs: int, *, workers: int, first: int) -> Iterator[list[Run]]:
         first_runs.append(first)
-        return plays(plan, runs, workers=workers, first=first)
+        return plays(spec, runs, workers=workers, first=first)
 
     monkeypatch.setattr(train, "play_in_parallel", watched)
     easy = bernoulli([0.9, 0.9, 0.1, 0.1], 0.5)
@@ -122,4 +123,4 @@ def test_gaussian_rewards_learn_too() -> None:
     environment = gaussian([0.0, 0.3, 0.5, -0.4], 0.2, scale=1.0)
     made = learn(environment, "dgai", horizon=3000, budget=14, calibrate=True, learning_runs=100, tests=80, delta=0.1)
     assert made.policy.identification.name == "studentised"
-    assert simulate("value", environment, horizon=3000, runs=2).plan.policy.identification.name == "normal-mixture"
+    assert simulate("value", environment, horizon=3000, runs=2).spec.policy.identification.name == "normal-mixture"

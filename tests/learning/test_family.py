@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goodarm.beliefs import ARM_FIELDS, Pool
 from goodarm.errors import InvalidValue, UnreadableTable
-from goodarm.estimators import prior
 from goodarm.learning import family_from_table, family_from_totals, learn
+from goodarm.rules.learners import prior
 from goodarm.problem import Gaussian, Problem
+from goodarm.rules.beliefs import ARM_FIELDS, Pool
 
 
 def totals(arms: int, pulls: int, spread: float, *, seed: int = 1) -> np.ndarray:

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from goodarm.engine.simulate import simulate
 from goodarm.errors import InvalidValue
 from goodarm.learning import learn, offline
 from goodarm.learning.train import MOST_RUNS
+from goodarm.simulation.simulate import simulate
 
 ENVIRONMENT, HORIZON = "synth-small", 100_000
 GRID = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)

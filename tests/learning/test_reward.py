@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goodarm import Environment, Guarantee, bernoulli, gaussian, simulate
-from goodarm.beliefs import ARM_FIELDS, Arm, Pool, write_arm
-from goodarm.estimators.contenders import bound, fit, kept
-from goodarm.estimators.prior import posterior_mean, posterior_scale
 from goodarm.policies import REWARD_POLICIES, reward_policy
 from goodarm.problem import Problem
+from goodarm.rules.beliefs import ARM_FIELDS, Arm, Pool, write_arm
+from goodarm.rules.learners.contenders import bound, fit, kept
+from goodarm.rules.learners.prior import posterior_mean, posterior_scale
 
 SMALL = bernoulli(np.linspace(0.40, 0.70, 12), threshold=0.6, horizon=3000)
 

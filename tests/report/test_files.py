@@ -11,9 +11,9 @@ import pytest
 
 from goodarm import bernoulli, table
 from goodarm.errors import UnusableFolder
-from goodarm.experiments import Comparison, Results, compare
 from goodarm.report.files import prepare_folder, whole, write_files, write_rows
 from goodarm.report.summary import as_json, summarise
+from goodarm.simulation.compare import Comparison, Results, compare
 
 SMALL = bernoulli([0.2, 0.8, 0.5], threshold=0.5, horizon=300, name="small")
 

@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from goodarm import bernoulli
-from goodarm.experiments import Comparison, Results, compare
 from goodarm.report.numbers import json_text
 from goodarm.report.summary import Summary, as_json, summarise
-from goodarm.report.table import footnotes, headline, table
+from goodarm.report.text_table import footnotes, headline, table
+from goodarm.simulation.compare import Comparison, Results, compare
 
 SURE = bernoulli([0.0, 1.0, 1.0], threshold=0.5, horizon=1000, name="sure")
 """Constant rewards: every run is the same, and the figures can be checked by hand."""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from goodarm import bernoulli
-from goodarm.experiments import Comparison, Results, compare
 from goodarm.report.verdicts_over_time import COLOURS, STYLES, Line, VerdictsOverTime, draw, info
+from goodarm.simulation.compare import Comparison, Results, compare
 
 SMALL = bernoulli([0.2, 0.8, 0.9], threshold=0.5, horizon=2000, name="small")
 

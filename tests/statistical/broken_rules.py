@@ -2,14 +2,14 @@
 
 import math
 
-from goodarm.beliefs import Arm, Pool
-from goodarm.estimators.prior import prior_learner
-from goodarm.identification import EvidenceRule, IdentificationRule, RadiusRule
-from goodarm.identification._base import ANY_SUB_GAUSSIAN
-from goodarm.identification.kt import observe as kt_observe
-from goodarm.identification.learned_bets import observe as learned_observe
-from goodarm.identification.normal_mixture import log_mixture
 from goodarm.problem import Bar
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
+from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN
+from goodarm.rules.identification.kt import observe as kt_observe
+from goodarm.rules.identification.learned_bets import observe as learned_observe
+from goodarm.rules.identification.normal_mixture import log_mixture
+from goodarm.rules.learners.prior import prior_learner
 
 Evidence = tuple[float, float, float]
 

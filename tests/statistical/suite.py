@@ -1,8 +1,8 @@
 """Everything in the suite that draws a lot: how many tests, at which level, and what they are able to see."""
 
-from goodarm.catalogue import identification_names, identification_rule
-from goodarm.identification import EvidenceRule, IdentificationRule, ModelRule
+from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import Bounded, Gaussian
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
 from goodarm.testing.adversary import BOUNDED, GAUSSIAN, HardInstance
 from goodarm.testing.error_rates import LAW_LEVEL, Trial, shared
 from goodarm.verdict import Guarantee

@@ -7,11 +7,11 @@ import pytest
 from broken_rules import BROKEN
 from suite import BOUNDED, FALSE_ALARMS, FDR_INSTANCES, FOR_LAWS, TESTS, TRIAL, cases, certified, fdr_cases
 
-from goodarm.beliefs import Pool
-from goodarm.identification import EvidenceRule, IdentificationRule
 from goodarm.numerics import binomial_tail
 from goodarm.policies import policy
 from goodarm.problem import Problem
+from goodarm.rules.beliefs import Pool
+from goodarm.rules.identification import EvidenceRule, IdentificationRule
 from goodarm.testing import Subject, Violation
 from goodarm.testing.adversary import HardInstance, adversarial, nearest_by_evidence, nearest_by_mean
 from goodarm.testing.error_rates import (

@@ -28,9 +28,8 @@ from goodarm.cli._options import (
 from goodarm.cli._show import INTERRUPTED, console, print_json
 
 if TYPE_CHECKING:
-    from goodarm.experiments import Comparison, Results
-    from goodarm.experiments.compare import Progress
     from goodarm.report.summary import Summary
+    from goodarm.simulation.compare import Comparison, Progress, Results
 
 
 def compare(
@@ -49,10 +48,9 @@ def compare(
     json: Json = False,
 ) -> None:
     """Play several policies on the same rewards and show what each found, when, and how often it was wrong."""
-    from goodarm.experiments import Comparison
-    from goodarm.experiments.compare import DEFAULT_POLICIES, REWARD
     from goodarm.policies import REWARD_POLICIES
     from goodarm.report.summary import summarise
+    from goodarm.simulation.compare import DEFAULT_POLICIES, REWARD, Comparison
 
     names = tuple(policy or (REWARD_POLICIES if goal == REWARD else DEFAULT_POLICIES))
     comparison = Comparison(
@@ -75,7 +73,7 @@ def compare(
 
 def _check(comparison: Comparison, out: Path | None) -> None:
     """Everything that can be wrong with the request, before anything is played or written."""
-    _ = comparison.plans
+    _ = comparison.specs
     if out is not None:
         from goodarm.report.files import prepare_folder
 
@@ -83,7 +81,7 @@ def _check(comparison: Comparison, out: Path | None) -> None:
 
 
 def _play(comparison: Comparison) -> Results:
-    from goodarm.experiments import compare as play
+    from goodarm.simulation.compare import compare as play
 
     with _progress(comparison) as progress:
         return play(comparison, progress)
@@ -100,7 +98,7 @@ def _progress(comparison: Comparison) -> Iterator[Progress]:
         TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
-        tasks = {plan.policy.name: bars.add_task(plan.policy.name, total=comparison.runs) for plan in comparison.plans}
+        tasks = {spec.policy.name: bars.add_task(spec.policy.name, total=comparison.runs) for spec in comparison.specs}
         yield lambda policy, runs: bars.advance(tasks[policy], runs)
 
 
@@ -110,7 +108,7 @@ def _print(summary: Summary, json: bool) -> None:
 
         print_json(as_json(summary))
         return
-    from goodarm.report.table import footnotes, headline, table
+    from goodarm.report.text_table import footnotes, headline, table
 
     screen = console()
     for line in headline(summary):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def environments(json: Json = False) -> None:
     """List the environments: arms, threshold, horizon, and how each reads its source."""
-    from goodarm.environments.catalogue import environment, environment_names
+    from goodarm.environments.names import environment, environment_names
 
     found = [environment(name) for name in environment_names()]
     if json:

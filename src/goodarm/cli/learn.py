@@ -113,7 +113,7 @@ def _check_out(out: Path) -> None:
 
 
 def _family(environment: str | None, table: Path | None, threshold: float | None, horizon: int | None) -> Environment:
-    from goodarm.environments.catalogue import environment as find_environment
+    from goodarm.environments.names import environment as find_environment
     from goodarm.learning.family import family_from_table
 
     if (environment is None) == (table is None):

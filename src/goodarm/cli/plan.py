@@ -14,9 +14,9 @@ from goodarm.cli._options import Delta, Json, Seed, Workers, cores, whole
 from goodarm.cli._show import console, print_json
 
 if TYPE_CHECKING:
-    from goodarm.engine.runs import Estimate
     from goodarm.plan import CampaignPlan, Outlook
     from goodarm.plan.ahead import Progress
+    from goodarm.simulation.runs import Estimate
 
 Bar = Annotated[float, typer.Option(metavar="X", help="The bar that a good arm's mean reaches; rewards are in [0, 1].")]
 Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from goodarm.cli._options import Json
 from goodarm.cli._show import console, print_json
-from goodarm.rules import first_line
+from goodarm.rules.parameters import first_line
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,7 +62,7 @@ def _policies() -> list[Entry]:
 
 
 def _sampling() -> list[Entry]:
-    from goodarm.catalogue import sampling_names, sampling_rule
+    from goodarm.policies.names import sampling_names, sampling_rule
 
     rules = [(name, sampling_rule(name)) for name in sampling_names()]
     return [
@@ -72,7 +72,7 @@ def _sampling() -> list[Entry]:
 
 
 def _identification() -> list[Entry]:
-    from goodarm.catalogue import identification_names, identification_rule
+    from goodarm.policies.names import identification_names, identification_rule
 
     rules = [(name, identification_rule(name)) for name in identification_names()]
     return [
@@ -89,7 +89,7 @@ def _identification() -> list[Entry]:
 
 
 def _estimators() -> list[Entry]:
-    from goodarm.catalogue import estimator, estimator_names
+    from goodarm.policies.names import estimator, estimator_names
 
     made = [(name, estimator(name, {})) for name in estimator_names() if name != "independent"]
     return [

@@ -13,8 +13,8 @@ from goodarm.cli._options import Json, Seed, Workers, cores, whole
 from goodarm.cli._show import INTERRUPTED, console, print_json
 
 if TYPE_CHECKING:
-    from goodarm.experiments.reproduction import Progress
-    from goodarm.report.replication import Replication
+    from goodarm.paper.report import Replication
+    from goodarm.paper.reproduction import Progress
 
 Quick = Annotated[bool, typer.Option("--quick", help="About a minute: fewer repetitions, shorter horizons.")]
 Only = Annotated[
@@ -43,11 +43,11 @@ def reproduce(
     json: Json = False,
 ) -> None:
     """Measure the paper's Table 1 and Figures 1 to 4 and write a report. Interrupted, it goes on when called again."""
-    from goodarm.experiments.reproduction import reproduce as play
-    from goodarm.experiments.suite import Request
+    from goodarm.paper.report import summarise
+    from goodarm.paper.report_files import write_replication
+    from goodarm.paper.reproduction import reproduce as play
+    from goodarm.paper.scope import Request
     from goodarm.report.files import prepare_folder
-    from goodarm.report.replication import summarise
-    from goodarm.report.replication_files import write_replication
 
     request = Request(quick, tuple(only or ()), runs, seed, cores() if workers is None else workers)
     request.check()
@@ -82,11 +82,11 @@ def _progress() -> Iterator[Progress]:
 
 def _print(found: Replication, json: bool) -> None:
     if json:
-        from goodarm.report.replication import as_json
+        from goodarm.paper.report import as_json
 
         print_json(as_json(found))
         return
-    from goodarm.report.replication_text import findings, notes, replication_table
+    from goodarm.paper.report_text import findings, notes, replication_table
 
     screen = console()
     for note in notes(found):

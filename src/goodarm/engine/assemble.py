@@ -7,15 +7,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from goodarm.beliefs import Arm, Pool, Table
 from goodarm.engine.loop import Parts, State, build, new_state
 from goodarm.engine.selectors import choosing_parameters, selector_for, tree_for
 from goodarm.environments import Environment
-from goodarm.identification import EvidenceRule, IdentificationRule, RadiusRule
-from goodarm.identification._base import decide_by_evidence, decide_by_radius, keep_nothing
 from goodarm.policies import Policy
 from goodarm.problem import Bar, Problem
-from goodarm.rules import Formula, Learner, parameters_of
+from goodarm.rules.beliefs import Arm, Pool, Table
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
+from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius, keep_nothing
+from goodarm.rules.parameters import Formula, Learner, parameters_of
 from goodarm.verdict import Criterion
 
 

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from goodarm.beliefs import Table
 from goodarm.engine.winner_tree import leaves_for
+from goodarm.rules.beliefs import Table
 
 COLUMNS = 4
 HALF_ULP = 2.0**-53

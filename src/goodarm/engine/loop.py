@@ -13,9 +13,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.beliefs import ARM_FIELDS, POOL_FIELDS, Arm, Pool, Row, Table, read_arm, read_pool, write_arm, write_pool
-from goodarm.engine.reach import compiled
-from goodarm.identification.false_discovery import Ledger, empty_ledger, settle
+from goodarm.engine.compile import compiled
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    POOL_FIELDS,
+    Arm,
+    Pool,
+    Row,
+    Table,
+    read_arm,
+    read_pool,
+    write_arm,
+    write_pool,
+)
+from goodarm.rules.identification.false_discovery import Ledger, empty_ledger, settle
 from goodarm.streams import reward_key
 
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodarm.beliefs import Arm, Pool, Table, is_open, read_arm
 from goodarm.engine import kinetic_tree, winner_tree
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar
-from goodarm.rules import Formula, Setting, parameters_of
-from goodarm.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
+from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm
+from goodarm.rules.parameters import Formula, Setting, parameters_of
+from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
 FOREVER = 2.0**53
 """The last round that a float counts exactly; stands in for a horizon that was not given."""

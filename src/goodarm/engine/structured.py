@@ -18,23 +18,34 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.beliefs import POOL_FIELDS, VERDICT, Arm, Pool, Row, Table, read_arm, read_pool, write_arm, write_pool
 from goodarm.engine.assemble import first_fit, identification_parts, learner_parts, loop_parameters, start_pool
+from goodarm.engine.compile import compiled
 from goodarm.engine.loop import at_round
-from goodarm.engine.reach import compiled
 from goodarm.engine.selectors import own_choice
 from goodarm.environments import Environment
-from goodarm.estimators import Estimator
-from goodarm.estimators._base import LOG_DET, REGULARISER, first_upkeep, new_table
-from goodarm.estimators.misfit import misfit
-from goodarm.identification import IdentificationRule, ModelRule, RadiusRule
-from goodarm.identification._base import decide_around, keep_nothing
-from goodarm.identification.false_discovery import Ledger, empty_ledger, settle
-from goodarm.pairing import check_model
+from goodarm.models import Estimator
+from goodarm.models._base import LOG_DET, REGULARISER, first_upkeep, new_table
+from goodarm.models.misfit import misfit
 from goodarm.policies import Policy
+from goodarm.policies.checks import check_model
 from goodarm.problem import Bar, Problem
-from goodarm.rules import Formula
-from goodarm.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
+from goodarm.rules.beliefs import (
+    POOL_FIELDS,
+    VERDICT,
+    Arm,
+    Pool,
+    Row,
+    Table,
+    read_arm,
+    read_pool,
+    write_arm,
+    write_pool,
+)
+from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
+from goodarm.rules.identification._base import decide_around, keep_nothing
+from goodarm.rules.identification.false_discovery import Ledger, empty_ledger, settle
+from goodarm.rules.parameters import Formula
+from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 from goodarm.streams import reward_key
 from goodarm.verdict import Criterion
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodarm.beliefs import Table
+from goodarm.rules.beliefs import Table
 
 COLUMNS = 2
 

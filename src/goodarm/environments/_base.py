@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded, Problem, Rewards
-from goodarm.rules import Formula
+from goodarm.rules.parameters import Formula
 
 Floats = NDArray[np.float64]
 BOUNDED = Bounded()

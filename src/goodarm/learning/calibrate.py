@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.certificate import Certificate
-from goodarm.engine.runs import Runs
 from goodarm.numerics import clopper_pearson_upper
+from goodarm.policies.certificate import Certificate
+from goodarm.simulation.runs import Runs
 
 GENEROUS = 6.5
 """An alpha at which hardly any arm of any problem errs, to begin with."""
@@ -42,7 +42,7 @@ def wrong_latches(runs: Runs, alpha: float) -> NDArray[np.float64]:
     The evidence of `studentised` is log(K/delta) (R/alpha)^2. A wrong side that was reached only after the right one
     counts as wrong here: that errs on the safe side.
     """
-    budget, threshold = runs.plan.problem.bar.budget, runs.plan.problem.threshold
+    budget, threshold = runs.spec.problem.bar.budget, runs.spec.problem.threshold
     wrong = [np.where(run.means >= threshold, run.evidence[:, 1], run.evidence[:, 0]).max() for run in runs.runs]
     return alpha * np.sqrt(np.array(wrong) / budget)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goodarm.beliefs import ARM_FIELDS, Pool
 from goodarm.environments import Environment
 from goodarm.environments.columns import Source, numbers, read_columns, title
 from goodarm.environments.laws import bernoulli_reward
 from goodarm.errors import InvalidValue, UnreadableTable
-from goodarm.estimators.prior import fit
 from goodarm.problem import Problem
+from goodarm.rules.beliefs import ARM_FIELDS, Pool
+from goodarm.rules.learners.prior import fit
 
 
 def family_from_totals(
@@ -22,7 +22,7 @@ def family_from_totals(
 ) -> Environment:
     """As many arms as the log has, their means drawn anew in each run from Beta(a, b) with the log's mean and spread.
 
-    m0 and tau2 by weighted moments (`goodarm.estimators.prior.fit`, without its caution), then
+    m0 and tau2 by weighted moments (`goodarm.rules.learners.prior.fit`, without its caution), then
     a = m0 s, b = (1 - m0) s, s = m0 (1 - m0)/tau2 - 1.
 
     >>> family = family_from_totals([1000, 1000, 1000, 1000], [480, 500, 520, 560], threshold=0.5)

@@ -27,6 +27,19 @@ class Step(NamedTuple):
     bracket: bool
 
 
+class Epoch(NamedTuple):
+    """One trajectory: the parameters it was played with, what it scored, and the gradient it left."""
+
+    alpha: float
+    beta: float
+    score: float  # exploit score
+    wrong: int  # wrong verdicts
+    decided: int  # verdicts
+    rounds: int  # rounds until no arm was open, or the horizon
+    gradient_alpha: float
+    gradient_beta: float
+
+
 def learn_parameter(
     score: Score,
     candidates: Sequence[float],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,20 +13,20 @@ from typing import Any
 import numpy as np
 
 from goodarm import __version__
-from goodarm.certificate import Certificate
-from goodarm.engine.run import Plan, Run, assembly_of, play
-from goodarm.engine.runs import Runs
-from goodarm.engine.simulate import make_plan, play_in_parallel
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.calibrate import calibrate as calibrate_alpha
 from goodarm.learning.calibrate import most_wrong
 from goodarm.learning.offline import Step, learn_parameter
-from goodarm.learning.paper import OPTIONS, TRAINED, Epoch, train_paper
 from goodarm.policies import Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
-from goodarm.policy_file import SavedPolicy, write_policy
-from goodarm.rules import Setting
+from goodarm.policies.certificate import Certificate
+from goodarm.policies.file import SavedPolicy, write_policy
+from goodarm.rules.parameters import Setting
+from goodarm.simulation.run import Run, assembly_of, play
+from goodarm.simulation.runs import Runs
+from goodarm.simulation.simulate import play_in_parallel
+from goodarm.simulation.specification import Specification, specify
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.theory import exploit_ceiling
 
@@ -45,8 +46,11 @@ Watch = Callable[[str, Any], None]
 """Called as things move: ("step", Step), ("epoch", Epoch), ("alpha", value), ("runs", how many more)."""
 
 OBJECTIVES = ("score", "paper", "none")
-PAPER_OPTIONS = (*(name for name in OPTIONS if name != "ridge"), "every")
-"""`ridge` is a parameter of the policy that is trained: dgai-offline(ridge=0.1)."""
+
+
+def _printed() -> Any:
+    """The paper's own training, found by name as its rules are: nothing here depends on that room."""
+    return import_module("goodarm.paper.training")
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class LearnedPolicy:
     policy: Policy
     parameters: dict[str, float]
     learned_on: dict[str, Any]
-    history: Sequence[Step | Epoch] = field(repr=False)
+    history: Sequence[Any] = field(repr=False)
 
     def save(self, path: str | Path) -> None:
         """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
@@ -97,36 +101,37 @@ def learn(
 
     objective : "score" (the exploit score itself, by differences under common random numbers); "paper" (alpha and
                 beta of `dgai-offline`, as printed); or "none"
-    options   : of the paper's objective, and `every`: see `goodarm.learning.paper.train_paper`
+    options   : of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
     budget    : runs of the environment that learning may take, at least 14; with "paper" its epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
 
     The learned policy decides as the policy that was given does; calibrated, by the learned bound with its certificate.
     Runs of learning use the stream of `seed`: report scores on another seed.
     """
-    plan = make_plan(policy, environment, horizon=horizon, seed=seed, delta=delta)
+    spec = specify(policy, environment, horizon=horizon, seed=seed, delta=delta)
     _check_objective(objective, options, calibrate)
-    check_family(plan)
+    check_family(spec)
     parameters: dict[str, float] = {}
-    history: Sequence[Step | Epoch] = ()
+    history: Sequence[Any] = ()
     if objective != "none":
-        how = _learn_as_printed if objective == "paper" else _learn_on_score
-        parameters, history = how(plan, budget, options, watch)
-        plan = _with(plan, parameters)
+        how = _printed().learn_as_printed if objective == "paper" else _learn_on_score
+        parameters, history = how(spec, budget, options, watch)
+        spec = _with(spec, parameters)
     if calibrate:
         first = max(MOST_RUNS, budget)
-        plan, alpha = _calibrated(plan, first, learning_runs, tests, workers, watch)
+        spec, alpha = _calibrated(spec, first, learning_runs, tests, workers, watch)
         parameters["alpha"] = alpha
-    learned_on = _learned_on(plan, objective, budget, calibrate, learning_runs, tests)
-    return LearnedPolicy(plan.policy, parameters, learned_on, history)
+    learned_on = _learned_on(spec, objective, budget, calibrate, learning_runs, tests)
+    return LearnedPolicy(spec.policy, parameters, learned_on, history)
 
 
 def _check_objective(objective: str, options: Mapping[str, float], calibrate: bool) -> None:
     if objective not in OBJECTIVES:
         raise InvalidValue(f"objective must be one of {', '.join(OBJECTIVES)}; got {objective!r}.")
-    unknown = [name for name in options if name not in PAPER_OPTIONS]
+    known_options = _printed().PAPER_OPTIONS if options else ()
+    unknown = [name for name in options if name not in known_options]
     if unknown:
-        known = ", ".join(PAPER_OPTIONS)
+        known = ", ".join(known_options)
         raise InvalidValue(f"the paper's objective has no option {unknown[0]!r}; it has: {known}.")
     if "every" in options and not (options["every"] >= 1.0 and float(options["every"]).is_integer()):
         raise InvalidValue(f"option every must be a whole number of rounds, at least 1; got {options['every']:g}.")
@@ -138,54 +143,38 @@ def _check_objective(objective: str, options: Mapping[str, float], calibrate: bo
         raise InvalidValue("a bound is trained as the paper prints it, or calibrated, not both. Leave out one of them.")
 
 
-def check_family(plan: Plan) -> None:
+def check_family(spec: Specification) -> None:
     """Refuse a family in which nothing is good: every score is 0. Warn where nothing is bad."""
-    threshold = plan.problem.threshold
-    instances = [plan.environment.instance(generator(plan.seed, run, ENVIRONMENT)).means for run in range(STREAMS)]
-    if all(exploit_ceiling(means, threshold, plan.horizon) <= 0.0 for means in instances):
+    threshold = spec.problem.threshold
+    instances = [spec.environment.instance(generator(spec.seed, run, ENVIRONMENT)).means for run in range(STREAMS)]
+    if all(exploit_ceiling(means, threshold, spec.horizon) <= 0.0 for means in instances):
         best = max(float(means.max()) for means in instances)
         raise InvalidValue(
-            f"no arm of {plan.environment.name} lies above the threshold {threshold:g} (the best mean is {best:g}): "
+            f"no arm of {spec.environment.name} lies above the threshold {threshold:g} (the best mean is {best:g}): "
             "every policy scores 0 and nothing can be learned. Lower the threshold."
         )
     if all((means >= threshold).all() for means in instances):
         warnings.warn(
-            f"every arm of {plan.environment.name} is good at the threshold {threshold:g}: "
+            f"every arm of {spec.environment.name} is good at the threshold {threshold:g}: "
             "a bound learned here has never seen a bad arm and says nothing about one.",
             NotCalibrated,
             stacklevel=3,
         )
 
 
-def _with(plan: Plan, parameters: dict[str, float]) -> Plan:
-    """The same plan with some parameters of its policy set; a certificate spoke of the old ones."""
-    old = plan.policy
+def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
+    """The same spec with some parameters of its policy set; a certificate spoke of the old ones."""
+    old = spec.policy
     values = {**old.setting.values, **parameters}
     name = spelled(old.sampling, old.identification, rounded({**old.chosen, **parameters}), old.estimator)
-    return replace(plan, policy=replace(old, name=name, setting=Setting(values), certificate=None))
-
-
-def _learn_as_printed(
-    plan: Plan, epochs: int, options: Mapping[str, float], watch: Watch
-) -> tuple[dict[str, float], Sequence[Epoch]]:
-    rule = plan.policy.sampling.name
-    if rule not in TRAINED:
-        raise InvalidValue(f"the paper's objective trains {' or '.join(TRAINED)}; got {rule}.")
-    given = {**options, "ridge": plan.policy.setting.values["ridge"]}
-    every = int(given.pop("every", 1))
-    trained = train_paper(
-        plan.environment, horizon=plan.horizon, epochs=epochs, seed=plan.seed, draw=TRAINED[rule],
-        identification="learned-online", every=every,
-        delta=plan.problem.delta, progress=lambda epoch: watch("epoch", epoch), **given,
-    )  # fmt: skip
-    return {"alpha": trained.alpha, "beta": trained.beta}, trained.history
+    return replace(spec, policy=replace(old, name=name, setting=Setting(values), certificate=None))
 
 
 def _learn_on_score(
-    plan: Plan, budget: int, options: Mapping[str, float], watch: Watch
+    spec: Specification, budget: int, options: Mapping[str, float], watch: Watch
 ) -> tuple[dict[str, float], Sequence[Step]]:
-    rule = plan.policy.sampling.name
-    if rule in TRAINED:
+    rule = spec.policy.sampling.name
+    if rule in _printed().TRAINED:
         raise InvalidValue(f"{rule} is trained by the paper's objective: give --objective paper.")
     if rule not in LEARNABLE:
         raise InvalidValue(
@@ -198,7 +187,7 @@ def _learn_on_score(
         raise InvalidValue(f"budget must be at least {len(candidates) * STREAMS + 2} runs; got {budget}.")
 
     def score(value: float, run: int) -> float:
-        trial = _with(plan, {name: value})
+        trial = _with(spec, {name: value})
         assembly = assembly_of(trial)
         return float(Runs(trial, (play(trial, run, assembly),)).exploit_scores[0])
 
@@ -207,17 +196,17 @@ def _learn_on_score(
     )
     if not any(step.score > 0.0 for step in history):
         raise InvalidValue(
-            f"no policy found a good arm of {plan.environment.name} within {plan.horizon} rounds: "
+            f"no policy found a good arm of {spec.environment.name} within {spec.horizon} rounds: "
             "every score was 0 and nothing can be learned. Give a longer horizon."
         )
     return {name: value}, history
 
 
 def _calibrated(
-    plan: Plan, fresh: int, learning_runs: int, tests: int, workers: int, watch: Watch
-) -> tuple[Plan, float]:
+    spec: Specification, fresh: int, learning_runs: int, tests: int, workers: int, watch: Watch
+) -> tuple[Specification, float]:
     """Learn alpha on runs from number `fresh` on and test it on later ones; without a certificate it is heuristic."""
-    problem = plan.problem
+    problem = spec.problem
     if most_wrong(problem.delta, tests) < 0:
         raise InvalidValue(
             f"{tests} test runs can't show an error rate of at most {problem.delta:g} even if none is wrong. "
@@ -225,12 +214,12 @@ def _calibrated(
         )
     if learning_runs < LEAST_LEARNING_RUNS:
         raise InvalidValue(f"a bound is learned on at least {LEAST_LEARNING_RUNS} runs; got {learning_runs}.")
-    bound = make_policy(plan.policy.sampling, "studentised", rewards=problem.rewards, estimator=plan.policy.estimator)
+    bound = make_policy(spec.policy.sampling, "studentised", rewards=problem.rewards, estimator=spec.policy.estimator)
     values = {
         **bound.setting.values,
-        **{k: v for k, v in plan.policy.setting.values.items() if k in bound.setting.values},
+        **{k: v for k, v in spec.policy.setting.values.items() if k in bound.setting.values},
     }
-    base = replace(plan, policy=replace(bound, setting=Setting(values)))
+    base = replace(spec, policy=replace(bound, setting=Setting(values)))
 
     def play_with(alpha: float, runs: int, *, first: int) -> Runs:
         trial = _with(base, {"alpha": alpha})
@@ -243,8 +232,8 @@ def _calibrated(
 
     def certificate(*, runs: int, wrong_runs: int) -> Certificate:
         return Certificate(
-            plan.environment.name, plan.environment.fingerprint, problem.threshold, problem.arms, problem.delta,
-            plan.horizon, runs, wrong_runs, plan.seed, __version__,
+            spec.environment.name, spec.environment.fingerprint, problem.threshold, problem.arms, problem.delta,
+            spec.horizon, runs, wrong_runs, spec.seed, __version__,
         )  # fmt: skip
 
     found = calibrate_alpha(
@@ -269,17 +258,17 @@ def _least_tests(delta: float) -> int:
 
 
 def _learned_on(
-    plan: Plan, objective: str, budget: int, calibrate: bool, learning_runs: int, tests: int
+    spec: Specification, objective: str, budget: int, calibrate: bool, learning_runs: int, tests: int
 ) -> dict[str, Any]:
-    environment, problem = plan.environment, plan.problem
+    environment, problem = spec.environment, spec.problem
     return {
         "environment": environment.name,
         "reading": environment.reading,
         "threshold": problem.threshold,
         "arms": problem.arms,
         "delta": problem.delta,
-        "horizon": plan.horizon,
-        "seed": plan.seed,
+        "horizon": spec.horizon,
+        "seed": spec.seed,
         "objective": objective,
         "runs": (budget if objective != "none" else 0) + ((learning_runs + tests) if calibrate else 0),
         "version": __version__,

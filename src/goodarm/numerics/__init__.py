@@ -11,6 +11,7 @@ from goodarm.numerics.beta import (
 )
 from goodarm.numerics.binomial import binomial_tail, clopper_pearson, clopper_pearson_upper
 from goodarm.numerics.entropy import bernoulli_kl, deviance
+from goodarm.numerics.logistic import sigmoid
 from goodarm.numerics.normal import (
     cubed_surplus,
     inverse_mills,
@@ -42,5 +43,6 @@ __all__ = [
     "normal_pdf",
     "normal_quantile",
     "normal_quantile_log",
+    "sigmoid",
     "student_quantile",
 ]

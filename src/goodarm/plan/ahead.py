@@ -10,14 +10,15 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from goodarm.engine.runs import Estimate, Runs, estimate
-from goodarm.engine.simulate import make_plan, simulate
 from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue
 from goodarm.plan.bounds import campaign_lower_bound, decidable, pulls_lower_bound
 from goodarm.plan.guess import MeansGuess, guess_means
 from goodarm.policies import DEFAULT_POLICY, Policy
 from goodarm.problem import Problem
+from goodarm.simulation.runs import Estimate, Runs, estimate
+from goodarm.simulation.simulate import simulate
+from goodarm.simulation.specification import specify
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -112,7 +113,7 @@ def plan(
     _check_numbers(budget, runs)
     last_round = budget or _own_last_round(guess, problem)
     many = runs or int(min(max(ROUNDS_TO_SIMULATE / SETTINGS / last_round, FEWEST_RUNS), MOST_RUNS))
-    made = make_plan(policy, guess.environment(threshold), horizon=max(last_round, guess.arms), seed=seed, delta=delta)
+    made = specify(policy, guess.environment(threshold), horizon=max(last_round, guess.arms), seed=seed, delta=delta)
     settings = _settings(guess, problem) if last_round >= guess.arms else []
     play = _Play(guess, made.policy, last_round, many, seed, workers, progress, len(settings) * many)
     outlooks = [play.outlook(words, each) for words, each in settings]
@@ -183,7 +184,7 @@ class _Play:
 
 def _found(played: Runs) -> Estimate | None:
     """Share of the good arms called good, over the runs that had any."""
-    xi = played.plan.problem.threshold
+    xi = played.spec.problem.threshold
     shares = [float((run.verdicts[run.means >= xi] == 1).mean()) for run in played.runs if (run.means >= xi).any()]
     return _share(np.array(shares)) if shares else None
 

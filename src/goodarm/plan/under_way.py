@@ -9,10 +9,10 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
 
-from goodarm.beliefs import ARM_FIELDS, Pool
 from goodarm.errors import InvalidValue
-from goodarm.estimators.prior import fit, start
 from goodarm.problem import Problem
+from goodarm.rules.beliefs import ARM_FIELDS, Pool
+from goodarm.rules.learners.prior import fit, start
 
 Floats = NDArray[np.float64]
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from goodarm.engine.runs import Runs
 from goodarm.errors import MissingExtra, UnusableFolder
-from goodarm.experiments import Results
 from goodarm.report import verdicts_over_time
 from goodarm.report.numbers import json_text
 from goodarm.report.rewards import RewardSummary
 from goodarm.report.rewards import as_json as rewards_as_json
 from goodarm.report.summary import Summary, as_json
+from goodarm.simulation.compare import Results
+from goodarm.simulation.runs import Runs
 
 ROWS_PER_GROUP = 1_000_000
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from goodarm.learning.offline import Step
-from goodarm.learning.paper import Epoch
+from goodarm.learning.offline import Epoch, Step
 from goodarm.learning.train import LearnedPolicy
 from goodarm.report.verdicts_over_time import COLOURS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from goodarm.engine.runs import Estimate
 from goodarm.plan import CampaignPlan, Outlook
 from goodarm.report.numbers import percent, short
+from goodarm.simulation.runs import Estimate
 
 if TYPE_CHECKING:
     from rich.table import Table

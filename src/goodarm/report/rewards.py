@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from rich import box
 from rich.table import Table
 
-from goodarm.engine.runs import Estimate
-from goodarm.experiments import Results
 from goodarm.report.numbers import short
+from goodarm.simulation.compare import Results
+from goodarm.simulation.runs import Estimate
 
 
 class RewardLine(NamedTuple):
@@ -38,16 +38,16 @@ class RewardSummary(NamedTuple):
 
 def summarise(results: Results) -> RewardSummary:
     """Summarise what is finished."""
-    plan = results.comparison.plans[0]
+    spec = results.comparison.specs[0]
     most = max(results.finished, key=len, default=None)
-    best = sum(plan.horizon * float(run.means.max()) for run in most.runs) / len(most) if most else float("nan")
+    best = sum(spec.horizon * float(run.means.max()) for run in most.runs) / len(most) if most else float("nan")
     return RewardSummary(
-        environment=plan.environment.name,
-        reading=plan.environment.reading,
-        threshold=plan.problem.threshold,
-        horizon=plan.horizon,
+        environment=spec.environment.name,
+        reading=spec.environment.reading,
+        threshold=spec.problem.threshold,
+        horizon=spec.horizon,
         runs=results.comparison.runs,
-        seed=plan.seed,
+        seed=spec.seed,
         best=best,
         policies=[
             RewardLine(runs.policy, len(runs), runs.reward, runs.regret, runs.rounds_per_second)

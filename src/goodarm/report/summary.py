@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodarm.engine.runs import Estimate, Runs
-from goodarm.experiments import Results
+from goodarm.simulation.compare import Results
+from goodarm.simulation.runs import Estimate, Runs
 
 
 class PolicySummary(NamedTuple):
@@ -56,21 +56,21 @@ class _Bounds(NamedTuple):
 
 def summarise(results: Results) -> Summary:
     """Summarise what is finished; with nothing finished the means are NaN and no policy is listed."""
-    plan = results.comparison.plans[0]
+    spec = results.comparison.specs[0]
     bounds = _bounds(results.finished)
     most = max(results.finished, key=len, default=None)
     ceiling, limit = bounds[len(most)] if most else _Bounds(math.nan, math.nan)
     return Summary(
-        environment=plan.environment.name,
-        reading=plan.environment.reading,
-        reference=plan.environment.reference,
-        arms=plan.environment.arms,
-        threshold=plan.problem.threshold,
-        horizon=plan.horizon,
+        environment=spec.environment.name,
+        reading=spec.environment.reading,
+        reference=spec.environment.reference,
+        arms=spec.environment.arms,
+        threshold=spec.problem.threshold,
+        horizon=spec.horizon,
         runs=results.comparison.runs,
-        seed=plan.seed,
-        delta=plan.problem.delta,
-        criterion=str(plan.policy.criterion),
+        seed=spec.seed,
+        delta=spec.problem.delta,
+        criterion=str(spec.policy.criterion),
         good_arms=_good_arms(most) if most else math.nan,
         ceiling=ceiling,
         limit=limit,
@@ -128,7 +128,7 @@ def _bounds(finished: tuple[Runs, ...]) -> dict[int, _Bounds]:
 
 
 def _good_arms(runs: Runs) -> float:
-    threshold = runs.plan.problem.threshold
+    threshold = runs.spec.problem.threshold
     return float(np.mean([(run.means >= threshold).sum() for run in runs.runs]))
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.run import Plan
-from goodarm.engine.runs import Runs
-from goodarm.experiments import Results
+from goodarm.simulation.compare import Results
+from goodarm.simulation.runs import Runs
+from goodarm.simulation.specification import Specification
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,14 +47,14 @@ class VerdictsOverTime(NamedTuple):
 
 def info(results: Results) -> VerdictsOverTime:
     """The figure's numbers from finished runs."""
-    plan = results.comparison.plans[0]
-    first, last = _span(results.finished, plan.horizon)
+    spec = results.comparison.specs[0]
+    first, last = _span(results.finished, spec.horizon)
     rounds = np.unique(np.round(np.geomspace(first, last, POINTS)))
     most = max(results.finished, key=len)
-    threshold = plan.problem.threshold
+    threshold = spec.problem.threshold
     return VerdictsOverTime(
-        environment=plan.environment.name,
-        setting=_setting(plan, len(most)),
+        environment=spec.environment.name,
+        setting=_setting(spec, len(most)),
         rounds=rounds,
         good_arms=float(np.mean([(run.means >= threshold).sum() for run in most.runs])),
         lines=[_line(runs, rounds) for runs in results.finished],
@@ -111,11 +111,11 @@ def _dress(axes: Axes, info: VerdictsOverTime) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _setting(plan: Plan, runs: int) -> str:
+def _setting(spec: Specification, runs: int) -> str:
     of = f"over {runs:,} runs" if runs > 1 else "of one run"
     return (
-        f"{plan.environment.arms:,} arms, threshold {plan.problem.threshold:g}, delta {plan.problem.delta:g}, "
-        f"seed {plan.seed}; mean and standard deviation {of}"
+        f"{spec.environment.arms:,} arms, threshold {spec.problem.threshold:g}, delta {spec.problem.delta:g}, "
+        f"seed {spec.seed}; mean and standard deviation {of}"
     )
 
 

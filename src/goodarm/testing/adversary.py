@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from goodarm.beliefs import Pool, Table, is_open
 from goodarm.environments import Environment, bernoulli, beta, gaussian
 from goodarm.errors import InvalidValue
-from goodarm.identification import EvidenceRule, IdentificationRule
 from goodarm.policies import Policy, policy
 from goodarm.problem import Bar
-from goodarm.sampling import ChoiceRule
+from goodarm.rules.beliefs import Pool, Table, is_open
+from goodarm.rules.identification import EvidenceRule, IdentificationRule
+from goodarm.rules.sampling import ChoiceRule
 from goodarm.verdict import Criterion
 
 

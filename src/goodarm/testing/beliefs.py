@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from goodarm.beliefs import Arm
+from goodarm.rules.beliefs import Arm
 
 
 def arm_after(pulls: float, total: float, *, for_good: float = 0.0, for_bad: float = 0.0, memory: float = 0.0) -> Arm:

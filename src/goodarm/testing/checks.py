@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.assemble import first_fit
-from goodarm.engine.run import Run
 from goodarm.environments import beta, gaussian
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded
+from goodarm.simulation.run import Run
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.testing.subject import Subject, draws_at_random
 
@@ -40,7 +40,7 @@ def require_same(first: Run, second: Run, when: str) -> None:
 
 def check_each_arm_is_pulled_once_first(subject: Subject) -> None:
     """The first K rounds pull the arms in order."""
-    arms = subject.plan.problem.arms
+    arms = subject.spec.problem.arms
     require(
         subject.first.trace[:arms].tolist() == list(range(arms)), f"the first pulls are {subject.first.trace[:arms]}"
     )
@@ -150,4 +150,4 @@ def _passed_over(run: Run, arms: int) -> tuple[int, int, int] | None:
 
 def _learns_in_the_first_rounds(subject: Subject) -> bool:
     """Before each arm was pulled once the order of the arms matters to a learner."""
-    return first_fit(subject.policy, subject.plan.problem.bar) < subject.environment.arms
+    return first_fit(subject.policy, subject.spec.problem.bar) < subject.environment.arms

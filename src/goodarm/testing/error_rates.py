@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from goodarm.engine.run import Plan, play_runs
-from goodarm.engine.runs import Runs
-from goodarm.identification import IdentificationRule
 from goodarm.numerics import bernoulli_kl, binomial_tail
+from goodarm.rules.identification import IdentificationRule
+from goodarm.simulation.run import play_runs
+from goodarm.simulation.runs import Runs
+from goodarm.simulation.specification import Specification
 from goodarm.testing.adversary import HardInstance, adversarial
 from goodarm.testing.checks import require
 from goodarm.verdict import Criterion, Verdict
@@ -61,8 +62,8 @@ def play_adversary(rule: IdentificationRule, instance: HardInstance, trial: Tria
     """The runs of a trial: the rule under the sampling that is worst for it."""
     made = adversarial(rule, instance, criterion)
     problem = instance.environment.problem(trial.delta)
-    plan = Plan(made, instance.environment, problem, trial.horizon, trial.seed)
-    return Runs(plan, tuple(play_runs(plan, range(trial.runs))))
+    spec = Specification(made, instance.environment, problem, trial.horizon, trial.seed)
+    return Runs(spec, tuple(play_runs(spec, range(trial.runs))))
 
 
 def wrong_runs(rule: IdentificationRule, instance: HardInstance, trial: Trial) -> int:
@@ -82,7 +83,7 @@ def require_error_rate(rule: IdentificationRule, instance: HardInstance, trial: 
 
 def false_discovery_shares(runs: Runs, verdict: Verdict) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
     """Per run: the share of wrong ones among the arms that were given this verdict, 0 where there were none."""
-    threshold = runs.plan.problem.threshold
+    threshold = runs.spec.problem.threshold
     shares = []
     for run in runs.runs:
         called = run.verdicts == verdict

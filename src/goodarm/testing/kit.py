@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from goodarm.environments import Environment
-from goodarm.environments.catalogue import environment as find_environment
+from goodarm.environments.names import environment as find_environment
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
 from goodarm.testing import checks, rule_checks, slow_checks

@@ -12,16 +12,16 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from goodarm.beliefs import Arm, Pool, Table, is_open, read_arm, write_arm
 from goodarm.engine.assemble import first_fit, start_pool
-from goodarm.engine.run import Plan
 from goodarm.environments import Instance
-from goodarm.identification import EvidenceRule, RadiusRule
-from goodarm.identification._base import decide_by_evidence, decide_by_radius
 from goodarm.policies import Policy
 from goodarm.problem import Bar
-from goodarm.rules import parameters_of
-from goodarm.sampling import ChoiceRule, IndexRule, LineRule
+from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm, write_arm
+from goodarm.rules.identification import EvidenceRule, RadiusRule
+from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius
+from goodarm.rules.parameters import parameters_of
+from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule
+from goodarm.simulation.specification import Specification
 from goodarm.streams import ENVIRONMENT, POLICY, generator, reward_key, run_key
 from goodarm.verdict import Criterion
 
@@ -37,27 +37,31 @@ class Scan:
     ties: int  # rounds in which the lowest of several equally good arms was taken
 
 
-def scan(plan: Plan, number: int = 0, instance: Instance | None = None) -> Scan:
-    """Play run `number` of a plan: beliefs -> choose -> reward -> evidence -> verdict.
+def scan(spec: Specification, number: int = 0, instance: Instance | None = None) -> Scan:
+    """Play run `number` of a spec: beliefs -> choose -> reward -> evidence -> verdict.
 
-    >>> from goodarm.engine.simulate import make_plan
-    >>> scan(make_plan("uniform+kt", "kano-1", horizon=13)).trace.tolist()
+    >>> from goodarm.simulation.specification import specify
+    >>> scan(specify("uniform+kt", "kano-1", horizon=13)).trace.tolist()
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2]
     """
     # the streams count modulo 2^64, which numpy would warn of
     with np.errstate(over="ignore"):
-        return _scan(plan, number, instance or plan.environment.instance(generator(plan.seed, number, ENVIRONMENT)))
+        return _scan(
+            spec,
+            number,
+            instance or spec.environment.instance(generator(spec.seed, number, ENVIRONMENT)),
+        )
 
 
-def _scan(plan: Plan, number: int, instance: Instance) -> Scan:
-    policy, bar, arms = plan.policy, plan.problem.bar, plan.problem.arms
+def _scan(spec: Specification, number: int, instance: Instance) -> Scan:
+    policy, bar, arms = spec.policy, spec.problem.bar, spec.problem.arms
     table = np.zeros((arms, len(Arm._fields)))
     decided_at = np.zeros(arms, dtype=np.int64)
-    pool, due = start_pool(policy, bar, float(plan.horizon)), first_fit(policy, bar)
-    draws, run = generator(plan.seed, number, POLICY), run_key(plan.seed, number)
+    pool, due = start_pool(policy, bar, float(spec.horizon)), first_fit(policy, bar)
+    draws, run = generator(spec.seed, number, POLICY), run_key(spec.seed, number)
     trace: list[int] = []
     ties = 0
-    while len(trace) < plan.horizon and (table[:, 7] == 0.0).any():
+    while len(trace) < spec.horizon and (table[:, 7] == 0.0).any():
         pool = pool._replace(round=float(len(trace) + 1))
         if len(trace) < arms:
             a = len(trace)
@@ -65,7 +69,7 @@ def _scan(plan: Plan, number: int, instance: Instance) -> Scan:
             a, tied = choose(policy, table, pool, bar, draws)
             ties += tied
         key = reward_key(run, int(instance.streams[a]), table[a, 0])
-        reward = plan.environment.reward(a, instance.means, instance.extra, key)
+        reward = spec.environment.reward(a, instance.means, instance.extra, key)
         write_arm(table, a, pulled(policy, read_arm(table, a), reward, pool, bar))
         trace.append(a)
         if policy.criterion is Criterion.FDR:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from goodarm.beliefs import Arm, Pool
 from goodarm.engine.assemble import start_pool
-from goodarm.identification import EvidenceRule, RadiusRule
 from goodarm.problem import Bar, Bounded, Problem
-from goodarm.rules import parameters_of
-from goodarm.sampling import IndexRule, LineRule
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.identification import EvidenceRule, RadiusRule
+from goodarm.rules.parameters import parameters_of
+from goodarm.rules.sampling import IndexRule, LineRule
 from goodarm.testing.checks import require
 from goodarm.testing.reference import index_of, pulled
 from goodarm.testing.subject import Subject
@@ -35,7 +35,7 @@ def check_an_index_is_finite_and_does_not_read_the_round(subject: Subject) -> No
     """An `IndexRule` is evaluated only when its arm is pulled: an index that moves with the round would be stale."""
     if not isinstance(subject.policy.sampling, IndexRule):
         return
-    bar = subject.plan.problem.bar
+    bar = subject.spec.problem.bar
     for arm, pool in beliefs(subject, bar):
         index = index_of(subject.policy, arm, pool, bar)
         later = index_of(subject.policy, arm, pool._replace(round=777.0), bar)
@@ -48,7 +48,7 @@ def check_a_clock_never_falls(subject: Subject) -> None:
     rule, take = subject.policy.sampling, subject.policy.setting.take
     if not isinstance(rule, LineRule):
         return
-    bar = subject.plan.problem.bar
+    bar = subject.spec.problem.bar
     rounds = [*range(1, 200), *(10.0**j for j in range(3, 15))]
     clocks = [float(rule.clock(float(now), bar, *take(parameters_of(rule.clock, 2)))) for now in rounds]
     require(all(map(math.isfinite, clocks)), f"the clock shows {clocks}")
@@ -101,7 +101,7 @@ def check_a_radius_is_a_number(subject: Subject) -> None:
     rule = subject.policy.identification
     if not isinstance(rule, RadiusRule):
         return
-    bar, values = subject.plan.problem.bar, subject.policy.setting.take(rule.defaults)
+    bar, values = subject.spec.problem.bar, subject.policy.setting.take(rule.defaults)
     for arm, pool in beliefs(subject, bar):
         radius = rule.radius(arm, pool, bar, *values)
         require(not math.isnan(radius), f"the radius of {arm} is NaN")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from goodarm.engine.run import Run
+from goodarm.simulation.run import Run
 from goodarm.testing.checks import require, require_same
 from goodarm.testing.reference import scan
 from goodarm.testing.subject import Subject
@@ -13,7 +13,7 @@ from goodarm.testing.subject import Subject
 def check_tree_and_scans_agree(subject: Subject) -> None:
     """The engine, its plain scan and the scan in Python pull the same arms and give the same verdicts."""
     for number in range(3):
-        fast, slow, plain = subject.play(number), subject.play(number, scan=True), scan(subject.plan, number)
+        fast, slow, plain = subject.play(number), subject.play(number, scan=True), scan(subject.spec, number)
         require_same(fast, slow, f"between tree and scan, run {number}")
         for name in ("trace", "verdicts", "verdict_rounds", "pulls"):
             a, b = getattr(fast, name), getattr(plain, name)

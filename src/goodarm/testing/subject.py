@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.beliefs import Arm, write_arm
 from goodarm.engine.assemble import Assembly, assemble, start_pool
 from goodarm.engine.loop import State
-from goodarm.engine.run import Plan, Run, play
 from goodarm.environments import Environment, Instance, beta, gaussian
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, SubGaussian
-from goodarm.sampling import ChoiceRule
+from goodarm.rules.beliefs import Arm, write_arm
+from goodarm.rules.sampling import ChoiceRule
+from goodarm.simulation.run import Run, play
+from goodarm.simulation.specification import Specification
 from goodarm.testing.reference import Scan, scan
 
 MEANS = (0.0, 0.2, 0.45, 0.5, 0.6, 0.8, 1.0)
@@ -44,18 +45,18 @@ class Subject:
     compiled: bool = True
 
     @cached_property
-    def plan(self) -> Plan:
+    def spec(self) -> Specification:
         problem = self.environment.problem(self.delta)
-        return Plan(self.policy, self.environment, problem, self.horizon, self.seed, trace=True)
+        return Specification(self.policy, self.environment, problem, self.horizon, self.seed, trace=True)
 
     def assembly(self, *, scan: bool = False) -> Assembly:
         """The loop, compiled or not."""
-        made = assemble(self.policy, self.environment, self.plan.problem, scan=scan)
+        made = assemble(self.policy, self.environment, self.spec.problem, scan=scan)
         return made if self.compiled else made._replace(loop=made.loop.py_func)  # type: ignore[attr-defined]
 
     def play(self, number: int = 0, instance: Instance | None = None, *, scan: bool = False, points: int = 0) -> Run:
         """One run with its trace."""
-        return _play(replace(self.plan, trajectory=points), number, self.assembly(scan=scan), instance)
+        return _play(replace(self.spec, trajectory=points), number, self.assembly(scan=scan), instance)
 
     def watch(self, points: int) -> list[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         """Verdicts and their rounds at evenly spread points of one run."""
@@ -66,7 +67,7 @@ class Subject:
             assembly.loop(state, *arguments)
             seen.append((state.arms[:, 7].copy(), state.decided_at.copy()))
 
-        _play(replace(self.plan, trajectory=points), 0, assembly._replace(loop=watched), None)
+        _play(replace(self.spec, trajectory=points), 0, assembly._replace(loop=watched), None)
         return seen
 
     @cached_property
@@ -77,17 +78,17 @@ class Subject:
     @cached_property
     def by_scan(self) -> Scan:
         """Run 0 as the plain scan in Python plays it."""
-        return scan(self.plan)
+        return scan(self.spec)
 
     def on(self, environment: Environment) -> Subject:
         """The same policy elsewhere."""
         return replace(self, environment=environment)
 
 
-def _play(plan: Plan, number: int, assembly: Assembly, instance: Instance | None) -> Run:
+def _play(spec: Specification, number: int, assembly: Assembly, instance: Instance | None) -> Run:
     # uncompiled, the streams count modulo 2^64 and the trees hold infinities, which numpy would warn of
     with np.errstate(over="ignore", invalid="ignore"):
-        return play(plan, number, assembly, instance)
+        return play(spec, number, assembly, instance)
 
 
 def draws_at_random(policy: Policy) -> bool:

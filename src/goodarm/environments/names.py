@@ -1,0 +1,70 @@
+"""The environments that have a name; other people's come through the entry point group `goodarm.environments`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+
+from goodarm.environments import literature, with_features
+from goodarm.environments._base import Environment
+from goodarm.environments.datasets import caption_contest, movielens, open_bandit
+from goodarm.environments.replay import replay
+from goodarm.environments.table import table
+from goodarm.errors import InvalidValue, UnknownName
+
+OWN: dict[str, Callable[[], Environment]] = {
+    "bumps": with_features.bumps,
+    "caption-651": caption_contest.caption_651,
+    "kano-1": literature.kano_1,
+    "kano-2": literature.kano_2,
+    "kano-3": literature.kano_3,
+    "linear": with_features.linear,
+    "linear-misspecified": with_features.linear_misspecified,
+    "medical-1": literature.medical_1,
+    "medical-2": literature.medical_2,
+    "movielens": movielens.movielens,
+    "movielens-genres": with_features.movielens_genres,
+    "movielens-long": movielens.movielens_long,
+    "network": with_features.network,
+    "open-bandit": open_bandit.open_bandit,
+    "open-bandit-sample": open_bandit.open_bandit_sample,
+    "synth-large": literature.synth_large,
+    "synth-large-printed": literature.synth_large_printed,
+    "synth-small": literature.synth_small,
+    "synth-small-printed": literature.synth_small_printed,
+}
+
+
+@cache
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group="goodarm.environments")}
+
+
+def environment_names() -> list[str]:
+    """The names of all environments."""
+    return sorted({*OWN, *_plugins()})
+
+
+def environment(name: str | Environment, *, threshold: float | None = None) -> Environment:
+    """The environment of that name; `table:PATH` reads a file of means, `replay:PATH` a log: both need a threshold.
+
+    >>> environment("kano-1").arms
+    10
+    >>> environment("kano-1", threshold=0.7).threshold
+    0.7
+    """
+    if isinstance(name, Environment):
+        found = name
+    elif name.startswith(("table:", "replay:")):
+        if threshold is None:
+            raise InvalidValue(f"{name} has no threshold of its own. Give one, for example --threshold 0.05.")
+        kind, _, path = name.partition(":")
+        return table(path, threshold) if kind == "table" else replay(path, threshold)
+    elif name in OWN:
+        found = OWN[name]()
+    elif name in _plugins():
+        found = _plugins()[name].load()()
+    else:
+        raise UnknownName("environment", name, [*environment_names(), "table:PATH", "replay:PATH"])
+    return found if threshold is None else found.with_threshold(threshold)

@@ -1,5 +1,0 @@
-"""Estimators: what is believed of each arm, and of all arms together."""
-
-from goodarm.estimators._base import Estimator
-
-__all__ = ["Estimator"]

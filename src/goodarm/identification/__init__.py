@@ -1,5 +1,0 @@
-"""Identification rules: when is an arm good, when is it bad? One rule a file."""
-
-from goodarm.identification._base import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
-
-__all__ = ["EvidenceRule", "IdentificationRule", "ModelRule", "RadiusRule"]

@@ -1,0 +1,161 @@
+"""An estimator gives mean and width of every arm and takes (arm, reward).
+
+Independent arms need none: the loop keeps S/N and 1/sqrt(N) itself. An estimator that shares what it learns between
+arms changes the belief about every arm with each pull. It is written in two halves:
+
+tell     a plain function that the engine compiles, called after every pull; rewrites the columns `mean` and `width`
+upkeep   Python, called at rounds of the estimator's own choice, and whenever `tell` asks for it: rebuild what
+         rounding has worn off, learn what is learned, retrain
+
+A belief is a named tuple of arrays whose last field is `numbers`; the first two of them are read by the rules that
+decide by the model: log det V - log det V_0, and the regulariser (ridge of a linear model, gamma of a kernel).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.errors import InvalidValue
+from goodarm.models.features import Floats, checked_features
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import ARM_FIELDS, Arm, Table, read_arm
+from goodarm.rules.parameters import Formula
+
+LOG_DET, REGULARISER = 0, 1
+"""Places in a belief's `numbers` that every estimator fills."""
+
+PULLS, TOTAL, MEAN, WIDTH = (Arm._fields.index(name) for name in ("pulls", "total", "mean", "width"))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator:
+    """What all estimators have: features, checked when they are given or when the environment brings them.
+
+    features    : array (K, d) or dataframe; None takes those of the environment
+    columns     : which columns of a dataframe
+    standardise : columns to mean 0 and standard deviation 1
+    """
+
+    features: Any = field(default=None, repr=False)
+    columns: Sequence[str] | None = field(default=None, kw_only=True)
+    standardise: bool = field(default=False, kw_only=True)
+
+    name: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """Numbers that the name of a policy may set, as in `@linear(ridge=0.1)`."""
+    tell: ClassVar[Formula]
+    """tell(belief, arms, a, before, reward, bar) -> bool: arm a, in row `before`, gave a reward; True: upkeep now."""
+
+    def __post_init__(self) -> None:
+        if self.features is not None:
+            checked = checked_features(self.features, columns=self.columns, standardise=self.standardise)
+            object.__setattr__(self, "features", checked)
+            object.__setattr__(self, "columns", None)
+            object.__setattr__(self, "standardise", False)
+
+    def bind(self, features: Floats | None, arms: int) -> Self:
+        """The estimator with features: its own, or else those of the environment."""
+        if self.features is None and features is None:
+            raise InvalidValue(
+                f"@{self.name} needs features, and this environment has none. "
+                f"Give them: policy(..., estimator={type(self).__name__}(features))."
+            )
+        bound = replace(self, features=features) if self.features is None else self
+        checked_features(bound.features, arms)
+        return bound
+
+    @property
+    def exact(self) -> bool:
+        """Is the belief the posterior of the model itself, rather than of something near it?"""
+        return True
+
+    @property
+    def blind_widths(self) -> bool:
+        """Do the widths depend on which arms were pulled only, never on the rewards?"""
+        return True
+
+    @property
+    def testable(self) -> bool:
+        """Is a lack of fit worth a warning? Not of a model that promises nothing."""
+        return True
+
+    def start(self, bar: Bar) -> Any:
+        """The belief before the first reward."""
+        raise NotImplementedError
+
+    def publish(self, belief: Any, arms: Table, bar: Bar) -> None:
+        """Write mean and width of every arm into the table."""
+        raise NotImplementedError
+
+    def upkeep(self, belief: Any, arms: Table, now: int, bar: Bar) -> int:
+        """Repair and learn; returns the round after which to come back."""
+        raise NotImplementedError
+
+    def spelled(self) -> str:
+        """How it is written in the name of a policy: `linear(ridge=0.1)`; parameters at their defaults are left out."""
+        defaults = {entry.name: entry.default for entry in fields(self)}
+        told = [(name, getattr(self, name)) for name in self.parameters if getattr(self, name) != defaults[name]]
+        return f"{self.name}({', '.join(f'{name}={value:g}' for name, value in told)})" if told else self.name
+
+
+class Tracker:
+    """An estimator in use outside of the engine: tell it rewards, read means and widths.
+
+    >>> from goodarm.models.linear import Linear
+    >>> from goodarm.problem import Problem
+    >>> tracker = Tracker(Linear([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), Problem(threshold=0.5, arms=3).bar)
+    >>> tracker.tell(0, 1.0)
+    >>> tracker.mean.round(3).tolist(), tracker.width.round(3).tolist()
+    ([0.75, 0.5, 0.75], [0.707, 1.0, 1.225])
+    """
+
+    def __init__(self, estimator: Estimator, bar: Bar) -> None:
+        self.estimator = estimator.bind(None, int(bar.arms))
+        self.bar = bar
+        self.table: Table = new_table(int(bar.arms))
+        self.belief = self.estimator.start(bar)
+        self.round = 0
+        self.due = first_upkeep(self.estimator, self.belief, self.table, bar)
+
+    def tell(self, arm: int, reward: float) -> None:
+        """One reward of one arm."""
+        if not (0 <= arm < len(self.table) and math.isfinite(reward)):
+            raise InvalidValue(
+                f"tell needs an arm from 0 to {len(self.table) - 1} and a finite reward; got {arm}, {reward}."
+            )
+        wants = type(self.estimator).tell(self.belief, self.table, arm, read_arm(self.table, arm), reward, self.bar)
+        self.table[arm, PULLS] += 1.0
+        self.table[arm, TOTAL] += reward
+        self.round += 1
+        if wants or self.round >= self.due:
+            self.due = self.estimator.upkeep(self.belief, self.table, self.round, self.bar)
+
+    @property
+    def mean(self) -> Floats:
+        return self.table[:, MEAN].copy()
+
+    @property
+    def width(self) -> Floats:
+        return self.table[:, WIDTH].copy()
+
+
+def new_table(arms: int) -> Table:
+    """An empty table of arms, column by column: what an estimator rewrites lies side by side."""
+    return np.zeros((arms, ARM_FIELDS), order="F")
+
+
+def first_upkeep(estimator: Estimator, belief: Any, arms: Table, bar: Bar) -> int:
+    """Publish the belief before the first reward; returns the round of the first upkeep."""
+    estimator.publish(belief, arms, bar)
+    return estimator.upkeep(belief, arms, 0, bar)
+
+
+def surplus_of(arms: Table, bar: Bar) -> NDArray[np.float64]:
+    """S_i - N_i xi of every arm: what a model centred at the threshold has to explain."""
+    return arms[:, TOTAL] - arms[:, PULLS] * bar.threshold

@@ -1,0 +1,157 @@
+"""The posterior of a Gaussian process on a finite set of arms, by rank-1 updates of the K x K covariance C.
+
+    pull a, reward y:  c = C[:, a], v = 1/(gamma + c_a),
+    m += c v (y - xi - m_a),  C -= v c c',  log det += log(1 + c_a/gamma)
+
+Equal to the paper's m = k'(K + gamma I)^-1 y and U = gamma^-1/2 sqrt(k(x,x) - k'(K + gamma I)^-1 k). C itself is only
+rewritten when `BLOCK` columns have gathered, as one matrix product; until then c = C[:, a] - sum_p weight_p p p_a.
+Pulls of the same arm in a row share a column.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.models._base import LOG_DET, MEAN, PULLS, REGULARISER, WIDTH, surplus_of
+from goodarm.models.features import Floats
+from goodarm.models.linear import TINY
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Arm, Table
+
+PENDING, LAST_ARM, UPDATES, RELEARN_DUE = 2, 3, 4, 5
+NUMBERS = 6
+BLOCK = 64
+
+
+class GramBelief(NamedTuple):
+    """What is believed of K arms that covary."""
+
+    covariance: Floats  # (K, K): C, without the pending columns
+    prior: Floats  # (K, K): C before the first pull
+    offset: Floats  # (K,): mean before the first pull, minus the threshold
+    centred: Floats  # (K,): m, minus the threshold
+    variance: Floats  # (K,): the diagonal of C with the pending columns
+    columns: Floats  # (BLOCK, K): pending columns p
+    weights: Floats  # (BLOCK,)
+    column: Floats  # (K,): scratch, c
+    network: Floats  # the parameters of a network, empty without one
+    numbers: Floats
+
+
+def new_belief(prior: Floats, gamma: float, network: Floats | None = None) -> GramBelief:
+    """The belief before the first reward: mean at the threshold, covariance `prior`."""
+    count = len(prior)
+    numbers = np.zeros(NUMBERS)
+    numbers[REGULARISER] = gamma
+    numbers[LAST_ARM] = -1.0
+    return GramBelief(
+        covariance=prior.copy(),
+        prior=prior.copy(),
+        offset=np.zeros(count),
+        centred=np.zeros(count),
+        variance=np.diag(prior).copy(),
+        columns=np.zeros((BLOCK, count)),
+        weights=np.zeros(BLOCK),
+        column=np.zeros(count),
+        network=np.zeros(0) if network is None else network,
+        numbers=numbers,
+    )
+
+
+def fill_column(belief: GramBelief, a: int) -> None:
+    """column = C[:, a], pending columns included; two of them at a time."""
+    covariance, columns, weights, column = belief.covariance, belief.columns, belief.weights, belief.column
+    count, pending = len(column), int(belief.numbers[PENDING])
+    row = covariance[a]
+    for i in range(count):
+        column[i] = row[i]
+    p = 0
+    while p + 1 < pending:
+        first, second = weights[p] * columns[p, a], weights[p + 1] * columns[p + 1, a]
+        here, there = columns[p], columns[p + 1]
+        for i in range(count):
+            column[i] -= here[i] * first + there[i] * second
+        p += 2
+    if p < pending:
+        first = weights[p] * columns[p, a]
+        for i in range(count):
+            column[i] -= columns[p, i] * first
+
+
+def tell(belief: GramBelief, arms: Table, a: int, before: Arm, reward: float, bar: Bar) -> bool:
+    """One reward; True when the pending columns are full."""
+    centred, variance, columns, weights, column = (
+        belief.centred, belief.variance, belief.columns, belief.weights, belief.column,
+    )  # fmt: skip
+    numbers = belief.numbers
+    gamma, pending = numbers[REGULARISER], int(numbers[PENDING])
+    again = pending > 0 and numbers[LAST_ARM] == a
+    if again:  # C[:, a] is the last column, shrunk
+        shrink = 1.0 - weights[pending - 1] * columns[pending - 1, a]
+        for i in range(len(column)):
+            column[i] = columns[pending - 1, i] * shrink
+    else:
+        shrink = 1.0
+        fill_column(belief, a)
+    own = max(column[a], TINY)
+    v = 1.0 / (gamma + own)
+    step = v * (reward - bar.threshold - centred[a])
+    for i in range(len(column)):
+        centred[i] += column[i] * step
+        variance[i] -= v * column[i] * column[i]
+        arms[i, MEAN] = bar.threshold + centred[i]
+        arms[i, WIDTH] = math.sqrt(max(variance[i], TINY) / gamma)
+    numbers[LOG_DET] += math.log1p(own / gamma)
+    numbers[UPDATES] += 1.0
+    if again:
+        weights[pending - 1] += v * shrink * shrink
+        return False
+    for i in range(len(column)):
+        columns[pending, i] = column[i]
+    weights[pending] = v
+    numbers[PENDING] = pending + 1.0
+    numbers[LAST_ARM] = a
+    return pending + 1 == len(weights)
+
+
+def flush(belief: GramBelief) -> None:
+    """C -= sum_p weight_p p p', as one product."""
+    pending = int(belief.numbers[PENDING])
+    rooted = belief.columns[:pending] * np.sqrt(belief.weights[:pending, None])
+    np.subtract(belief.covariance, rooted.T @ rooted, out=belief.covariance)
+    belief.numbers[PENDING] = 0.0
+    belief.numbers[LAST_ARM] = -1.0
+
+
+def write_columns(belief: GramBelief, arms: Table, bar: Bar) -> None:
+    """Mean and width of every arm into the table."""
+    arms[:, MEAN] = bar.threshold + belief.centred
+    arms[:, WIDTH] = np.sqrt(np.maximum(belief.variance, TINY) / belief.numbers[REGULARISER])
+
+
+def rebuild(belief: GramBelief, arms: Table, bar: Bar) -> float:
+    """Everything from the counts and totals; returns by how much means and widths had drifted.
+
+    With the pulled arms s, B = C0[s, s] + gamma diag(1/N): C = C0 - C0[:, s] B^-1 C0[s, :], and so on.
+    """
+    gamma = float(belief.numbers[REGULARISER])
+    seen: NDArray[np.int64] = np.flatnonzero(arms[:, PULLS] > 0.0)
+    pulls = arms[seen, PULLS]
+    before = arms[:, MEAN].copy(), arms[:, WIDTH].copy()
+    # scaled by sqrt(N/gamma) the matrix is I + something positive: well conditioned however many pulls an arm has
+    scale = np.sqrt(pulls / gamma)
+    inner = np.eye(len(seen)) + scale[:, None] * belief.prior[np.ix_(seen, seen)] * scale
+    factor = np.linalg.cholesky(inner)
+    half = np.linalg.solve(factor, scale[:, None] * belief.prior[seen])
+    residual = surplus_of(arms, bar)[seen] / pulls - belief.offset[seen]
+    belief.centred[:] = belief.offset + half.T @ np.linalg.solve(factor, scale * residual)
+    np.subtract(belief.prior, half.T @ half, out=belief.covariance)
+    belief.variance[:] = np.diag(belief.covariance)
+    belief.numbers[LOG_DET] = 2.0 * np.log(np.diag(factor)).sum()
+    belief.numbers[PENDING], belief.numbers[LAST_ARM], belief.numbers[UPDATES] = 0.0, -1.0, 0.0
+    write_columns(belief, arms, bar)
+    return float(max(np.abs(arms[:, MEAN] - before[0]).max(), np.abs(arms[:, WIDTH] - before[1]).max()))

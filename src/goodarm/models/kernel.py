@@ -1,0 +1,137 @@
+"""`kernel`: a Gaussian process over the arms' features, with any scikit-learn kernel.
+
+Up to `EXACT_ARMS` arms the posterior is exact (`gram.py`). Above, the kernel is cut off by pivoted Cholesky and the
+model becomes linear in its columns, each arm with its residual as an effect of its own (`linear.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from goodarm.errors import InvalidValue, MissingExtra
+from goodarm.models import gram, linear
+from goodarm.models._base import Estimator
+from goodarm.models.features import Floats
+from goodarm.models.gram import GramBelief, flush, rebuild
+from goodarm.models.linear import checked_positive, rebuild_in_time
+from goodarm.models.pivoted import pivoted_cholesky
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Table
+from goodarm.rules.parameters import Formula
+
+EXACT_ARMS = 2000
+"""Above this many arms K x K numbers cost more than a few hundred columns."""
+MOST_COLUMNS = 256
+CUT = 1e-4
+REBUILD_AFTER = 4096
+"""Pulls between two rebuilds from the counts: O(K^3) against O(K^2) a pull, and far below 1e-9 of drift."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel(Estimator):
+    """Gaussian process: means vary smoothly over the features, as a scikit-learn kernel says.
+
+    kernel : any scikit-learn kernel object; None is RBF(length)
+    gamma  : noise variance in units of the kernel's own variance; the paper's gamma
+    length : length scale of the default kernel
+    """
+
+    kernel: Any = field(default=None, repr=False)
+    gamma: float = 1.0
+    length: float = 0.15
+
+    name: ClassVar[str] = "kernel"
+    parameters: ClassVar[tuple[str, ...]] = ("gamma", "length")
+    tell: ClassVar[Formula] = staticmethod(gram.tell)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_positive(self.name, "gamma", self.gamma, "It is the noise variance over the kernel's variance.")
+        checked_positive(self.name, "length", self.length, "It is the distance over which arms resemble each other.")
+        if self.kernel is not None and not (callable(self.kernel) and hasattr(self.kernel, "diag")):
+            raise InvalidValue(
+                f"kernel must be a scikit-learn kernel object; got {self.kernel!r}. "
+                "For example: sklearn.gaussian_process.kernels.Matern(length_scale=0.2, nu=2.5)."
+            )
+
+    def bind(self, features: Floats | None, arms: int) -> Any:
+        bound = super().bind(features, arms)
+        return bound if arms <= EXACT_ARMS else CutKernel.of(bound)
+
+    def chosen(self) -> Any:
+        """The kernel object."""
+        if self.kernel is not None:
+            return self.kernel
+        try:
+            from sklearn.gaussian_process.kernels import RBF
+        except ImportError:
+            raise MissingExtra("@kernel", "kernel") from None
+        return RBF(self.length)
+
+    def start(self, bar: Bar) -> GramBelief:
+        return gram.new_belief(checked_gram(self.chosen()(self.features)), self.gamma)
+
+    def publish(self, belief: GramBelief, arms: Table, bar: Bar) -> None:
+        gram.write_columns(belief, arms, bar)
+
+    def upkeep(self, belief: GramBelief, arms: Table, now: int, bar: Bar) -> int:
+        if belief.numbers[gram.UPDATES] >= REBUILD_AFTER:
+            rebuild(belief, arms, bar)
+        elif belief.numbers[gram.PENDING] > 0.0:
+            flush(belief)
+        return now + REBUILD_AFTER
+
+
+def checked_gram(matrix: Any) -> Floats:
+    """A kernel matrix that can be used: finite, symmetric, with positive variances."""
+    checked: Floats = np.asarray(matrix, dtype=np.float64)
+    if not np.isfinite(checked).all():
+        raise InvalidValue("the kernel gives values that are not finite for these features. Standardise the features.")
+    if np.abs(checked - checked.T).max() > 1e-8 * np.abs(checked).max() or np.diag(checked).min() < 0.0:
+        raise InvalidValue("the kernel's matrix of these features is not a covariance. Use a positive definite kernel.")
+    return 0.5 * (checked + checked.T)
+
+
+@dataclass(frozen=True, eq=False)
+class CutKernel(Kernel):
+    """A kernel on many arms: pivoted Cholesky columns as features, the residual as an effect of each arm."""
+
+    cut: tuple[Floats, Floats] | None = field(default=None, repr=False)
+
+    tell: ClassVar[Formula] = staticmethod(linear.tell)
+
+    @classmethod
+    def of(cls, whole: Kernel) -> Self:
+        """Cut a kernel off, and say so."""
+        import logging
+
+        kernel, features = whole.chosen(), whole.features
+        columns, residual = pivoted_cholesky(
+            kernel.diag(features), lambda i: kernel(features, features[i : i + 1])[:, 0], MOST_COLUMNS, CUT
+        )
+        logging.getLogger("goodarm").warning(
+            "@kernel: %d arms are more than %d; going on with %d columns of a pivoted Cholesky decomposition, largest "
+            "residual variance %.1e of the prior's, added to the widths.",
+            len(features), EXACT_ARMS, columns.shape[1], float((residual / kernel.diag(features)).max()),
+        )  # fmt: skip
+        return cls(features, kernel=kernel, gamma=whole.gamma, length=whole.length, cut=(columns, residual))
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    def bind(self, features: Floats | None, arms: int) -> Self:
+        return self
+
+    def start(self, bar: Bar) -> Any:
+        assert self.cut is not None
+        return linear.new_belief(self.cut[0], self.gamma, self.cut[1] / self.gamma)
+
+    def publish(self, belief: Any, arms: Table, bar: Bar) -> None:
+        linear.write_columns(belief, arms, bar)
+
+    def upkeep(self, belief: Any, arms: Table, now: int, bar: Bar) -> int:
+        return linear.SHORTEST if now == 0 else rebuild_in_time(belief, arms, now, bar)

@@ -1,0 +1,142 @@
+"""`neural`: a network predicts the means, its gradients give the widths. A sampler: decide by own evidence.
+
+mean = xi + f(x; theta) + residual, width = sqrt( g'Z^-1 g / (width gamma) ), g the gradient of f in theta (the
+paper's formula, where beta is counted once and Z is updated). With the gradients frozen between two trainings this is
+the kernel recursion of `gram.py` with k(x, x') = g(x)'g(x')/width: K x K numbers, whatever the number of parameters.
+
+The mean after a training is f plus what the same kernel makes of the residuals S/N - xi - f. The paper takes f alone;
+but where f fits badly, an arm with thousands of pulls has no width left to correct it, and the sampler stays there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from goodarm.errors import InvalidValue
+from goodarm.models import gram
+from goodarm.models._base import PULLS, Estimator, surplus_of
+from goodarm.models.features import Floats
+from goodarm.models.gram import GramBelief, flush, rebuild
+from goodarm.models.linear import checked_positive
+from goodarm.models.network import Network, as_floats, network
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Table
+from goodarm.rules.parameters import Formula
+
+MOST_ARMS = 4000
+NUGGET = 0.1
+"""An effect of each arm of its own, in units of the prior variance of differences: where the network is wrong, and has
+never been tried, some width must be left. At 0.001 one run in three stayed with one bump (docs/structured.md)."""
+FIRST_TRAINING = 200
+
+
+def contrasts(matrix: Floats) -> Floats:
+    """A prior of equal variances from the gradients' Gram matrix: level 1, differences between arms 1, nugget.
+
+    Most of the gradients' size is common to all arms (nine tenths on a grid), and arms at the rim have the longest
+    ones: unscaled, a few pulls anywhere would make the model sure everywhere. So the mean gradient is taken out, and
+    each arm's is scaled to length 1.
+    """
+    centred = matrix - matrix.mean(axis=0)
+    centred -= centred.mean(axis=1, keepdims=True)
+    scale = np.sqrt(np.maximum(np.diag(centred), 1e-12 * np.diag(matrix).mean()))
+    differences = centred / scale / scale[:, None]
+    return np.asarray(1.0 + 0.5 * (differences + differences.T) + NUGGET * np.eye(len(matrix)))
+
+
+@dataclass(frozen=True, eq=False)
+class Neural(Estimator):
+    """Network of two hidden ReLU layers: means from its output, widths from its gradients.
+
+    gamma  : noise variance in units of the mean prior variance of an arm
+    width  : units of a hidden layer
+    steps  : steps of a training
+    growth : a training follows when the number of pulls has grown by this factor
+    seed   : of the first weights
+    """
+
+    gamma: float = 4.0
+    width: float = 64
+    steps: float = 300
+    growth: float = 1.3
+    seed: int = field(default=0, kw_only=True)
+
+    name: ClassVar[str] = "neural"
+    parameters: ClassVar[tuple[str, ...]] = ("gamma", "width", "steps", "growth")
+    tell: ClassVar[Formula] = staticmethod(gram.tell)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_positive(self.name, "gamma", self.gamma, "It is the noise variance over the prior variance of a mean.")
+        for name in ("width", "steps"):
+            value = float(getattr(self, name))
+            if not (value >= 1.0 and value.is_integer()):
+                raise InvalidValue(f"{name} of @neural must be a whole number, at least 1; got {value:g}.")
+        if not 1.05 <= self.growth < math.inf:
+            raise InvalidValue(
+                f"growth of @neural must be a number of at least 1.05; got {self.growth}. A training takes a second."
+            )
+
+    def bind(self, features: Floats | None, arms: int) -> Any:
+        if arms > MOST_ARMS:
+            raise InvalidValue(
+                f"@neural keeps a matrix of arms x arms, at most {MOST_ARMS} of them; got {arms}. Use @kernel."
+            )
+        return super().bind(features, arms)
+
+    @property
+    def exact(self) -> bool:
+        return False
+
+    @property
+    def blind_widths(self) -> bool:
+        return False
+
+    @property
+    def testable(self) -> bool:
+        return False
+
+    def made(self) -> Network:
+        return network(self.features.shape[1], int(self.width), self.seed)
+
+    def inputs(self) -> Any:
+        """Features of mean 0 and standard deviation 1, in JAX's single precision."""
+        return ((self.features - self.features.mean(axis=0)) / self.features.std(axis=0)).astype(np.float32)
+
+    def start(self, bar: Bar) -> GramBelief:
+        theta = self.made().start()
+        belief = gram.new_belief(self._prior(theta), self.gamma, as_floats(theta))
+        belief.numbers[gram.RELEARN_DUE] = FIRST_TRAINING
+        return belief
+
+    def _prior(self, theta: Any) -> Floats:
+        return contrasts(as_floats(self.made().gram(theta, self.inputs())))
+
+    def publish(self, belief: GramBelief, arms: Table, bar: Bar) -> None:
+        gram.write_columns(belief, arms, bar)
+
+    def upkeep(self, belief: GramBelief, arms: Table, now: int, bar: Bar) -> int:
+        if now == 0:
+            return FIRST_TRAINING
+        if now >= belief.numbers[gram.RELEARN_DUE]:
+            self._train(belief, arms, bar)
+            belief.numbers[gram.RELEARN_DUE] = math.ceil(self.growth * now)
+        elif belief.numbers[gram.PENDING] > 0.0:
+            flush(belief)
+        return int(belief.numbers[gram.RELEARN_DUE])
+
+    def _train(self, belief: GramBelief, arms: Table, bar: Bar) -> None:
+        """Train on the weighted points (N_i, S_i/N_i), take the new gradients, condition on the counts."""
+        made, inputs = self.made(), self.inputs()
+        pulls = arms[:, PULLS]
+        targets = (surplus_of(arms, bar) / np.maximum(pulls, 1.0)).astype(np.float32)
+        weights = (pulls / pulls.sum()).astype(np.float32)
+        theta = made.train(belief.network.astype(np.float32), inputs, targets, weights, int(self.steps))
+        belief.network[:] = as_floats(theta)
+        belief.prior[:] = self._prior(theta)
+        belief.offset[:] = as_floats(made.output(theta, inputs))
+        rebuild(belief, arms, bar)

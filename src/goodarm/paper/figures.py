@@ -1,0 +1,270 @@
+"""The charts of a replication: the paper's Figures 1 to 4, and the price of the score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from goodarm.environments.names import environment as find_environment
+from goodarm.paper.kept import Columns
+from goodarm.paper.report import DELTA, OnDataset, Replication
+from goodarm.paper.scope import REWARD_ENTRIES
+from goodarm.policies.names import identification_rule
+from goodarm.problem import Bar
+from goodarm.report.chart import Chart, Floats, Series
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.identification.studentised import least_pulls
+
+POINTS = 120
+LONGEST = 20_000
+"""Pulls up to which the certified bounds of Figure 3 are followed, one reward at a time."""
+
+
+NO_POOL = Pool(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""For rules that look at the arm alone."""
+
+
+class FigureOf(NamedTuple):
+    """One figure: its charts, its name, and what it shows."""
+
+    name: str
+    title: str
+    words: str
+    charts: list[Chart]
+
+
+def figures(found: Replication) -> list[FigureOf]:
+    """All figures that were asked for, those without data left out."""
+    makers: dict[str, list[tuple[str, str, str, Callable[[Replication, OnDataset], Chart | None]]]] = {
+        "figure1": [
+            ("figure1-epochs", "Figure 1a: exploit score over training epochs", EPOCHS, score_by_epoch),
+            ("figure1-rounds", "Figure 1b: exploit score over rounds", ROUNDS, score_by_round),
+        ],
+        "figure2": [("figure2", "Figure 2: alpha and beta while they are learned", LEARNING, learning)],
+        "figure3": [("figure3", "Figure 3: identification bound of the best arm", BOUNDS, bounds)],
+        "figure4": [("figure4", "Figure 4: cumulative reward with a threshold", REWARD, rewards)],
+        "price": [("price", "The price of the score", PRICE, price)],
+    }
+    made: list[FigureOf] = []
+    for item in found.request.items:
+        for name, title, words, make in makers.get(item, []):
+            charts = [chart for each in found.datasets if (chart := make(found, each)) is not None]
+            if charts:
+                made.append(FigureOf(name, title, words, charts))
+    return made
+
+
+EPOCHS = (
+    "dgai-offline, trained as printed: the score of the trajectory of each epoch, mean and standard deviation over the "
+    "repetitions. The other lines are the final scores of the baselines and of value, for comparison."
+)
+ROUNDS = (
+    "Score collected by round t: the sum over the arms called good by then of (t - t_i)(mean - threshold). A line that "
+    "falls has called bad arms good."
+)
+LEARNING = (
+    "Offline (solid) over epochs, online (dashed) over rounds, both as a share of the whole; mean over repetitions. "
+    "alpha below 0 is no bound: an arm is then called good as soon as it is looked at."
+)
+BOUNDS = (
+    "How far its mean must lie above the threshold for an arm with N pulls to be called good. The dotted line is the "
+    "gap of the best arm: where a bound falls below it, that arm is decided. Certified bounds are followed on evenly "
+    "spread rewards. A learned bound below them decides sooner; whether rightly, only its wrong verdicts say."
+)
+REWARD = (
+    "Reward collected so far as a share of what the best arm pays in the same rounds. Mean over the repetitions. "
+    "dgai-reward-printed is the paper's formula; dgai-reward is ours."
+)
+PRICE = (
+    "Every policy a point: its score as a share of the ceiling, and the share of its runs with a wrong verdict, with "
+    "the 95% interval of Clopper and Pearson. Good policies lie to the lower right; the dotted line is delta."
+)
+
+
+def score_by_epoch(found: Replication, on: OnDataset) -> Chart | None:
+    """Figure 1, offline."""
+    tables = found.table("training", on.name, "dgai-offline")
+    if not tables:
+        return None
+    scores = np.array([table["score"] for table in tables])
+    epochs = tables[0]["epoch"].astype(float) + 1.0
+    mean, spread = scores.mean(axis=0), scores.std(axis=0)
+    series = [Series("dgai-offline", epochs, mean, mean - spread, mean + spread)]
+    ends = np.array([epochs[0], epochs[-1]])
+    for line in on.lines:
+        if line.kind == "baseline" or line.entry == "value":
+            series.append(Series(line.entry, ends, np.full(2, line.mean)))
+    return Chart(on.name, "epoch", "exploit score", series, _ceiling(on, series))
+
+
+def _ceiling(on: OnDataset, series: list[Series]) -> list[tuple[str, float]]:
+    """The ceiling as a mark, where it does not press all lines to the ground."""
+    highest = max((float(each.y.max()) for each in series), default=0.0)
+    return [("ceiling", on.ceiling)] if highest > 0.4 * on.ceiling else []
+
+
+def score_by_round(found: Replication, on: OnDataset) -> Chart | None:
+    """Figure 1, online: every policy that was played."""
+    threshold = on.threshold
+    grid = np.linspace(0.0, on.horizon, POINTS)
+    series = []
+    for line in on.lines:
+        tables = found.table("rows", on.name, line.entry)
+        total = sum((_collected(table, threshold, grid) for table in tables), np.zeros(POINTS))
+        series.append(Series(line.entry, grid, total / line.runs))
+    if not series:
+        return None
+    return Chart(on.name, "round", "exploit score so far", series, _ceiling(on, series))
+
+
+def _collected(rows: Columns, threshold: float, grid: Floats) -> Floats:
+    """Sum over good verdicts of max(t - t_i, 0) gap_i at each t of the grid, by cumulative sums."""
+    called = rows["verdict"] == 1
+    order = np.argsort(rows["verdict_round"][called])
+    at = rows["verdict_round"][called][order].astype(float)
+    gap = (rows["mean"][called] - threshold)[order]
+    place = np.searchsorted(at, grid, side="right")
+    gaps = np.concatenate([[0.0], np.cumsum(gap)])[place]
+    starts = np.concatenate([[0.0], np.cumsum(gap * at)])[place]
+    return np.asarray(grid * gaps - starts)
+
+
+def learning(found: Replication, on: OnDataset) -> Chart | None:
+    """Figure 2."""
+    offline = found.table("training", on.name, "dgai-offline")
+    online = found.table("curve", on.name, "dgai-online")
+    if not offline and not online:
+        return None
+    series = []
+    for name in ("alpha", "beta"):
+        if offline:
+            values = np.array([table[name] for table in offline])
+            share = np.linspace(0.0, 1.0, values.shape[1])
+            series.append(Series(f"{name}, offline", share, values.mean(axis=0)))
+        if online:
+            series.append(Series(f"{name}, online", *_mean_curve(online, name, on.horizon)))
+    return Chart(
+        on.name, "share of the training", "alpha, beta", series, y_scale="symlog", smallest=0.01, x_share=True
+    )  # fmt: skip
+
+
+def _mean_curve(tables: list[Columns], name: str, horizon: int) -> tuple[Floats, Floats]:
+    """Mean over runs at each share of the horizon; a run that ended early stays at its last value."""
+    shares = np.linspace(0.0, 1.0, POINTS)
+    curves = []
+    for table in tables:
+        for run in np.unique(table["run"]):
+            mine = table["run"] == run
+            at = table["round"][mine] / horizon
+            curves.append(np.interp(shares, np.concatenate([[0.0], at]), np.concatenate([[0.0], table[name][mine]])))
+    return shares, np.mean(curves, axis=0)
+
+
+def bounds(found: Replication, on: OnDataset) -> Chart | None:
+    """Figure 3."""
+    if not on.in_paper or not on.lines:
+        return None
+    bar = find_environment(on.name).problem(DELTA).bar
+    pulls = np.unique(np.round(np.geomspace(1.0, on.horizon, POINTS)))
+    series = [_by_radius("baselines (hoeffding)", "hoeffding", pulls, bar)]
+    for entry in ("dgai-online", "dgai-offline"):
+        alpha = _final_alpha(found, on, entry)
+        if alpha is not None:
+            series.append(_by_radius(entry, "learned-printed", pulls, bar, alpha=alpha))
+    for learned in found.parameters(on.name, "value calibrated")[:1]:
+        series.append(_by_radius("value calibrated", "learned", pulls, bar, **learned, minimum_pulls=least_pulls(bar)))
+    series += _certified(found, on, bar)
+    rows = found.table("rows", on.name, on.lines[0].entry)
+    gap = float(np.mean([table["mean"].max() for table in rows])) - on.threshold
+    scale = "symlog" if any((each.y <= 0.0).any() for each in series) else "log"
+    return Chart(
+        on.name, "pulls of the arm", "bound above the threshold", series, [("gap of the best arm", gap)],
+        x_scale="log", y_scale=scale, smallest=_lowest(gap),
+    )  # fmt: skip
+
+
+def _lowest(gap: float) -> float:
+    return float(10.0 ** math.floor(math.log10(gap / 10.0)))
+
+
+def _final_alpha(found: Replication, on: OnDataset, entry: str) -> float | None:
+    """Mean over the runs of the alpha that was learned last."""
+    if entry == "dgai-offline":
+        values = [each["alpha"] for each in found.parameters(on.name, entry)]
+        return float(np.mean(values)) if values else None
+    tables = found.table("curve", on.name, entry)
+    return float(_mean_curve(tables, "alpha", on.horizon)[1][-1]) if tables else None
+
+
+def _certified(found: Replication, on: OnDataset, bar: Bar) -> Iterator[Series]:
+    """Gap at which an evidence rule decides after N evenly spread rewards."""
+    curves = found.table("curve", on.name, "value")
+    pool = NO_POOL._replace(horizon=on.horizon, prior_mean=bar.threshold)
+    yield _by_evidence("dgai's certified (kt)", "kt", pool, bar)
+    if curves:
+        last = {name: float(curves[0][name][-1]) for name in ("prior_mean", "prior_strength", "prior_variance")}
+        yield _by_evidence("value's certified (learned-bets)", "learned-bets", pool._replace(**last), bar)
+
+
+def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:
+    """A radius over the number of pulls, from where on it is finite."""
+    radius = identification_rule(rule).formula
+    arms = [Arm(n, n * bar.threshold, bar.threshold, n**-0.5, 0.0, 0.0, 0.0, 0.0) for n in pulls.tolist()]
+    values = np.array([radius(arm, NO_POOL, bar, **parameters) for arm in arms])
+    finite = np.isfinite(values)
+    return Series(name, pulls[finite], values[finite])
+
+
+def _by_evidence(name: str, rule: str, pool: Pool, bar: Bar) -> Series:
+    observe = identification_rule(rule).formula
+    points = []
+    top = 1.0 - bar.threshold
+    for gap in np.geomspace(0.9 * top, 1e-3 * top, 28):
+        pulls = _pulls_until(observe, bar.threshold + float(gap), pool, bar)
+        if pulls is None:
+            break
+        points.append((pulls, float(gap)))
+    x, y = (np.array(column) for column in zip(*points, strict=True))
+    return Series(name, x, y)
+
+
+def _pulls_until(observe: Callable[..., tuple[float, float, float]], mean: float, pool: Pool, bar: Bar) -> float | None:
+    """Evenly spread 0/1 rewards of that mean: after how many pulls is the arm called good?"""
+    arm = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for n in range(1, LONGEST + 1):
+        reward = float(math.floor(n * mean + 0.5) - math.floor((n - 1) * mean + 0.5))
+        good, bad, memory = observe(arm, reward, pool, bar)
+        total = arm.total + reward
+        if good >= bar.budget:
+            return float(n)
+        arm = Arm(float(n), total, total / n, n**-0.5, good, bad, memory, 0.0)
+    return None
+
+
+def rewards(found: Replication, on: OnDataset) -> Chart | None:
+    """Figure 4."""
+    series = []
+    for entry in REWARD_ENTRIES:
+        tables = found.table("curve", on.name, entry.name)
+        if tables:
+            shares = np.array([table["reward"] / (table["round"] * table["best_mean"]) for table in tables])
+            series.append(Series(entry.name, tables[0]["round"].astype(float), shares.mean(axis=0)))
+    return Chart(on.name, "round", "reward, share of the best arm's", series, y_share=True) if series else None
+
+
+def price(found: Replication, on: OnDataset) -> Chart | None:
+    """Share of runs with a wrong verdict against the score."""
+    series = []
+    for line in on.lines:
+        wrong = line.wrong_share
+        x, y, low, high = (np.array([v]) for v in (line.share_of_ceiling, wrong.mean, wrong.low, wrong.high))
+        series.append(Series(line.entry, x, y, low, high, points=True))
+    if not series:
+        return None
+    return Chart(
+        on.name, "exploit score, share of the ceiling", "runs with a wrong verdict", series, [("delta", DELTA)],
+        x_share=True, y_share=True,
+    )  # fmt: skip

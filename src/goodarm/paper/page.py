@@ -1,0 +1,135 @@
+"""The replication as one HTML page: nothing is loaded from elsewhere, figures are SVG, tables sort on a click."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+
+from goodarm import __version__
+from goodarm.paper.figures import FigureOf
+from goodarm.paper.report import OnDataset, Replication
+from goodarm.paper.report_text import HEADINGS, READINGS, cells, findings, impossible, notes, setting, values
+from goodarm.report.chart import STYLE_OF, draw_one, names_in, svg
+from goodarm.report.numbers import percent, short
+
+
+def page(found: Replication, drawn: list[FigureOf]) -> str:
+    """The text of report.html."""
+    body = "\n".join([*_opening(found, drawn), *_tables(found), *_figures(drawn), *_rewards(found), *_closing(found)])
+    style, script = (files("goodarm.paper").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Differentiable good arm identification, replicated</title>\n<style>\n{style}</style>\n</head>\n"
+        f"<body>\n{body}\n<script>\n{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _opening(found: Replication, drawn: list[FigureOf]) -> Iterator[str]:
+    yield "<header><h1>Differentiable good arm identification, replicated</h1>"
+    yield (
+        '<p class="soft">Tsai, Tsai and Lin, "Differentiable Good Arm Identification", Table 1 and Figures 1 to 4, '
+        f"beside what goodarm {escape(__version__)} measures. "
+        f"Made by <code>{escape(found.request.command())}</code></p>"
+    )
+    links = [("#short", "In short"), ("#tables", "Table 1"), *((f"#{each.name}", each.title) for each in drawn)]
+    links += [("#printed", "Printed numbers that cannot be"), ("#readings", "Readings")]
+    yield "<nav>" + "".join(f'<a href="{where}">{escape(words.split(":")[0])}</a>' for where, words in links) + "</nav>"
+    yield '</header><main><h2 id="short">In short</h2>'
+    first, *others = notes(found)
+    if found.request.quick:
+        yield f'<p class="notice">{escape(first)}</p>'
+    else:
+        others = [first, *others]
+    said = [line.split(": ", 1) for line in findings(found)]
+    yield "<ul>" + "".join(f"<li><b>{escape(name)}</b>: {escape(rest)}</li>" for name, rest in said) + "</ul>"
+    yield "".join(f'<p class="soft">{escape(note)}</p>' for note in others)
+
+
+def _tables(found: Replication) -> Iterator[str]:
+    yield (
+        "<h2 id=\"tables\">Table 1</h2><p>The order is the paper's; click a heading to sort. Orange: the paper's "
+        "method as printed. Blue: ours. Red: wrong verdicts. A high score with wrong verdicts was bought by calling "
+        "bad arms good, or by deciding before anything is known.</p>"
+    )
+    for on in found.datasets:
+        if on.lines:
+            extra = "" if on.in_paper else " (not a column of the paper's)"
+            yield f"<h3>{escape(on.name)}{extra}</h3><p>{escape(setting(on))}.</p>"
+            yield f'<p class="soft">{escape(on.reading)}.</p>{_table(on)}'
+
+
+def _table(on: OnDataset) -> str:
+    head = "".join(f'<th scope="col"><button type="button">{escape(words)}</button></th>' for words in HEADINGS)
+    rows = []
+    for line in on.lines:
+        row = []
+        for heading, text, value in zip(HEADINGS, cells(line), values(line), strict=True):
+            bad = ' class="bad"' if heading.startswith("wrong") and value else ""
+            words = ' class="words"' if isinstance(value, str) else bad
+            row.append(f'<td{words} data-value="{_sortable(value)}">{escape(text)}</td>')
+        rows.append(f'<tr class="{line.kind}">{"".join(row)}</tr>')
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _sortable(value: float | str) -> str:
+    if isinstance(value, str):
+        return escape(value, quote=True)
+    return repr(float(value)) if math.isfinite(value) else ""
+
+
+def _figures(drawn: list[FigureOf]) -> Iterator[str]:
+    for each in drawn:
+        yield f'<h2 id="{each.name}">{escape(each.title)}</h2><p>{escape(each.words)}</p>'
+        points = any(series.points for chart in each.charts for series in chart.series)
+        keys = "".join(_key(name, points) for name in names_in(each.charts))
+        yield f'<ul class="legend">{keys}</ul><div class="grid">'
+        for number, chart in enumerate(each.charts):
+            label = escape(f"{each.title}, {chart.title}", quote=True)
+            yield f'<div role="img" aria-label="{label}">{svg(draw_one(chart), f"{each.name}-{number}")}</div>'
+        yield "</div>"
+
+
+def _key(name: str, points: bool) -> str:
+    colour, style = STYLE_OF[name]
+    dashed = style == "--"
+    kind = ("dot hollow" if dashed else "dot") if points else ("dashed" if dashed else "line")
+    return f'<li><i class="{kind}" style="color:{colour}"></i>{escape(name)}</li>'
+
+
+def _rewards(found: Replication) -> Iterator[str]:
+    shown = [on for on in found.datasets if on.rewards]
+    if not shown:
+        return
+    yield "<h3>Cumulative reward at the end</h3>"
+    head = "".join(
+        f'<th scope="col"><button type="button">{escape(words)}</button></th>'
+        for words in ("policy", "dataset", "runs", "reward", "share of the best arm's")
+    )
+    rows = []
+    for on in shown:
+        for line in on.rewards:
+            pairs: list[tuple[str, float | str]] = [
+                (line.entry, line.entry),
+                (on.name, on.name),
+                (str(line.runs), line.runs),
+                (short(line.reward, 4), line.reward),
+                (percent(line.share_of_best), line.share_of_best),
+            ]
+            row = "".join(f'<td data-value="{_sortable(value)}">{escape(text)}</td>' for text, value in pairs)
+            rows.append(f'<tr class="{line.kind}">{row}</tr>')
+    yield f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _closing(found: Replication) -> Iterator[str]:
+    yield '<h2 id="printed">Printed numbers that cannot be</h2><ul>'
+    yield "".join(f"<li>{escape(line)}</li>" for line in impossible(found.request.seed)) + "</ul>"
+    yield '<h2 id="readings">What was read differently</h2><ul>'
+    yield "".join(f"<li>{escape(line)}</li>" for line in READINGS) + "</ul></main>"
+    sources = "; ".join(f"{on.name}: {on.reference}" for on in found.datasets if on.reference)
+    yield (
+        f"<footer>Data: {escape(sources)}. Every row behind these numbers is in rows.parquet beside this page; the "
+        f"command above makes it again.</footer>"
+    )

@@ -1,0 +1,244 @@
+"""What a reproduction amounts to: one line a policy and dataset, from the rows of its runs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.environments import Environment
+from goodarm.environments.names import environment as find_environment
+from goodarm.numerics import clopper_pearson
+from goodarm.paper.kept import Columns, Part
+from goodarm.paper.reproduction import Reproduction
+from goodarm.paper.scope import REWARD_ENTRIES, Dataset, Entry, Request, entries_of
+from goodarm.simulation.runs import Estimate
+from goodarm.theory import exploit_ceiling, oracle_limit
+
+DELTA = 0.05
+HDOC = "hdoc"
+
+Floats = NDArray[np.float64]
+
+
+class Line(NamedTuple):
+    """One policy on one dataset. `ratio` is to HDoC's score on the same runs; NaN where HDoC scores 0."""
+
+    entry: str
+    kind: str
+    policy: str
+    guarantee: str
+    runs: int
+    mean: float
+    sd: float
+    share_of_ceiling: float
+    share_of_limit: float
+    found: float  # good arms called good, a run
+    false_good: float  # bad arms called good, a run
+    false_bad: float  # good arms called bad, a run
+    wrong_runs: int
+    ratio: float
+    printed: float
+    printed_ratio: float
+
+    @property
+    def wrong_verdicts(self) -> float:
+        return self.false_good + self.false_bad
+
+    @property
+    def wrong_share(self) -> Estimate:
+        """Share of runs with a wrong verdict, with its Clopper-Pearson interval."""
+        low, high = clopper_pearson(self.wrong_runs, self.runs, 0.95)
+        return Estimate(self.wrong_runs / self.runs, low, high, self.runs)
+
+
+class RewardLine(NamedTuple):
+    """One policy that collects rewards: the sum of all rewards, as a share of what the best arm pays too."""
+
+    entry: str
+    kind: str
+    runs: int
+    reward: float
+    share_of_best: float
+
+
+class OnDataset(NamedTuple):
+    """A dataset, its yardsticks, and its lines in the order of the paper's table."""
+
+    name: str
+    reading: str
+    reference: str
+    arms: int
+    good_arms: float
+    threshold: float
+    horizon: int
+    own_horizon: int
+    ceiling: float
+    limit: float
+    in_paper: bool
+    lines: list[Line]
+    rewards: list[RewardLine]
+
+
+class Replication(NamedTuple):
+    """The whole of it."""
+
+    request: Request
+    datasets: list[OnDataset]
+    parts: list[Part]
+
+    def table(self, name: str, dataset: str, entry: str) -> list[Columns]:
+        """The tables of that name of all parts of a dataset and a policy."""
+        return [part.tables[name] for part in self.parts if _is(part, dataset, entry) and name in part.tables]
+
+    def parameters(self, dataset: str, entry: str) -> list[dict[str, float]]:
+        """What was learned, one dictionary a part that learned something."""
+        found = [part.facts.get("parameters") for part in self.parts if _is(part, dataset, entry)]
+        return [each for each in found if each]
+
+
+def _is(part: Part, dataset: str, entry: str) -> bool:
+    return bool(part.facts["dataset"] == dataset and part.facts["entry"] == entry)
+
+
+class _Scored(NamedTuple):
+    """Numbers of each run of one policy, by run number."""
+
+    score: dict[int, float]
+    found: list[int]
+    false_good: list[int]
+    false_bad: list[int]
+
+
+def summarise(reproduction: Reproduction) -> Replication:
+    """Summarise all parts."""
+    request, parts = reproduction.request, reproduction.parts
+    empty = Replication(request, [], parts)
+    return empty._replace(datasets=[_on_dataset(empty, dataset) for dataset in request.datasets])
+
+
+def _on_dataset(found: Replication, dataset: Dataset) -> OnDataset:
+    environment = find_environment(dataset.name)
+    horizon = dataset.quick_horizon if found.request.quick else environment.horizon
+    entries = entries_of(dataset, found.request.scale)
+    scored = {entry.name: _scored(found.table("rows", dataset.name, entry.name), environment, horizon)
+              for entry in entries}  # fmt: skip
+    scored = {name: each for name, each in scored.items() if each.score}
+    bounds = _bounds(found, dataset, environment, horizon)
+    means = [bounds[run] for run in sorted(bounds)]
+    lines = [
+        _line(found, dataset, entry, scored, bounds) for entry in entries if entry.name in scored
+    ]  # fmt: skip
+    return OnDataset(
+        name=dataset.name, reading=environment.reading, reference=environment.reference, arms=environment.arms,
+        good_arms=float(np.mean([each[2] for each in means])) if means else math.nan,
+        threshold=environment.threshold, horizon=horizon, own_horizon=environment.horizon,
+        ceiling=float(np.mean([each[0] for each in means])) if means else math.nan,
+        limit=float(np.mean([each[1] for each in means])) if means else math.nan,
+        in_paper=not dataset.small, lines=lines,
+        rewards=[line for entry in REWARD_ENTRIES if (line := _reward_line(found, dataset, entry)) is not None],
+    )  # fmt: skip
+
+
+def _split(tables: list[Columns]) -> dict[int, Columns]:
+    """The rows of each run."""
+    runs: dict[int, Columns] = {}
+    for table in tables:
+        for number in np.unique(table["run"]):
+            mine = table["run"] == number
+            runs[int(number)] = {name: column[mine] for name, column in table.items()}
+    return runs
+
+
+def _scored(tables: list[Columns], environment: Environment, horizon: int) -> _Scored:
+    scored = _Scored({}, [], [], [])
+    for number, rows in sorted(_split(tables).items()):
+        gap = rows["mean"] - environment.threshold
+        called_good, called_bad, good = rows["verdict"] == 1, rows["verdict"] == -1, gap >= 0.0
+        scored.score[number] = float(((horizon - rows["verdict_round"]) * gap)[called_good].sum())
+        scored.found.append(int((called_good & good).sum()))
+        scored.false_good.append(int((called_good & ~good).sum()))
+        scored.false_bad.append(int((called_bad & good).sum()))
+    return scored
+
+
+def _bounds(
+    found: Replication, dataset: Dataset, environment: Environment, horizon: int
+) -> dict[int, tuple[float, float, int]]:
+    """Ceiling, oracle limit and number of good arms of each run: the same for every policy."""
+    bounds: dict[int, tuple[float, float, int]] = {}
+    seen: dict[bytes, tuple[float, float, int]] = {}
+    for entry in entries_of(dataset, found.request.scale):
+        for number, rows in _split(found.table("rows", dataset.name, entry.name)).items():
+            if number not in bounds:
+                means, threshold = rows["mean"], environment.threshold
+                key = means.tobytes()
+                if key not in seen:
+                    seen[key] = (
+                        exploit_ceiling(means, threshold, horizon),
+                        oracle_limit(means, threshold, DELTA, horizon),
+                        int((means >= threshold).sum()),
+                    )
+                bounds[number] = seen[key]
+    return bounds
+
+
+def _line(
+    found: Replication,
+    dataset: Dataset,
+    entry: Entry,
+    scored: dict[str, _Scored],
+    bounds: dict[int, tuple[float, float, int]],
+) -> Line:
+    mine = scored[entry.name]
+    scores = np.array(list(mine.score.values()))
+    facts = next(p.facts for p in found.parts if _is(p, dataset.name, entry.name) and p.facts["goal"] == "verdicts")
+    hdoc = scored[HDOC].score if HDOC in scored else {}
+    beside = [hdoc[run] for run in mine.score if run in hdoc]
+    printed, printed_hdoc = dataset.printed.get(entry.name, math.nan), dataset.printed.get(HDOC, math.nan)
+    mean = float(scores.mean())
+    return Line(
+        entry=entry.name, kind=entry.kind, policy=facts["policy"], guarantee=facts["guarantee"], runs=len(scores),
+        mean=mean, sd=float(scores.std(ddof=1)) if len(scores) > 1 else math.nan,
+        share_of_ceiling=_ratio(mean, float(np.mean([bounds[run][0] for run in mine.score]))),
+        share_of_limit=_ratio(mean, float(np.mean([bounds[run][1] for run in mine.score]))),
+        found=float(np.mean(mine.found)), false_good=float(np.mean(mine.false_good)),
+        false_bad=float(np.mean(mine.false_bad)),
+        wrong_runs=sum(a + b > 0 for a, b in zip(mine.false_good, mine.false_bad, strict=True)),
+        ratio=_ratio(mean, float(np.mean(beside))) if beside else math.nan,
+        printed=printed, printed_ratio=_ratio(printed, printed_hdoc),
+    )  # fmt: skip
+
+
+def _reward_line(found: Replication, dataset: Dataset, entry: Entry) -> RewardLine | None:
+    tables = found.table("curve", dataset.name, entry.name)
+    if not tables:
+        return None
+    last = [(float(t["reward"][-1]), float(t["round"][-1] * t["best_mean"][-1])) for t in tables]
+    reward, best = (float(np.mean(column)) for column in zip(*last, strict=True))
+    return RewardLine(entry.name, entry.kind, len(tables), reward, _ratio(reward, best))
+
+
+def _ratio(value: float, whole: float) -> float:
+    return value / whole if whole > 0.0 else math.nan
+
+
+def as_json(found: Replication) -> dict[str, Any]:
+    """The object that `goodarm reproduce --json` prints."""
+    request = found.request
+    return {
+        "command": request.command(),
+        "quick": request.quick,
+        "seed": request.seed,
+        "delta": DELTA,
+        "datasets": [
+            {
+                **{k: v for k, v in each._asdict().items() if k not in ("lines", "rewards")},
+                "policies": [line._asdict() for line in each.lines],
+                "rewards": [line._asdict() for line in each.rewards],
+            }
+            for each in found.datasets
+        ],
+    }

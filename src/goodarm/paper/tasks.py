@@ -1,0 +1,200 @@
+"""One task of a reproduction: a few runs of one policy on one dataset, with whatever must be learned before."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goodarm.environments import Environment
+from goodarm.environments.names import environment as find_environment
+from goodarm.learning import learn
+from goodarm.learning.offline import Epoch
+from goodarm.paper.kept import Columns, Part, key_of
+from goodarm.paper.scope import DATASETS, ENTRIES, REWARD_ENTRIES, Dataset, Entry, Request, Scale, entries_of
+from goodarm.paper.training import train_paper
+from goodarm.policies import reward_policy
+from goodarm.simulation.run import Interrupted, interrupted, play_runs
+from goodarm.simulation.runs import Runs
+from goodarm.simulation.specification import Specification, specify
+from goodarm.streams import ENVIRONMENT, generator
+
+ROUNDS_PER_TASK = 4_000_000
+ELSEWHERE = 1_000_003
+"""Learning uses the streams of seed + this: no reward that was learned from is reported on."""
+
+POOL_COLUMNS = ("prior_mean", "prior_strength", "prior_variance", "alpha", "beta")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to play. Everything here, and the code, is part of the key under which the result is kept.
+
+    goal  : "verdicts", "reward", or "policy" (learn one and keep its file)
+    learned : the key of the task whose policy is played, and None where none has to be learned
+    """
+
+    goal: str
+    dataset: str
+    entry: str
+    horizon: int
+    first: int
+    runs: int
+    seed: int
+    scale: Scale
+    learned: str | None = None
+
+    @property
+    def key(self) -> str:
+        facts = asdict(self)
+        facts["scale"] = self.scale._replace(name="", runs=0, slow_runs=0, reward_runs=0, slow_reward_runs=0)
+        name = f"{self.dataset}-{self.entry}-{self.goal}-{self.first}".replace(" ", "-")
+        return f"{name}-{key_of(facts)}"
+
+    @property
+    def spec(self) -> Entry:
+        return next(e for e in (REWARD_ENTRIES if self.goal == "reward" else ENTRIES) if e.name == self.entry)
+
+
+def tasks_of(request: Request) -> list[Task]:
+    """All tasks, those that others wait for first, then the longest first."""
+    tasks = [task for dataset in request.datasets for task in _of_dataset(dataset, request)]
+    return sorted(tasks, key=lambda task: (task.goal != "policy", not task.spec.slow, -task.horizon))
+
+
+def _of_dataset(dataset: Dataset, request: Request) -> Iterator[Task]:
+    scale, seed = request.scale, request.seed
+    horizon = dataset.quick_horizon if request.quick else find_environment(dataset.name).horizon
+    if set(request.items) - {"figure4"}:
+        for entry in entries_of(dataset, scale):
+            learned = None
+            if entry.made in ("learned", "calibrated"):
+                teacher = Task("policy", dataset.name, entry.name, horizon, 0, 0, seed, scale)
+                learned = teacher.key
+                yield teacher
+            runs = scale.slow_runs if entry.slow and dataset.name != "synth-small" else scale.runs
+            size = 1 if entry.made == "trained" else max(1, ROUNDS_PER_TASK // horizon)
+            for first in range(0, runs, size):
+                count = min(size, runs - first)
+                yield Task("verdicts", dataset.name, entry.name, horizon, first, count, seed, scale, learned)
+    if "figure4" in request.items and dataset.reward_horizon:
+        span = min(horizon, dataset.reward_horizon, scale.reward_horizon)
+        for entry in REWARD_ENTRIES:
+            for first in range(scale.slow_reward_runs if entry.slow else scale.reward_runs):
+                yield Task("reward", dataset.name, entry.name, span, first, 1, seed, scale)
+
+
+def perform(task: Task, parts: Path) -> Part:
+    """Play the task. What it waits for lies in `parts` already."""
+    if task.goal == "policy":
+        return _learn_policy(task)
+    if task.goal == "reward":
+        made = reward_policy(task.spec.policy)
+        return _played(task, specify(made, task.dataset, horizon=task.horizon, seed=task.seed), points=True)
+    if task.spec.made == "trained":
+        return _train_and_play(task)
+    if task.learned is None:
+        spec = specify(task.spec.policy, task.dataset, horizon=task.horizon, seed=task.seed)
+        return _played(task, spec, points=task.spec.name in ("dgai-online", "value"))
+    facts = json.loads((parts / task.learned / "facts.json").read_text(encoding="utf-8"))
+    with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
+        file.write(facts["file"])
+        file.flush()
+        spec = specify(file.name, task.dataset, horizon=task.horizon, seed=task.seed)
+    return _played(task, spec, points=False, facts={"parameters": facts["parameters"]})
+
+
+def _played(task: Task, spec: Specification, *, points: bool, facts: dict[str, Any] | None = None) -> Part:
+    spec = replace(spec, trajectory=task.scale.points if points else 0)
+    runs = Runs(spec, tuple(play_runs(spec, range(task.first, task.first + task.runs))))
+    tables: dict[str, Columns] = {}
+    if task.goal == "verdicts":
+        tables["rows"] = _rows(runs)
+    if points:
+        tables["curve"] = _curve(runs)
+    seconds = sum(run.seconds for run in runs.runs)
+    return Part(tables, {**_facts(task, runs), "seconds": seconds, **(facts or {})})
+
+
+def _facts(task: Task, runs: Runs) -> dict[str, Any]:
+    return {
+        "goal": task.goal, "dataset": task.dataset, "entry": task.entry, "policy": runs.policy,
+        "guarantee": str(runs.guarantee), "horizon": task.horizon, "first": task.first, "runs": task.runs,
+    }  # fmt: skip
+
+
+def _rows(runs: Runs) -> Columns:
+    """One row an arm and run: short columns, since a reproduction has millions of rows."""
+    arms = runs.spec.environment.arms
+    return {
+        "run": np.repeat(np.array([run.number for run in runs.runs], dtype=np.int32), arms),
+        "arm": np.tile(np.arange(arms, dtype=np.int32), len(runs)),
+        "mean": np.concatenate([run.means for run in runs.runs]),
+        "verdict": np.concatenate([run.verdicts for run in runs.runs]),
+        "verdict_round": np.concatenate([run.verdict_rounds for run in runs.runs]),
+        "pulls": np.concatenate([run.pulls for run in runs.runs]),
+    }
+
+
+def _curve(runs: Runs) -> Columns:
+    """One row a recorded point: round, reward so far, best mean, and what was learned from all arms by then."""
+    points = np.concatenate([run.trajectory for run in runs.runs])
+    sizes = [len(run.trajectory) for run in runs.runs]
+    columns: Columns = {
+        "run": np.repeat([run.number for run in runs.runs], sizes),
+        "round": points[:, 0].astype(np.int64),
+        "reward": points[:, 3],
+        "best_mean": np.repeat([float(run.means.max()) for run in runs.runs], sizes),
+    }
+    return columns | {name: points[:, 6 + j] for j, name in enumerate(POOL_COLUMNS)}
+
+
+def _learn_policy(task: Task) -> Part:
+    """A policy learned on the dataset, as the text of its file."""
+    calibrated = task.spec.made == "calibrated"
+    learning_runs, tests = next(each.calibration for each in DATASETS if each.name == task.dataset)
+    learned = learn(
+        task.dataset, task.spec.policy, horizon=task.horizon, objective="none" if calibrated else "score",
+        budget=task.scale.budget, calibrate=calibrated, learning_runs=learning_runs, tests=tests,
+        seed=task.seed + ELSEWHERE,
+    )  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        learned.save(Path(folder) / "policy.json")
+        text = (Path(folder) / "policy.json").read_text(encoding="utf-8")
+    certificate = learned.policy.certificate
+    tested = {"runs": certificate.runs, "wrong_runs": certificate.wrong_runs} if certificate else None
+    facts = {
+        "goal": task.goal, "dataset": task.dataset, "entry": task.entry, "parameters": learned.parameters,
+        "certificate": tested, "file": text,
+    }  # fmt: skip
+    return Part({}, facts)
+
+
+def _train_and_play(task: Task) -> Part:
+    """The paper's offline training on the very arms of the run, then that run with what was learned."""
+    environment = find_environment(task.dataset)
+    means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
+    trained = train_paper(
+        _fixed(environment, means), horizon=task.horizon, epochs=task.scale.epochs, every=task.scale.every,
+        seed=task.seed + ELSEWHERE + task.first, progress=_stop_if_interrupted,
+    )  # fmt: skip
+    spec = specify(trained.policy, task.dataset, horizon=task.horizon, seed=task.seed)
+    part = _played(task, spec, points=False, facts={"parameters": {"alpha": trained.alpha, "beta": trained.beta}})
+    rows = list(trained.rows())
+    training: Columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    training["run"] = np.full(len(rows), task.first)
+    return Part({**part.tables, "training": training}, part.facts)
+
+
+def _fixed(environment: Environment, means: Any) -> Environment:
+    return replace(environment, draw=lambda generator: means)
+
+
+def _stop_if_interrupted(epoch: Epoch) -> None:
+    if interrupted.is_set():
+        raise Interrupted

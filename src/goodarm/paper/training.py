@@ -1,0 +1,220 @@
+"""`train_paper`: the paper's offline training as printed. N epochs of T rounds on one arm set, one gradient step each.
+
+An epoch is played by the engine's own loop with the rules of `dgai-online`; in the learner's place stands a function
+that adds up the gradients of every round, with the true means, and moves nothing. Cost O(N K T).
+
+This is the objective as the equations state it, kept beside what we recommend to show what it does; its guarantee is
+`heuristic`. Where alpha falls below 0, every arm whose first reward is not hopeless is called good at its first pull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.engine.assemble import Assembly, assemble, parts_of
+from goodarm.engine.loop import State, build
+from goodarm.environments import Environment, Instance
+from goodarm.environments.names import environment as find_environment
+from goodarm.errors import InvalidValue
+from goodarm.learning.offline import Epoch
+from goodarm.learning.train import Watch
+from goodarm.paper.learned_bounds import both_bounds
+from goodarm.paper.objectives import identification_objective, sampling_objective
+from goodarm.paper.soft_index import FLOOR, Floats, gather
+from goodarm.policies import policy
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Pool, Table, write_pool
+from goodarm.rules.parameters import Setting
+from goodarm.simulation.run import STRIDE
+from goodarm.simulation.specification import Specification
+from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
+
+DRAWS = {"argmax": "dgai-online", "softmax": "dgai-online-softmax"}
+TRAINED = {"dgai-offline": "argmax", "dgai-offline-softmax": "softmax"}
+"""The rules that play what was trained, and how they draw."""
+
+OPTIONS = {name: value for name, value in both_bounds.defaults.items() if name != "batch"}
+"""alpha0, beta0, rate, eta1, eta2, sharpness (M), coldness, ridge, by_gap, through_gamma, with the paper's values."""
+
+
+PAPER_OPTIONS = (*(name for name in OPTIONS if name != "ridge"), "every")
+"""What `goodarm learn --objective paper` takes; `ridge` is a parameter of the policy: dgai-offline(ridge=0.1)."""
+
+
+@dataclass(frozen=True)
+class PaperTraining:
+    """What was learned, and how it moved."""
+
+    alpha: float
+    beta: float
+    ridge: float
+    history: tuple[Epoch, ...]
+
+    @property
+    def policy(self) -> str:
+        """The trained policy, as a name that can be given wherever a policy is."""
+        return f"dgai-offline(alpha={self.alpha!r}, beta={self.beta!r}, ridge={self.ridge!r})"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row an epoch, for tables and figures."""
+        for number, epoch in enumerate(self.history):
+            yield {"epoch": number, **epoch._asdict()}
+
+
+def add_gradients(
+    arms: Table, pool: Pool, bar: Bar, truth: Floats, sharpness: float, coldness: float, eta1: float, eta2: float,
+    ridge: float, by_gap: float, through_gamma: float, every: float,
+) -> Pool:  # fmt: skip
+    """Add this round's gradients, `every` times, to `past_alpha` and `past_beta`; alpha and beta stay.
+
+    The identification objective sums over all arms, decided ones with their last beliefs; the sampling objective over
+    the open ones.
+    """
+    numbers, means, widths = gather(arms, bar, ridge, True)
+    _, slope_alpha = identification_objective(
+        means, widths, truth[numbers], pool.alpha, bar.threshold, sharpness, eta1, eta2, by_gap
+    )
+    numbers, means, widths = gather(arms, bar, ridge, False)
+    slope_beta = 0.0
+    if len(numbers) > 0:
+        _, slope_beta = sampling_objective(
+            means, widths, truth[numbers], pool.beta, coldness, eta1, eta2, through_gamma
+        )
+    return Pool(
+        pool.round, pool.horizon, pool.prior_mean, pool.prior_strength, pool.prior_variance, pool.alpha, pool.beta,
+        pool.past_alpha + every * slope_alpha, pool.past_beta + every * slope_beta,
+    )  # fmt: skip
+
+
+def train_paper(
+    environment: str | Environment,
+    *,
+    horizon: int | None = None,
+    epochs: int = 50,
+    seed: int = 0,
+    draw: str = "argmax",
+    identification: str = "learned-online",
+    every: int = 1,
+    delta: float = 0.05,
+    progress: Callable[[Epoch], None] | None = None,
+    **options: float,
+) -> PaperTraining:
+    """Train alpha and beta as the paper prints it.
+
+    epochs  : N; each plays `horizon` rounds on the same arms with fresh rewards
+    draw    : "argmax" or "softmax"
+    identification : "learned-online" decides by the alpha being trained, as printed; any other rule, for example "kt",
+              decides by itself, and shows where beta goes when alpha does not end the trajectories
+    every   : take the gradient at every so many rounds instead of each; the cost falls by that factor
+    options : any of `OPTIONS`; by_gap=1 puts the text's constraint |mu - xi| in place of the printed |mu - m|
+
+    >>> from goodarm.environments import bernoulli
+    >>> found = train_paper(bernoulli([0.4, 0.6, 0.7], threshold=0.5), horizon=200, epochs=2)
+    >>> len(found.history), found.history[0].alpha, found.history[0].rounds
+    (2, 0.0, 3)
+    """
+    found = find_environment(environment)
+    chosen = Setting.of("the paper's objective", OPTIONS, options).values
+    _check(found, horizon, epochs, every, draw)
+    rounds = found.horizon if horizon is None else horizon
+    instance = found.instance(generator(seed, 0, ENVIRONMENT))
+    training = _Training(found, instance, rounds, seed, (DRAWS[draw], identification), every, delta, chosen)
+    alpha, beta = chosen["alpha0"], max(chosen["beta0"], FLOOR)
+    history: list[Epoch] = []
+    for number in range(epochs):
+        epoch = training.play(number, alpha, beta)
+        history.append(epoch)
+        if progress is not None:
+            progress(epoch)
+        alpha += chosen["rate"] * epoch.gradient_alpha
+        beta = max(beta + chosen["rate"] * epoch.gradient_beta, FLOOR)
+    return PaperTraining(alpha, beta, chosen["ridge"], tuple(history))
+
+
+def learn_as_printed(
+    spec: Specification, epochs: int, options: Mapping[str, float], watch: Watch
+) -> tuple[dict[str, float], Sequence[Epoch]]:
+    """What `goodarm learn --objective paper` calls: the trained parameters of the plan's policy, and their history."""
+    rule = spec.policy.sampling.name
+    if rule not in TRAINED:
+        raise InvalidValue(f"the paper's objective trains {' or '.join(TRAINED)}; got {rule}.")
+    given = {**options, "ridge": spec.policy.setting.values["ridge"]}
+    every = int(given.pop("every", 1))
+    trained = train_paper(
+        spec.environment, horizon=spec.horizon, epochs=epochs, seed=spec.seed, draw=TRAINED[rule],
+        identification="learned-online", every=every,
+        delta=spec.problem.delta, progress=lambda epoch: watch("epoch", epoch), **given,
+    )  # fmt: skip
+    return {"alpha": trained.alpha, "beta": trained.beta}, trained.history
+
+
+def _check(environment: Environment, horizon: int | None, epochs: int, every: int, draw: str) -> None:
+    if draw not in DRAWS:
+        raise InvalidValue(f"draw must be 'argmax' or 'softmax'; got {draw!r}.")
+    if epochs < 1 or every < 1:
+        raise InvalidValue(f"epochs and every must be at least 1; got {epochs} and {every}.")
+    if horizon is not None and horizon < environment.arms:
+        raise InvalidValue(
+            f"horizon must be at least the number of arms, {environment.arms}: each arm is pulled once first; "
+            f"got {horizon}. Give a longer one."
+        )
+
+
+class _Training:
+    """One arm set and the compiled loop that plays it."""
+
+    def __init__(
+        self, environment: Environment, instance: Instance, horizon: int, seed: int,
+        rules: tuple[str, str], every: int, delta: float, chosen: Any,
+    ) -> None:  # fmt: skip
+        self.environment, self.instance, self.horizon, self.seed = environment, instance, horizon, seed
+        self.problem = environment.problem(delta)
+        options = {"ridge": chosen["ridge"], "coldness": chosen["coldness"], "batch": float(every)}
+        pairing = policy(*rules, rewards=environment.rewards, **options)
+        parts = parts_of(pairing, environment)._replace(fit=add_gradients)
+        assembly = assemble(pairing, environment, self.problem)
+        names = ("sharpness", "coldness", "eta1", "eta2", "ridge", "by_gap", "through_gamma")
+        self.numbers = {name: float(chosen[name]) for name in names}
+        choosing, evidence, radius, _, timing = assembly.parameters
+        parameters = (choosing, evidence, radius, (instance.means, *self.numbers.values(), float(every)), timing)
+        self.assembly: Assembly = assembly._replace(loop=build(parts, False), parameters=parameters)
+
+    def play(self, number: int, alpha: float, beta: float) -> Epoch:
+        """One epoch: T rounds with these parameters, and the mean of the gradients over the rounds."""
+        state = self.assembly.start(float(self.horizon))
+        bar = self.problem.bar
+        write_pool(state.pool, Pool(0.0, float(self.horizon), bar.threshold, 1.0, 0.0, alpha, beta, 0.0, 0.0))
+        nothing: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        draws = generator(self.seed, number, POLICY)
+        while state.progress[0] < self.horizon and state.progress[1] > 0:
+            until = min(self.horizon, int(state.progress[0]) + STRIDE)
+            self.assembly.loop(
+                state, *self.instance[:3], run_key(self.seed, number), bar, self.assembly.parameters, draws, until,
+                nothing,
+            )  # fmt: skip
+        return self._summary(state, alpha, beta)
+
+    def _summary(self, state: State, alpha: float, beta: float) -> Epoch:
+        rounds = int(state.progress[0])
+        means, threshold = self.instance.means, self.problem.threshold
+        verdicts = state.arms[:, 7]
+        good = verdicts > 0.0
+        # after the last verdict the beliefs stand still, and the objective keeps counting arms that were called good
+        frozen = Pool(0.0, 1.0, 0.0, 0.0, 0.0, alpha, beta, 0.0, 0.0)
+        left = float(self.horizon - rounds)
+        end = add_gradients(state.arms, frozen, self.problem.bar, means, **self.numbers, every=left)
+        return Epoch(
+            alpha=alpha,
+            beta=beta,
+            score=float(((self.horizon - state.decided_at) * (means - threshold))[good].sum()),
+            wrong=int((((means >= threshold) & (verdicts < 0.0)) | ((means < threshold) & good)).sum()),
+            decided=int((verdicts != 0.0).sum()),
+            rounds=rounds,
+            gradient_alpha=float(state.pool[7] + end.past_alpha) / self.horizon,
+            gradient_beta=float(state.pool[8]) / self.horizon,
+        )

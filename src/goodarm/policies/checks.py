@@ -1,0 +1,118 @@
+"""Which sampling rule, identification rule and model of the arms may go together, and why the others may not."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+from goodarm.errors import InvalidValue, UnsoundPairing
+from goodarm.models import Estimator
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
+from goodarm.rules.parameters import Formula, Setting, parameters_of
+from goodarm.rules.sampling import IndexRule, LineRule, SamplingRule
+
+_BAR = Bar(0.5, 0.05, 10.0, 0.5, 0.5, math.log(200.0), 1.0, 1.0)
+_POOL = Pool(1.0, 1e6, 0.5, 1.0, 0.01, 1.0, 1.0, 0.0, 0.0)
+_PULLED = Arm(10.0, 6.0, 0.6, 10.0**-0.5, 0.2, -0.1, 0.0, 0.0)
+_NEVER_PULLED = Arm(0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def check_model(
+    sampling: SamplingRule, rule: IdentificationRule, estimator: Estimator | None, setting: Setting
+) -> None:
+    """Refuse a pairing whose guarantee would be false, or that can't choose among arms never pulled."""
+    if isinstance(rule, ModelRule):
+        _check_certificate(sampling, rule, estimator)
+        _check_constants(rule, setting)
+    if estimator is not None:
+        _check_unpulled(sampling, estimator, setting)
+
+
+def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
+    """Call the rules' functions once as Python: a slip in one's own rule is told in a line, not by the compiler."""
+    take = setting.take
+    if isinstance(sampling, IndexRule):
+        _try(sampling.name, sampling.index, 1, _PULLED, _POOL, _BAR, *take(sampling.defaults))
+    if isinstance(sampling, LineRule):
+        _try(sampling.name, sampling.slope, 1, _PULLED, _BAR, *take(parameters_of(sampling.slope, skip=2)))
+        _try(sampling.name, sampling.clock, 1, _POOL.round, _BAR, *take(parameters_of(sampling.clock, skip=2)))
+    if isinstance(rule, EvidenceRule):
+        _try(rule.name, rule.observe, 3, _PULLED, 1.0, _POOL, _BAR, *take(rule.defaults))
+    if isinstance(rule, RadiusRule):
+        _try(rule.name, rule.radius, 1, _PULLED, _POOL, _BAR, *take(rule.defaults))
+
+
+def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
+    call = f"{formula.__name__}({', '.join(inspect.signature(formula).parameters)})"
+    try:
+        got = formula(*arguments)
+    except (ArithmeticError, ValueError):
+        return  # of numbers that no campaign may ever show it
+    except Exception as error:  # whatever somebody else's function may raise
+        raise InvalidValue(
+            f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."
+        ) from error
+    values = got if isinstance(got, tuple) else (got,)
+    if len(values) != numbers or not all(isinstance(value, int | float) for value in values):
+        wanted = "a number" if numbers == 1 else f"{numbers} numbers"
+        raise InvalidValue(f"the rule {name!r} can't be used: {call} must return {wanted}; it returned {got!r}.")
+
+
+def check_limits(rule: IdentificationRule, setting: Setting) -> None:
+    """Refuse parameters outside of what the rule's proof allows."""
+    for name, low, high in rule.limits:
+        if not low < setting.values[name] < high:
+            allowed = f"larger than {low:g}" if math.isinf(high) else f"strictly between {low:g} and {high:g}"
+            raise InvalidValue(
+                f"parameter {name} of {rule.name} must be {allowed}, where its guarantee is proved; "
+                f"got {setting.values[name]:g}. Its default is {rule.defaults[name]:g}."
+            )
+
+
+def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estimator | None) -> None:
+    if estimator is None:
+        raise UnsoundPairing(
+            f"{rule.name} decides by a model of the arms, and the policy has none. "
+            f"Add one, for example '{sampling.name}+{rule.name}@{rule.models[0]}'."
+        )
+    if estimator.name not in rule.models or not estimator.exact:
+        raise UnsoundPairing(
+            f"{rule.name} is proved for {' and '.join('@' + name for name in rule.models)}, not for "
+            f"@{estimator.spelled()}: its verdicts would carry no guarantee. Decide by own evidence, for example "
+            f"'{sampling.name}+kt@{estimator.name}'."
+        )
+    # of a blind index the engine keeps decided arms in the design; other rules would let verdicts change the pulls
+    if rule.blind and not (sampling.blind and isinstance(sampling, IndexRule) and estimator.blind_widths):
+        raise UnsoundPairing(
+            f"{rule.name} is proved for pulls that never look at rewards, and {sampling.name} does. "
+            f"Use 'widest+{rule.name}@{estimator.name}', or decide by 'self-normalised'."
+        )
+
+
+def _check_constants(rule: ModelRule, setting: Setting) -> None:
+    missing = [name for name in rule.defaults if math.isnan(setting.values[name])]
+    if missing:
+        raise InvalidValue(
+            f"{rule.name} needs {missing[0]}, a bound that only you can know and that has no safe default. "
+            f"Write it as '{rule.name}({missing[0]}=1)'."
+        )
+    for name in rule.defaults:
+        if setting.values[name] < 0.0:
+            raise InvalidValue(f"parameter {name} of {rule.name} must not be negative; got {setting.values[name]}.")
+
+
+def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setting) -> None:
+    """With a model some arms are never pulled; an index must have a value there too."""
+    if not isinstance(sampling, IndexRule):
+        return
+    try:
+        value = sampling.index(_NEVER_PULLED, _POOL, _BAR, *setting.take(sampling.defaults))
+    except (ZeroDivisionError, ValueError):
+        value = math.nan
+    if math.isnan(value):
+        raise UnsoundPairing(
+            f"{sampling.name} divides by the number of pulls, and with @{estimator.name} an arm may have none. "
+            f"Use a rule of mean and width, for example 'ucb@{estimator.name}'."
+        )

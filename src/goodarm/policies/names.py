@@ -1,0 +1,135 @@
+"""Everything that has a name: our own rules and environments, and those of other people.
+
+Others register theirs through entry points in the groups `goodarm.sampling`, `goodarm.identification`,
+`goodarm.estimators` and `goodarm.environments`; the entry point's name is the name that users write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from goodarm.errors import InvalidValue, UnknownName
+from goodarm.models import Estimator
+from goodarm.rules.identification import IdentificationRule
+from goodarm.rules.sampling import SamplingRule
+
+SAMPLING = {
+    "apgai": "goodarm.rules.sampling.apgai:apgai",
+    "apt-g": "goodarm.rules.sampling.apt_g:apt_g",
+    "apt-g-printed": "goodarm.rules.sampling.apt_g:apt_g_printed",
+    "dgai": "goodarm.rules.sampling.dgai:dgai",
+    "dgai-offline": "goodarm.paper.dgai:dgai_offline",
+    "dgai-offline-softmax": "goodarm.paper.dgai:dgai_offline_softmax",
+    "dgai-online": "goodarm.paper.dgai:dgai_online",
+    "dgai-online-softmax": "goodarm.paper.dgai:dgai_online_softmax",
+    "dgai-reward": "goodarm.rules.sampling.dgai_reward:dgai_reward",
+    "dgai-reward-printed": "goodarm.paper.reward:dgai_reward_printed",
+    "dgai-reward-printed-softmax": "goodarm.paper.reward:dgai_reward_printed_softmax",
+    "hdoc": "goodarm.rules.sampling.hdoc:hdoc",
+    "lucb-g": "goodarm.rules.sampling.lucb_g:lucb_g",
+    "murphy": "goodarm.rules.sampling.murphy:murphy",
+    "softucb": "goodarm.paper.soft_ucb:softucb",
+    "softucb-softmax": "goodarm.paper.soft_ucb:softucb_softmax",
+    "thompson": "goodarm.rules.sampling.thompson:thompson",
+    "tt-ts": "goodarm.rules.sampling.top_two:top_two",
+    "ucb": "goodarm.rules.sampling.ucb:ucb",
+    "ucb1": "goodarm.rules.sampling.ucb1:ucb1",
+    "uniform": "goodarm.rules.sampling.uniform:uniform",
+    "value": "goodarm.rules.sampling.value:value",
+    "widest": "goodarm.rules.sampling.widest:widest",
+}
+IDENTIFICATION = {
+    "beta-mixture": "goodarm.rules.identification.beta_mixture:beta_mixture",
+    "betting": "goodarm.rules.identification.betting:betting",
+    "design": "goodarm.rules.identification.design:design",
+    "hoeffding": "goodarm.rules.identification.hoeffding:hoeffding",
+    "kt": "goodarm.rules.identification.kt:kt",
+    "learned": "goodarm.rules.identification.learned:learned",
+    "learned-bets": "goodarm.rules.identification.learned_bets:learned_bets",
+    "learned-online": "goodarm.paper.learned_radius:learned_online",
+    "learned-printed": "goodarm.paper.learned_radius:learned_printed",
+    "lil": "goodarm.rules.identification.lil:lil",
+    "none": "goodarm.rules.identification.none:none",
+    "normal-mixture": "goodarm.rules.identification.normal_mixture:normal_mixture",
+    "rkhs": "goodarm.rules.identification.rkhs:rkhs",
+    "self-normalised": "goodarm.rules.identification.self_normalised:self_normalised",
+    "stitched": "goodarm.rules.identification.stitched:stitched",
+    "studentised": "goodarm.rules.identification.studentised:studentised",
+}
+
+ESTIMATORS = {
+    "kernel": "goodarm.models.kernel:Kernel",
+    "linear": "goodarm.models.linear:Linear",
+    "mixed": "goodarm.models.mixed:Mixed",
+    "neural": "goodarm.models.neural:Neural",
+}
+"""Models of the arms; `independent` stands for none of them."""
+
+
+@cache
+def _plugins(group: str) -> dict[str, Any]:
+    return {entry.name: entry for entry in entry_points(group=group)}
+
+
+def _load(kind: str, group: str, own: dict[str, str], name: str) -> Any:
+    if name in own:
+        module, _, attribute = own[name].partition(":")
+        return getattr(import_module(module), attribute)
+    plugins = _plugins(group)
+    if name in plugins:
+        return plugins[name].load()
+    raise UnknownName(kind, name, [*own, *plugins])
+
+
+def sampling_names() -> list[str]:
+    """The names of all sampling rules."""
+    return sorted({*SAMPLING, *_plugins("goodarm.sampling")})
+
+
+def identification_names() -> list[str]:
+    """The names of all identification rules."""
+    return sorted({*IDENTIFICATION, *_plugins("goodarm.identification")})
+
+
+def sampling_rule(name: str) -> SamplingRule:
+    """The sampling rule of that name.
+
+    >>> sampling_rule("hdco")
+    Traceback (most recent call last):
+        ...
+    goodarm.errors.UnknownName: unknown sampling rule 'hdco'. Did you mean 'hdoc'?
+    """
+    rule: SamplingRule = _load("sampling rule", "goodarm.sampling", SAMPLING, name)
+    return rule
+
+
+def identification_rule(name: str) -> IdentificationRule:
+    """The identification rule of that name."""
+    rule: IdentificationRule = _load("identification rule", "goodarm.identification", IDENTIFICATION, name)
+    return rule
+
+
+def estimator_names() -> list[str]:
+    """The names of all estimators."""
+    return sorted({"independent", *ESTIMATORS, *_plugins("goodarm.estimators")})
+
+
+def estimator(name: str, given: Mapping[str, float] | None = None) -> Estimator | None:
+    """The estimator of that name with the given parameters, without features yet; None for independent arms.
+
+    >>> estimator("linear", {"ridge": 0.1}).spelled()
+    'linear(ridge=0.1)'
+    """
+    if name == "independent" and not given:
+        return None
+    kind: type[Estimator] = _load("estimator", "goodarm.estimators", ESTIMATORS, name)
+    for parameter in given or {}:
+        if parameter not in kind.parameters:
+            known = ", ".join(kind.parameters) or "none"
+            raise InvalidValue(f"@{name} has no parameter {parameter!r}; in a policy's name it has: {known}.")
+    values: dict[str, Any] = dict(given or {})
+    return kind(**values)

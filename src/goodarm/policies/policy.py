@@ -1,0 +1,320 @@
+"""Policies: a sampling rule paired with an identification rule. Names and pairings only, no maths.
+
+"hdoc"                     a policy with a name of its own: the paper's pairing
+"hdoc+kt"                  any sampling rule with any identification rule
+"ucb(beta=1.5)+betting"    with parameters
+"thompson"                 a sampling rule alone: decided by the certified rule of the reward family
+"ucb+kt@linear(ridge=0.1)" mean and width of every arm from a model of all arms; verdicts by each arm's own evidence
+"widest+design(norm=1)@linear"  and by the model, where the rule believes one
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
+from goodarm.models import Estimator
+from goodarm.policies.certificate import Certificate
+from goodarm.policies.checks import check_formulas, check_limits, check_model
+from goodarm.policies.file import read_policy
+from goodarm.policies.names import estimator as named_estimator
+from goodarm.policies.names import identification_names, identification_rule, sampling_names, sampling_rule
+from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
+from goodarm.rules.parameters import Learner, Setting
+from goodarm.rules.sampling import SamplingRule
+from goodarm.verdict import Basis, Criterion, Guarantee
+
+DEFAULT_POLICY = "value"
+
+PAIRINGS = {
+    "apt-g": ("apt-g", "hoeffding"),
+    "apt-g-printed": ("apt-g-printed", "hoeffding"),
+    "dgai": ("dgai", "kt"),
+    "dgai-offline": ("dgai-offline", "learned-printed"),
+    "dgai-offline-softmax": ("dgai-offline-softmax", "learned-printed"),
+    "dgai-online": ("dgai-online", "learned-online"),
+    "dgai-online-softmax": ("dgai-online-softmax", "learned-online"),
+    "dgai-reward": ("dgai-reward", "none"),
+    "dgai-reward-printed": ("dgai-reward-printed", "none"),
+    "dgai-reward-printed-softmax": ("dgai-reward-printed-softmax", "none"),
+    "hdoc": ("hdoc", "hoeffding"),
+    "lil-hdoc": ("hdoc", "lil"),
+    "lucb-g": ("lucb-g", "hoeffding"),
+    "softucb-g": ("softucb", "hoeffding"),
+    "softucb-g-softmax": ("softucb-softmax", "hoeffding"),
+    "tt-ts": ("tt-ts", "hoeffding"),
+    "ucb1": ("ucb1", "none"),
+    "value": ("value", "learned-bets"),
+}
+"""Policies with a name of their own; where the rewards forbid the rule, their family's certified one steps in."""
+
+_PLUS = re.compile(r"(\+)(?![^()]*\))")
+"""Between two rules; a plus inside of parentheses belongs to a number, as in ucb(beta=1e+20)+kt."""
+_TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A pairing with its parameters set: everything that decides which arm is pulled and when a verdict is given."""
+
+    name: str
+    sampling: SamplingRule
+    identification: IdentificationRule
+    setting: Setting
+    criterion: Criterion = Criterion.FWER
+    estimator: Estimator | None = None
+    certificate: Certificate | None = None
+
+    @property
+    def decided_by(self) -> Basis:
+        """What its verdicts rest on."""
+        rule = self.identification
+        by_model = isinstance(rule, ModelRule) or (isinstance(rule, RadiusRule) and rule.by_model)
+        return Basis.MODEL if by_model and self.estimator is not None else Basis.OWN
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What its verdicts are worth: a heuristic bound with a certificate is calibrated."""
+        calibrated = self.identification.guarantee is Guarantee.HEURISTIC and self.certificate is not None
+        return Guarantee.CALIBRATED if calibrated else self.identification.guarantee
+
+    def on(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> Policy:
+        """This policy for one problem: a certificate that does not speak of it is taken off, with a warning."""
+        lost = self.certificate.covers(environment, fingerprint, problem, horizon) if self.certificate else None
+        if lost is None:
+            return self
+        warnings.warn(
+            f"{self.name}: {lost}. Its verdicts are heuristic here; learn and calibrate it on this problem.",
+            CertificateLost,
+            stacklevel=3,
+        )
+        return replace(self, certificate=None)
+
+    @property
+    def learner(self) -> Learner | None:
+        """What it learns from all arms while it runs."""
+        return self.sampling.learner or self.identification.learner
+
+    @property
+    def chosen(self) -> dict[str, float]:
+        """The parameters that are not at their defaults."""
+        learned = self.learner.defaults if self.learner else {}
+        defaults = {**learned, **self.sampling.defaults, **self.identification.defaults}
+        return {name: value for name, value in self.setting.values.items() if value != defaults[name]}
+
+    def check(self, rewards: Rewards) -> None:
+        """Refuse rewards under which the guarantee would be false."""
+        _check_family(self.sampling.name, self.identification, rewards)
+
+
+def policy_names() -> list[str]:
+    """All names that stand for a policy without a `+`."""
+    return sorted({*PAIRINGS, *sampling_names()})
+
+
+def certified_rule_for(rewards: Rewards) -> str:
+    """The certified identification rule that suits a family: `kt` for rewards in [0, 1], else `normal-mixture`."""
+    return "kt" if isinstance(rewards, Bounded) else "normal-mixture"
+
+
+def policy(
+    sampling: str | SamplingRule | Policy = DEFAULT_POLICY,
+    identification: str | IdentificationRule | None = None,
+    *,
+    rewards: Rewards = Bounded(),
+    criterion: str | Criterion = Criterion.FWER,
+    estimator: str | Estimator | None = None,
+    **parameters: float,
+) -> Policy:
+    """Make a policy from names or rules; `estimator` is a model of the arms with their features, or its name.
+
+    >>> policy("hdoc").identification.name
+    'hoeffding'
+    >>> made = policy("ucb(beta=1.5)+betting")
+    >>> made.name, str(made.guarantee)
+    ('ucb(beta=1.5)+betting', 'certified')
+    >>> policy("ucb", "kt", beta=1.0).name
+    'ucb(beta=1)+kt'
+    """
+    finished = isinstance(sampling, Policy) or (isinstance(sampling, str) and sampling.endswith(".json"))
+    if finished and (identification is not None or estimator is not None):
+        raise InvalidValue(
+            f"{sampling if isinstance(sampling, str) else sampling.name} is a whole policy: it decides, and models "
+            "the arms, as it was made. Give names of rules to pair them anew."
+        )
+    if isinstance(sampling, Policy):
+        sampling.check(rewards)
+        return _adjusted(sampling, rewards, Criterion(criterion), parameters)
+    given = dict(parameters)
+    if isinstance(sampling, str) and sampling.endswith(".json"):
+        return _adjusted(_from_file(sampling, rewards), rewards, Criterion(criterion), given)
+    if isinstance(sampling, str):
+        sampling, at, model = sampling.partition("@")
+        estimator = estimator or (model if at else None)
+        sampling, named, written = _read(sampling, rewards)
+        given = {**written, **given}
+        identification = identification or named
+    if isinstance(identification, str):
+        identification, written = _read_rule(identification)
+        given = {**written, **given}
+    rule = identification or identification_rule(certified_rule_for(rewards))
+    if isinstance(estimator, str):
+        estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
+    return _pair(sampling, rule, given, rewards, Criterion(criterion), estimator)
+
+
+def _adjusted(made: Policy, rewards: Rewards, criterion: Criterion, parameters: dict[str, float]) -> Policy:
+    """A policy that was made before, under a criterion and with parameters that are given now."""
+    if not parameters and criterion in (Criterion.FWER, made.criterion):
+        return made
+    if made.certificate is not None:
+        raise UnsoundPairing(f"{made.name} was calibrated as it is; make a new policy to change it.")
+    wanted = made.criterion if criterion is Criterion.FWER else criterion
+    return _pair(made.sampling, made.identification, made.chosen | parameters, rewards, wanted, made.estimator)
+
+
+REWARD_POLICIES = ("dgai-reward", "ucb1", "thompson", "softucb", "dgai-reward-printed")
+"""What is compared when the goal is to collect rewards."""
+
+
+def reward_policy(text: str, *, rewards: Rewards = Bounded()) -> Policy:
+    """A policy for the goal "reward": a name without `+` gives no verdicts and only collects.
+
+    >>> reward_policy("thompson").name, str(reward_policy("thompson").guarantee)
+    ('thompson+none', 'none')
+    >>> reward_policy("dgai-reward").name, reward_policy("ucb(beta=1e+2)").name
+    ('dgai-reward', 'ucb(beta=100)+none')
+    """
+    return policy(text, None if _PLUS.search(text) or text.endswith(".json") else "none", rewards=rewards)
+
+
+def _from_file(path: str, rewards: Rewards) -> Policy:
+    """The policy that `goodarm learn` wrote; only for the reward family that it was learned on."""
+    saved = read_policy(path)
+    if saved.rewards != rewards:
+        raise UnsoundPairing(
+            f"{path} was learned on {saved.rewards}, and these are {rewards}: its parameters mean nothing there. "
+            "Learn a policy on this family with 'goodarm learn'."
+        )
+    made = policy(saved.policy, None, rewards=rewards, criterion=Criterion.FWER, estimator=None, **saved.parameters)
+    name = spelled(made.sampling, made.identification, rounded(saved.parameters), made.estimator)
+    return replace(made, name=name, certificate=saved.certificate)
+
+
+def _pair(
+    sampling: SamplingRule,
+    rule: IdentificationRule,
+    given: dict[str, float],
+    rewards: Rewards,
+    criterion: Criterion,
+    estimator: Estimator | None,
+) -> Policy:
+    _check_family(sampling.name, rule, rewards)
+    if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
+        raise UnsoundPairing(
+            f"the false discovery rate needs certified evidence that can be ranked, and {rule.name} has none. "
+            f"Use an evidence rule, for example '{sampling.name}+{certified_rule_for(rewards)}'."
+        )
+    if sampling.learner and rule.learner and sampling.learner is not rule.learner:
+        raise UnsoundPairing(
+            f"{sampling.name} and {rule.name} learn different things from the pool "
+            f"({sampling.learner.name}, {rule.learner.name}); a policy learns one. Pair either with 'kt' or 'ucb'."
+        )
+    learner = sampling.learner or rule.learner
+    defaults = (learner.defaults if learner else {}) | sampling.defaults | rule.defaults
+    setting = Setting.of(f"{sampling.name}+{rule.name}", defaults, given)
+    check_limits(rule, setting)
+    check_formulas(sampling, rule, setting)
+    check_model(sampling, rule, estimator, setting)
+    return Policy(spelled(sampling, rule, given, estimator), sampling, rule, setting, criterion, estimator)
+
+
+def spelled(
+    sampling: SamplingRule, rule: IdentificationRule, given: Mapping[str, float], estimator: Estimator | None
+) -> str:
+    """The shortest name that stands for this pairing."""
+    model = f"@{estimator.spelled()}" if estimator else ""
+    for name, pairing in PAIRINGS.items():
+        if pairing == (sampling.name, rule.name) and not given:
+            return name + model
+    own = {name: value for name, value in given.items() if name not in rule.defaults}
+    others = {name: value for name, value in given.items() if name in rule.defaults}
+    return f"{sampling.name}{_arguments(own)}+{rule.name}{_arguments(others)}{model}"
+
+
+def rounded(parameters: Mapping[str, float]) -> dict[str, float]:
+    """What was learned, to four digits: for a name that is read, not for playing.
+
+    >>> rounded({"alpha": 3.8639610121239247})
+    {'alpha': 3.864}
+    """
+    return {name: float(f"{value:.4g}") for name, value in parameters.items()}
+
+
+def _arguments(given: Mapping[str, float]) -> str:
+    return f"({', '.join(f'{name}={_number(value)}' for name, value in given.items())})" if given else ""
+
+
+def _number(value: float) -> str:
+    """The shortest text that is read back as the same number.
+
+    >>> _number(1.0), _number(0.1), _number(1e6), _number(1.0 / 3.0)
+    ('1', '0.1', '1000000', '0.3333333333333333')
+    """
+    return repr(float(value)).removesuffix(".0")
+
+
+def _check_family(sampling: str, rule: IdentificationRule, rewards: Rewards) -> None:
+    if not rule.valid_for(rewards):
+        raise UnsoundPairing(
+            f"{rule.name} is valid only for {_family_names(rule)}, not for {rewards}: "
+            f"its verdicts would carry no guarantee. Use '{sampling}+{certified_rule_for(rewards)}'."
+        )
+
+
+def _family_names(rule: IdentificationRule) -> str:
+    return "rewards in [0, 1]" if rule.families == (Bounded,) else "sub-Gaussian rewards"
+
+
+def _read(text: str, rewards: Rewards) -> tuple[SamplingRule, IdentificationRule | None, dict[str, float]]:
+    """Sampling rule, identification rule if any was named, and parameters, from a policy's text."""
+    first, plus, second = (*_PLUS.split(text, maxsplit=1), "", "")[:3]
+    name, given = _read_term(first, text)
+    if not plus:
+        if name in PAIRINGS:
+            sampling, rule = (sampling_rule(PAIRINGS[name][0]), identification_rule(PAIRINGS[name][1]))
+            return sampling, rule if rule.valid_for(rewards) else None, given
+        if name not in sampling_names():
+            raise UnknownName("policy", name, policy_names())
+        return sampling_rule(name), None, given
+    sampling = sampling_rule(PAIRINGS[name][0] if name in PAIRINGS else name)
+    rule, more = _read_rule(second)
+    return sampling, rule, {**given, **more}
+
+
+def _read_rule(text: str) -> tuple[IdentificationRule, dict[str, float]]:
+    name, given = _read_term(text, text)
+    if name not in identification_names():
+        raise UnknownName("identification rule", name, identification_names())
+    return identification_rule(name), given
+
+
+def _read_term(term: str, whole: str) -> tuple[str, dict[str, float]]:
+    """Name and parameters of `name(a=1, b=2)`."""
+    match = _TERM.fullmatch(term)
+    if match is None:
+        raise InvalidValue(f"can't read the policy {whole!r}. Write it like 'hdoc+kt' or 'ucb(beta=1.5)+betting'.")
+    given: dict[str, float] = {}
+    for argument in filter(None, (part.strip() for part in (match["arguments"] or "").split(","))):
+        name, _, value = (piece.strip() for piece in argument.partition("="))
+        try:
+            given[name] = float(value)
+        except ValueError:
+            raise InvalidValue(
+                f"can't read {argument!r} in the policy {whole!r}: a parameter is written name=number."
+            ) from None
+    return match["name"], given

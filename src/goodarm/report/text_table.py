@@ -1,0 +1,127 @@
+"""The table of a comparison, for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from goodarm.report.numbers import NOTHING, count, percent, plain, short
+from goodarm.report.summary import PolicySummary, Summary
+from goodarm.simulation.runs import Estimate
+
+WIDE = 104
+"""From this many columns on, every figure has a column of its own."""
+
+_LAST = ("found", "wrong", "rounds/s")
+
+_COLOURS = {"certified": "green", "calibrated": "yellow", "heuristic": "red"}
+
+
+def headline(summary: Summary) -> Iterator[str]:
+    """What was asked, above the table."""
+    good = f", {plain(summary.good_arms)} good" if summary.policies else ""
+    arms = f"{summary.arms:,} arm{'s' * (summary.arms > 1)}{good}"
+    yield f"{summary.environment}: {arms}; threshold {summary.threshold:g}; {summary.reading}"
+    yield (
+        f"{summary.runs:,} runs of at most {summary.horizon:,} rounds; seed {summary.seed}; "
+        f"{summary.criterion} at delta {summary.delta:g}"
+    )
+
+
+def footnotes(summary: Summary) -> Iterator[str]:
+    """What the columns mean, below the table."""
+    yield (
+        "exploit score: sum over the arms called good of (rounds left) x (mean - threshold), a mean over runs with its "
+        f"95% interval; its ceiling is {short(summary.ceiling)}, the limit of an oracle {short(summary.limit)}"
+    )
+    yield (
+        "τ1, τstop: mean round of the first good verdict and of the last verdict ('in n': only n runs got there); "
+        "found: good arms called good; wrong: runs with any wrong verdict"
+    )
+
+
+def table(summary: Summary, width: int) -> Table:
+    """One row a policy; in a narrow terminal, cells that belong together are stacked."""
+    return _wide_table(summary) if width >= WIDE else _narrow_table(summary)
+
+
+def _wide_table(summary: Summary) -> Table:
+    drawn = _empty_table("policy", "guarantee", "exploit score", "of ceiling", "of limit", "τ1", "τstop", *_LAST)
+    for policy in summary.policies:
+        cells = _cells(policy, summary.good_arms)
+        score = _joined(cells.score, " ± ", cells.half) if cells.half else cells.score
+        drawn.add_row(cells.name, cells.guarantee, score, *cells[4:])
+    return drawn
+
+
+def _narrow_table(summary: Summary) -> Table:
+    drawn = _empty_table("policy\nguarantee", "exploit score\n± 95%", "of ceiling\nof limit", "τ1\nτstop", *_LAST)
+    for policy in summary.policies:
+        cells = _cells(policy, summary.good_arms)
+        stacked = (
+            _joined(cells.name, "\n", cells.guarantee),
+            _joined(cells.score, "\n± ", cells.half) if cells.half else cells.score,
+            _joined(cells.of_ceiling, "\n", cells.of_limit),
+            _joined(cells.first, "\n", cells.stop),
+        )
+        drawn.add_row(*stacked, *cells[8:])
+    return drawn
+
+
+def _empty_table(first: str, *others: str) -> Table:
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    drawn.add_column(first, overflow="fold")
+    for heading in others:
+        drawn.add_column(heading, justify="left" if heading == "guarantee" else "right", no_wrap=True)
+    return drawn
+
+
+def _joined(*pieces: Text | str) -> Text:
+    return Text.assemble(*pieces)
+
+
+class _Cells(NamedTuple):
+    """One policy's row, cell by cell, in the table's order."""
+
+    name: Text
+    guarantee: Text
+    score: Text
+    half: Text
+    of_ceiling: Text
+    of_limit: Text
+    first: Text
+    stop: Text
+    found: Text
+    wrong: Text
+    speed: Text
+
+
+def _cells(policy: PolicySummary, good_arms: float) -> _Cells:
+    score = policy.exploit_score
+    half = (score.high - score.low) / 2.0
+    first = policy.output_at[0] if policy.output_at else None
+    return _Cells(
+        name=Text(policy.policy, style="bold"),
+        guarantee=Text(policy.guarantee, style=_COLOURS.get(policy.guarantee, "")),
+        score=Text(short(score.mean)),
+        half=Text(short(half, digits=2) if math.isfinite(half) else ""),
+        of_ceiling=Text(percent(policy.share_of_ceiling)),
+        of_limit=Text(percent(policy.share_of_limit)),
+        first=Text(_time(first, policy.runs)),
+        stop=Text(_time(policy.stopped_at, policy.runs)),
+        found=Text(f"{plain(policy.found)}/{plain(good_arms)}"),
+        wrong=Text(f"{policy.wrong_runs}/{policy.runs}", style="bold red" if policy.wrong_runs else ""),
+        speed=Text(short(policy.rounds_per_second, digits=3)),
+    )
+
+
+def _time(at: Estimate | None, runs: int) -> str:
+    """A mean round; where only some of the runs got there, how many."""
+    if at is None or at.runs == 0:
+        return NOTHING
+    return count(at.mean) if at.runs == runs else f"{count(at.mean)} in {at.runs}"

@@ -1,0 +1,147 @@
+"""An identification rule says when an arm is good or bad. It looks at the arm that was just pulled, and only at that
+arm's own rewards. One that believes a model of all arms looks at every open arm.
+
+`EvidenceRule`  keeps two e-processes as logarithms, log E+ against "mean <= threshold" and log E- against
+                "mean >= threshold". Good when log E+ >= log(K/delta), bad when log E- >= log(K/delta).
+`RadiusRule`    keeps nothing: good when mean - radius >= threshold, bad when mean + radius < threshold.
+`ModelRule`     the same with radius = factor * width, mean and width from a model of all arms (see `estimators`).
+
+Why log(K/delta) in each direction, without a factor 2 (the proof all evidence rules share). An arm is either good or
+bad, so only one of its two verdicts can be wrong, and the wrong one is given only if the e-process of a true
+hypothesis ever reaches K/delta. An e-process is nonnegative with expectation at most 1 at every stopping time, so by
+Ville's inequality that happens with probability at most delta/K, whatever rule chooses the pulls. The union over the
+K arms gives P(any wrong verdict) <= delta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goodarm.problem import Bar, Bounded, Rewards, SubGaussian
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.parameters import Formula, Learner, first_line, parameters_of
+from goodarm.verdict import Guarantee
+
+BOUNDED_ONLY: tuple[type, ...] = (Bounded,)
+ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
+
+
+@dataclass(frozen=True)
+class IdentificationRule:
+    """A name, a reference, a guarantee and the reward families under which the guarantee holds.
+
+    limits : (parameter, low, high), the open interval in which the proof holds; outside of it no policy is made
+    """
+
+    name: str
+    reference: str = ""
+    guarantee: Guarantee = Guarantee.CERTIFIED
+    families: tuple[type, ...] = BOUNDED_ONLY
+    learner: Learner | None = None
+    limits: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def formula(self) -> Formula:
+        """The function that carries the rule's docstring and parameters."""
+        raise NotImplementedError
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        """Parameters of the rule itself, with their defaults."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> str:
+        return first_line(self.formula)
+
+    def valid_for(self, rewards: Rewards) -> bool:
+        """Does the guarantee hold for this family of rewards?"""
+        return isinstance(rewards, self.families)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvidenceRule(IdentificationRule):
+    """observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory); `arm` is from before the reward."""
+
+    observe: Formula
+
+    @property
+    def formula(self) -> Formula:
+        return self.observe
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return parameters_of(self.observe, skip=4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RadiusRule(IdentificationRule):
+    """radius(arm, pool, bar, *parameters) -> half-width of the interval around the arm's own mean S/N.
+
+    by_model : the interval lies around arm.mean, which is the model's where there is one; then every open arm is
+               looked at. Only for rules without a proof, since what a proof says of S/N it does not say of a model.
+    """
+
+    radius: Formula
+    by_model: bool = False
+
+    @property
+    def formula(self) -> Formula:
+        return self.radius
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return parameters_of(self.radius, skip=3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelRule(IdentificationRule):
+    """factor(log_det, regulariser, pool, bar, *parameters) -> half-width of every arm's interval in units of its width.
+
+    log_det is log det V - log det V_0 and regulariser the ridge, or a kernel's gamma. A parameter whose default is NaN
+    has no safe value and must be given. inf: no verdict in this round.
+
+    models : names of the estimators under which the proof holds
+    blind  : the proof needs a sampling rule that never looks at rewards; then decided arms may be pulled again
+    """
+
+    factor: Formula
+    models: tuple[str, ...]
+    blind: bool = False
+    guarantee: Guarantee = Guarantee.CERTIFIED_UNDER_MODEL
+
+    @property
+    def formula(self) -> Formula:
+        return self.factor
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return parameters_of(self.factor, skip=4)
+
+
+def decide_by_evidence(arm: Arm, bar: Bar) -> float:
+    """The verdict of every evidence rule: 1 good, -1 bad, 0 open."""
+    if arm.for_good >= bar.budget:
+        return 1.0
+    if arm.for_bad >= bar.budget:
+        return -1.0
+    return 0.0
+
+
+def decide_by_radius(arm: Arm, radius: float, bar: Bar) -> float:
+    """The verdict of every radius rule, around the arm's own mean S/N whatever a model believes of it."""
+    return decide_around(arm.total / arm.pulls, radius, bar)
+
+
+def decide_around(mean: float, radius: float, bar: Bar) -> float:
+    """The verdict of an interval: 1 good, -1 bad, 0 open."""
+    if mean - radius >= bar.threshold:
+        return 1.0
+    if mean + radius < bar.threshold:
+        return -1.0
+    return 0.0
+
+
+def keep_nothing(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
+    """What a rule without evidence observes."""
+    return 0.0, 0.0, 0.0

@@ -1,0 +1,88 @@
+"""A sampling rule says which open arm to pull next. Three shapes, by what moves the rule's index:
+
+`IndexRule`   an arm's index moves only when that arm is pulled (or the pool is learned anew): no scan over the arms;
+`LineRule`    mean + clock(round) * slope: every index moves with the round, each on its own line: no scan either;
+`ChoiceRule`  anything else: sees the whole table, may draw at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goodarm.rules.parameters import Formula, Learner, first_line, parameters_of
+
+
+@dataclass(frozen=True)
+class SamplingRule:
+    """A name, a reference, and what the rule learns from all arms, if anything.
+
+    blind : the rule looks at pulls and widths only, never at anything that the rewards have moved
+    """
+
+    name: str
+    reference: str = ""
+    learner: Learner | None = None
+    blind: bool = False
+
+    @property
+    def formula(self) -> Formula:
+        """The function that carries the rule's docstring and parameters."""
+        raise NotImplementedError
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        """Parameters of the rule itself, with their defaults."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> str:
+        return first_line(self.formula)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexRule(SamplingRule):
+    """Pull the open arm with the largest index(arm, pool, bar, *parameters); ties go to the lowest number.
+
+    The index may read the pool's learned values but not its round: it is evaluated only when the arm was pulled.
+    """
+
+    index: Formula
+
+    @property
+    def formula(self) -> Formula:
+        return self.index
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return parameters_of(self.index, skip=3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LineRule(SamplingRule):
+    """Pull the open arm with the largest arm.mean + clock(round, bar) * slope(arm, bar); clock never falls."""
+
+    slope: Formula
+    clock: Formula
+
+    @property
+    def formula(self) -> Formula:
+        return self.slope
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return parameters_of(self.slope, skip=2) | parameters_of(self.clock, skip=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceRule(SamplingRule):
+    """Pull the arm that choose(arms, pool, bar, generator, *parameters) returns; it must be an open one."""
+
+    choose: Formula
+
+    @property
+    def formula(self) -> Formula:
+        return self.choose
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        return parameters_of(self.choose, skip=4)

@@ -1,5 +1,0 @@
-"""Sampling rules: which open arm is pulled next? One rule a file."""
-
-from goodarm.sampling._base import ChoiceRule, IndexRule, LineRule, SamplingRule
-
-__all__ = ["ChoiceRule", "IndexRule", "LineRule", "SamplingRule"]

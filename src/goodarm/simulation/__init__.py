@@ -1,0 +1,1 @@
+"""Simulation: many runs of a policy on an environment, on threads, processes or a cluster."""

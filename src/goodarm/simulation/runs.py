@@ -1,0 +1,229 @@
+"""Many runs of one policy on one environment, and what they amount to, each figure with its uncertainty."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.errors import ModelWarning
+from goodarm.models.misfit import ALARM
+from goodarm.numerics import clopper_pearson, student_quantile
+from goodarm.simulation.run import Run
+from goodarm.simulation.specification import Specification
+from goodarm.theory import exploit_ceiling, oracle_limit
+from goodarm.verdict import Basis, Guarantee, Verdict
+
+CONFIDENCE = 0.95
+
+
+class Estimate(NamedTuple):
+    """A mean over runs with its 95% interval (Student's t); `runs` is how many it was taken over."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+
+
+def estimate(values: NDArray[np.float64]) -> Estimate:
+    """Mean and interval of one number a run.
+
+    >>> found = estimate(np.array([1.0, 2.0, 3.0]))
+    >>> found.mean, round(found.low, 6), round(found.high, 6), found.runs
+    (2.0, -0.484138, 4.484138, 3)
+    """
+    runs = int(values.size)
+    if runs == 0:
+        return Estimate(math.nan, math.nan, math.nan, 0)
+    mean = float(values.mean())
+    if runs == 1:
+        return Estimate(mean, -math.inf, math.inf, 1)
+    half = student_quantile(0.5 + CONFIDENCE / 2.0, runs - 1) * float(values.std(ddof=1)) / math.sqrt(runs)
+    return Estimate(mean, mean - half, mean + half, runs)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of a simulation, in the order of their numbers."""
+
+    spec: Specification
+    runs: tuple[Run, ...]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __repr__(self) -> str:
+        return (
+            f"Runs({self.policy} on {self.spec.environment.name}: {len(self)} runs of at most {self.spec.horizon:,} "
+            f"rounds, {self.found.mean:.1f} good arms found a run, {self.wrong_runs} runs wrong, {self.guarantee})"
+        )
+
+    @property
+    def policy(self) -> str:
+        return self.spec.policy.name
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee that every verdict of these runs was given under."""
+        return self.spec.policy.guarantee
+
+    @cached_property
+    def exploit_scores(self) -> NDArray[np.float64]:
+        """Per run: sum over the arms called good of (T - t_i)(mu_i - xi); a bad arm called good subtracts."""
+        threshold, horizon = self.spec.problem.threshold, self.spec.horizon
+        return np.array(
+            [float(((horizon - r.verdict_rounds) * (r.means - threshold))[r.verdicts == 1].sum()) for r in self.runs]
+        )
+
+    @property
+    def exploit_score(self) -> Estimate:
+        return estimate(self.exploit_scores)
+
+    @cached_property
+    def ceiling(self) -> float:
+        """Mean over runs of T * sum max(mu_i - xi, 0): every good arm known from the start."""
+        return self._mean_over_runs(lambda r: exploit_ceiling(r.means, self.spec.problem.threshold, self.spec.horizon))
+
+    @cached_property
+    def limit(self) -> float:
+        """Mean over runs of the score of an oracle that knows the means and still has to collect the evidence."""
+        problem = self.spec.problem
+        return self._mean_over_runs(
+            lambda r: oracle_limit(
+                r.means,
+                problem.threshold,
+                problem.delta,
+                self.spec.horizon,
+                divergence=problem.rewards.divergence,
+            )
+        )
+
+    def _mean_over_runs(self, value: Any) -> float:
+        return float(np.mean([value(run) for run in self.runs]))
+
+    @property
+    def stopped_at(self) -> Estimate:
+        """tau_stop over the runs in which no arm was left open."""
+        return estimate(np.array([float(r.rounds) for r in self.runs if r.open_arms == 0]))
+
+    @cached_property
+    def output_at(self) -> list[Estimate]:
+        """tau_1, tau_2, ...: the round of the k-th good verdict, over the runs that reached it."""
+        times = [np.sort(r.verdict_rounds[r.verdicts == 1]) for r in self.runs]
+        most = max((len(t) for t in times), default=0)
+        return [estimate(np.array([float(t[k]) for t in times if len(t) > k])) for k in range(most)]
+
+    @property
+    def found(self) -> Estimate:
+        """Good arms called good, per run."""
+        xi = self.spec.problem.threshold
+        return estimate(np.array([float(((r.verdicts == 1) & (r.means >= xi)).sum()) for r in self.runs]))
+
+    @cached_property
+    def false_good(self) -> int:
+        """Bad arms called good, over all runs."""
+        return sum(int(((r.verdicts == 1) & (r.means < self.spec.problem.threshold)).sum()) for r in self.runs)
+
+    @cached_property
+    def false_bad(self) -> int:
+        """Good arms called bad, over all runs."""
+        return sum(int(((r.verdicts == -1) & (r.means >= self.spec.problem.threshold)).sum()) for r in self.runs)
+
+    @cached_property
+    def wrong_runs(self) -> int:
+        """Runs with at least one wrong verdict: certified rules keep their share below delta."""
+        xi = self.spec.problem.threshold
+        return sum(
+            bool((((r.means >= xi) & (r.verdicts == -1)) | ((r.means < xi) & (r.verdicts == 1))).any())
+            for r in self.runs
+        )
+
+    @property
+    def wrong_share(self) -> Estimate:
+        """Share of runs with a wrong verdict, with its Clopper-Pearson interval."""
+        low, high = clopper_pearson(self.wrong_runs, len(self.runs), CONFIDENCE)
+        return Estimate(self.wrong_runs / len(self.runs), low, high, len(self.runs))
+
+    @property
+    def misfitting(self) -> int:
+        """Runs in which a model of the arms does not fit the rewards."""
+        return sum(run.misfit > ALARM for run in self.runs)
+
+    def warn(self) -> None:
+        """Say so where a model does not fit."""
+        if self.misfitting:
+            worst = max(run.misfit for run in self.runs if run.misfit > ALARM)
+            advice = (
+                "its verdicts carry no guarantee here. Decide by own evidence, for example with '+kt', and use @mixed."
+                if self.spec.policy.decided_by is Basis.MODEL
+                else "verdicts rest on own evidence and stand, but it guides the pulls badly. Use @mixed."
+            )
+            warnings.warn(
+                f"{self.policy}: the model does not fit the arms that were pulled in {self.misfitting} of {len(self)} "
+                f"runs (up to {worst:.0f} standard errors; chance stays below {ALARM:.0f}): {advice}",
+                ModelWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def reward(self) -> Estimate:
+        """Sum of all rewards."""
+        return estimate(np.array([r.reward for r in self.runs]))
+
+    @property
+    def regret(self) -> Estimate:
+        """Rounds * largest mean - sum of the means of the pulled arms: what the choice of arms cost, free of luck."""
+        return estimate(np.array([r.rounds * float(r.means.max()) - float(r.pulls @ r.means) for r in self.runs]))
+
+    @property
+    def rounds_per_second(self) -> float:
+        """Rounds per second of one thread: the median over the runs, which leaves the first one's compilation out."""
+        return float(np.median([r.rounds / max(r.seconds, 1e-9) for r in self.runs]))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row an arm and run.
+
+        environment, policy, guarantee, decided_by, seed, run, arm, label, mean, verdict, verdict_round, pulls.
+        `label` is None where arms have no names, `verdict_round` while the arm is open. `columns` is faster.
+        """
+        for block in self.columns():
+            size = len(block["arm"])
+            columns = [v.tolist() if isinstance(v, np.ndarray) else [v] * size for v in block.values()]
+            for row in zip(*columns, strict=True):
+                yield dict(zip(block, row, strict=True))
+
+    def columns(self, rows: int = 1_000_000) -> Iterator[dict[str, Any]]:
+        """The rows as columns, in blocks of whole runs, about `rows` rows each: arrays, or one value for all rows.
+
+        A million arms never become Python objects. Open arms are masked in `verdict_round`.
+        """
+        arms = self.spec.environment.arms
+        labels = np.array(self.spec.environment.labels) if self.spec.environment.labels else None
+        names = np.array(
+            [Verdict(v).name.lower() for v in (0, 1, -1)]
+        )  # so that a verdict is its own place, -1 the last
+        step = max(1, rows // arms)
+        for first in range(0, len(self.runs), step):
+            runs = self.runs[first : first + step]
+            rounds = np.concatenate([run.verdict_rounds for run in runs])
+            yield {
+                "environment": self.spec.environment.name,
+                "policy": self.policy,
+                "guarantee": str(self.guarantee),
+                "decided_by": str(self.spec.policy.decided_by),
+                "seed": self.spec.seed,
+                "run": np.repeat([run.number for run in runs], arms),
+                "arm": np.tile(np.arange(arms), len(runs)),
+                "label": None if labels is None else np.tile(labels, len(runs)),
+                "mean": np.concatenate([run.means for run in runs]),
+                "verdict": names[np.concatenate([run.verdicts for run in runs])],
+                "verdict_round": np.ma.masked_equal(rounds, 0),
+                "pulls": np.concatenate([run.pulls for run in runs]),
+            }

@@ -1,0 +1,161 @@
+"""`simulate`: many runs of a policy on an environment, on threads, processes or a cluster."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from goodarm.environments import Environment
+from goodarm.errors import InvalidValue, MissingExtra, UnknownName
+from goodarm.policies import DEFAULT_POLICY, Policy
+from goodarm.simulation.run import Interrupted, Run, interrupted, play_runs
+from goodarm.simulation.runs import Runs
+from goodarm.simulation.specification import Specification, check_whole, specify
+from goodarm.verdict import Criterion
+
+BACKENDS = ("threading", "loky", "dask", "ray")
+ROUNDS_PER_TASK = 4_000_000
+"""Runs are handed out in batches of about this many rounds: long enough to hide the overhead of handing them out."""
+
+
+def simulate(
+    policy: str | Policy = DEFAULT_POLICY,
+    environment: str | Environment = "kano-1",
+    *,
+    horizon: int | None = None,
+    runs: int = 1,
+    seed: int = 0,
+    delta: float = 0.05,
+    criterion: str | Criterion = Criterion.FWER,
+    workers: int = 1,
+    backend: str = "threading",
+    trajectory: int = 0,
+    trace: bool = False,
+    scan: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Runs:
+    """Play `runs` runs and return what came out.
+
+    Same seed, same result, whatever the number of workers, the backend, or the other policies that are compared.
+
+    horizon    : last round; the environment's own if not given
+    trajectory : how many evenly spread points to record of each run
+    trace      : record the arm of every round
+    scan       : look at every arm in every round instead of using a tree; same arms, much slower
+    progress   : called with the number of runs that have just ended
+
+    >>> result = simulate("hdoc", "kano-1", runs=20, seed=1)
+    >>> result.wrong_runs, round(result.output_at[0].mean)
+    (0, 105)
+    """
+    spec = specify(
+        policy, environment, horizon=horizon, seed=seed, delta=delta, criterion=criterion,
+        trajectory=trajectory, trace=trace, scan=scan,
+    )  # fmt: skip
+    finished: list[Run] = []
+    for batch in play_in_parallel(spec, runs, workers=workers, backend=backend):
+        finished.extend(batch)
+        if progress is not None:
+            progress(len(batch))
+    result = Runs(spec, tuple(finished))
+    result.warn()
+    return result
+
+
+def check_workload(runs: int, workers: int, backend: str) -> None:
+    """Refuse a number of runs or workers, or a backend, that nothing can be played with."""
+    check_whole(runs=runs, workers=workers)
+    if runs < 1:
+        raise InvalidValue(f"runs must be at least 1; got {runs}.")
+    if workers < 1:
+        raise InvalidValue(f"workers must be at least 1; got {workers}.")
+    if backend not in BACKENDS:
+        raise UnknownName("backend", backend, BACKENDS)
+
+
+def play_in_parallel(
+    spec: Specification, runs: int, *, first: int = 0, workers: int = 1, backend: str = "threading"
+) -> Iterator[list[Run]]:
+    """Finished batches of runs, in order from run number `first`; Ctrl-C ends it and gives up what is under way."""
+    check_workload(runs, workers, backend)
+    size = max(1, min(ROUNDS_PER_TASK // spec.horizon, -(-runs // max(workers, 1))))
+    last = first + runs
+    batches = [range(start, min(start + size, last)) for start in range(first, last, size)]
+    interrupted.clear()
+    try:
+        if workers == 1 and backend in ("threading", "loky"):
+            with _ctrl_c_between_calls():
+                yield from (play_runs(spec, batch) for batch in batches)
+        else:
+            yield from _spread(spec, batches, workers, backend)
+    except (KeyboardInterrupt, Interrupted):
+        interrupted.set()
+        raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _ctrl_c_between_calls() -> Iterator[None]:
+    """Let the first Ctrl-C set `interrupted` instead of raising at once; the second raises as usual.
+
+    Raised while numba unpacks the arguments of a call, KeyboardInterrupt crashes the process. Only the main thread is
+    ever interrupted, so this is needed only where it plays itself. Whoever has a handler of their own keeps it.
+    """
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def first_time(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        interrupted.set()
+
+    signal.signal(signal.SIGINT, first_time)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _spread(spec: Specification, batches: list[range], workers: int, backend: str) -> Iterator[list[Run]]:
+    from joblib import Parallel, delayed, parallel_config
+
+    # only joblib's own backends can hand results back one by one
+    return_as = "generator" if backend in ("threading", "loky") else "list"
+    # joblib knows the clusters' backends only where they are configured, not as an argument of Parallel
+    with _backend(backend, workers), parallel_config(backend=backend, n_jobs=workers):
+        parallel = Parallel(return_as=return_as, batch_size=1)
+        yield from parallel(delayed(play_runs)(spec, batch) for batch in batches)
+
+
+def _backend(name: str, workers: int) -> AbstractContextManager[Any]:
+    """Whatever must be running before joblib can use a backend."""
+    return {"dask": _dask, "ray": _ray}.get(name, lambda workers: nullcontext())(workers)
+
+
+@contextmanager
+def _dask(workers: int) -> Iterator[None]:
+    """The Dask client that is already there, or a cluster of processes on this machine."""
+    try:
+        from distributed import Client, default_client
+    except ImportError:
+        raise MissingExtra("--backend dask", "cluster") from None
+    try:
+        default_client()  # type: ignore[no-untyped-call]  # dask has no types
+    except ValueError:
+        with Client(n_workers=workers, threads_per_worker=1, dashboard_address=None):  # type: ignore[no-untyped-call]  # the same
+            yield
+    else:
+        yield
+
+
+@contextmanager
+def _ray(workers: int) -> Iterator[None]:
+    try:
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise MissingExtra("--backend ray", "ray") from None
+    register_ray()
+    yield

@@ -1,0 +1,81 @@
+"""What to simulate: a policy, an environment, a horizon and a seed, every part of it checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from goodarm.environments import Environment
+from goodarm.environments.names import environment as find_environment
+from goodarm.errors import InvalidValue
+from goodarm.policies import Policy
+from goodarm.policies import policy as make_policy
+from goodarm.problem import Problem
+from goodarm.verdict import Criterion
+
+LONGEST = 2**53
+"""Pulls are counted in floats: beyond this a count and its successor are the same number."""
+
+
+@dataclass(frozen=True)
+class Specification:
+    """What to simulate: everything that a worker needs to know, on this machine or on another."""
+
+    policy: Policy
+    environment: Environment
+    problem: Problem
+    horizon: int
+    seed: int
+    trajectory: int = 0
+    trace: bool = False
+    scan: bool = False
+
+
+def specify(
+    policy: str | Policy,
+    environment: str | Environment,
+    *,
+    horizon: int | None = None,
+    seed: int = 0,
+    delta: float = 0.05,
+    criterion: str | Criterion = Criterion.FWER,
+    trajectory: int = 0,
+    trace: bool = False,
+    scan: bool = False,
+) -> Specification:
+    """What `simulate` would play, every part of it checked; nothing is played yet."""
+    _check_kind(environment)
+    check_whole(seed=seed, **({} if horizon is None else {"horizon": horizon}))
+    found = find_environment(environment)
+    problem = found.problem(delta)
+    made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
+    if seed < 0:
+        raise InvalidValue(f"seed must be 0 or larger; got {seed}.")
+    last = _checked_horizon(horizon, found, found.arms if made.estimator is None else 1)
+    fingerprint = found.fingerprint if made.certificate else ""
+    made = made.on(found.name, fingerprint, problem, last)
+    return Specification(made, found, problem, last, seed, trajectory, trace, scan)
+
+
+def _check_kind(environment: Any) -> None:
+    if not isinstance(environment, str | Environment):
+        kind = type(environment).__name__
+        raise InvalidValue(f"environment must be a name, or made as by bernoulli(means, threshold); got a {kind}.")
+
+
+def check_whole(**numbers: Any) -> None:
+    """Refuse what is no whole number, before arithmetic trips over it."""
+    for name, value in numbers.items():
+        if not isinstance(value, Integral):
+            raise InvalidValue(f"{name} must be a whole number; got {value!r}.")
+
+
+def _checked_horizon(horizon: int | None, environment: Environment, least: int) -> int:
+    chosen = environment.horizon if horizon is None else horizon
+    if chosen > LONGEST:
+        raise InvalidValue(f"horizon must be at most {LONGEST}, where rounds stop being exact; got {chosen}.")
+    if chosen < least:
+        why = f"the number of arms, {least}, since each arm is pulled once first" if least > 1 else "1"
+        raise InvalidValue(f"horizon must be at least {why}; got {chosen}.")
+    return chosen

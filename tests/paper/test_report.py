@@ -1,0 +1,185 @@
+"""The report says what was measured: numbers against the engine's own, the page against what a reader needs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+from goodarm import __version__, simulate
+from goodarm.paper.figures import FigureOf, figures
+from goodarm.paper.page import page
+from goodarm.paper.report import Replication, as_json, summarise
+from goodarm.paper.report_files import write_replication
+from goodarm.paper.report_text import HEADINGS, findings, impossible, markdown, notes, replication_table
+from goodarm.paper.reproduction import reproduce
+from goodarm.paper.scope import DATASETS, Request
+from goodarm.report.chart import STYLE_OF
+from goodarm.report.numbers import json_text
+
+REQUEST = Request(quick=True, only=("synth-small", "open-bandit-sample"), runs=2, workers=2)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Replication:
+    return summarise(reproduce(REQUEST, tmp_path_factory.mktemp("reproduction")))
+
+
+@pytest.fixture(scope="module")
+def drawn(found: Replication) -> list[FigureOf]:
+    return figures(found)
+
+
+@pytest.fixture(scope="module")
+def text(found: Replication, drawn: list[FigureOf]) -> str:
+    return page(found, drawn)
+
+
+@pytest.mark.parametrize("policy", ["hdoc", "value", "dgai-online(batch=10)"])
+def test_a_line_has_the_engines_own_numbers(policy: str, found: Replication) -> None:
+    on = found.datasets[0]
+    line = next(each for each in on.lines if each.entry == policy.partition("(")[0])
+    direct = simulate(policy, "synth-small", horizon=DATASETS[0].quick_horizon, runs=2)
+    assert line.mean == pytest.approx(direct.exploit_score.mean)
+    assert line.sd == pytest.approx(direct.exploit_scores.std(ddof=1))
+    assert line.wrong_runs == direct.wrong_runs
+    assert (line.false_good * 2, line.false_bad * 2) == (direct.false_good, direct.false_bad)
+    assert on.ceiling == pytest.approx(direct.ceiling)
+    assert line.share_of_limit == pytest.approx(direct.exploit_score.mean / direct.limit)
+    assert line.guarantee == str(direct.guarantee)
+
+
+def test_ratios_are_to_hdoc_and_printed_scores_are_the_papers(found: Replication) -> None:
+    lines = {line.entry: line for line in found.datasets[0].lines}
+    assert lines["hdoc"].ratio == 1.0
+    assert lines["value"].ratio == pytest.approx(lines["value"].mean / lines["hdoc"].mean)
+    assert lines["dgai-offline"].printed == 4.1e6
+    assert lines["dgai-offline"].printed_ratio == pytest.approx(4.1 / 1.2)
+    assert np.isnan(lines["value"].printed)
+
+
+def test_the_curve_over_rounds_ends_at_the_score(found: Replication, drawn: list[FigureOf]) -> None:
+    chart = next(each for each in drawn if each.name == "figure1-rounds").charts[0]
+    ends = {series.name: series.y[-1] for series in chart.series}
+    for line in found.datasets[0].lines:
+        assert ends[line.entry] == pytest.approx(line.mean)
+
+
+def test_every_figure_is_there_and_every_line_has_its_style(drawn: list[FigureOf]) -> None:
+    assert [each.name for each in drawn] == [
+        "figure1-epochs", "figure1-rounds", "figure2", "figure3", "figure4", "price",
+    ]  # fmt: skip
+    for each in drawn:
+        for chart in each.charts:
+            assert chart.series
+            for series in chart.series:
+                assert series.name in STYLE_OF
+                assert series.x.shape == series.y.shape
+                assert np.isfinite(series.y).all()
+
+
+def test_certified_bounds_shrink_with_the_pulls_and_lie_below_hoeffdings(drawn: list[FigureOf]) -> None:
+    chart = next(each for each in drawn if each.name == "figure3").charts[0]
+    lines = {series.name: series for series in chart.series}
+    hoeffding = lines["baselines (hoeffding)"]
+    certified = lines["dgai's certified (kt)"]
+    assert (np.diff(certified.x) >= 0.0).all()
+    late = certified.x > 1000.0
+    assert (certified.y[late] < np.interp(certified.x[late], hoeffding.x, hoeffding.y)).all()
+
+
+class Reader(HTMLParser):
+    """What stands in a page: ids, links, sources, headings of tables, rows, figures."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: Counter[str] = Counter()
+        self.targets: list[str] = []
+        self.tags: Counter[str] = Counter()
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        for name, value in attrs:
+            if name == "id":
+                self.ids[str(value)] += 1
+            if name in ("href", "src", "xlink:href"):
+                self.targets.append(str(value))
+
+
+def test_the_page_is_one_file_that_opens_offline_and_its_links_lead_somewhere(text: str, drawn: list[FigureOf]) -> None:
+    reader = Reader(text)
+    assert set(reader.targets) <= {f"#{name}" for name in reader.ids}
+    assert not re.search(r"@import|url\((?!#)", text)
+    assert [name for name, times in reader.ids.items() if times > 1] == []
+    assert reader.tags["svg"] == sum(len(each.charts) for each in drawn)
+    assert reader.tags["script"] == 1
+    assert '<meta name="viewport" content="width=device-width, initial-scale=1">' in text
+    assert not re.search(r">(nan|inf|None)<", text)
+
+
+def test_the_pages_tables_can_be_sorted(found: Replication, text: str) -> None:
+    heads = re.findall(r"<thead>(.*?)</thead>", text)
+    assert len(heads) == len(found.datasets) + 1  # and the rewards
+    assert all(re.findall(r'<button type="button">([^<]*)</button>', head) for head in heads)
+    for row in re.findall(r"<tr class=.*?</tr>", text):
+        keys = re.findall(r'data-value="([^"]*)"', row)
+        assert len(keys) == row.count("<td")
+    assert len(re.findall(r"<tr class=.*?</tr>", text.split("</table>")[0])) == len(found.datasets[0].lines)
+
+
+def test_a_quick_report_says_that_it_is_one_and_names_its_command(found: Replication, text: str) -> None:
+    for said in (text, markdown(found)):
+        assert "This is the quick reproduction" in said
+        assert REQUEST.command() in said
+    full = found._replace(request=REQUEST._replace(quick=False))
+    assert not any("quick" in note for note in notes(full))
+    assert __version__ in text
+
+
+def test_wrong_verdicts_are_shown_where_there_are_any(found: Replication, text: str) -> None:
+    line = next(each for each in found.datasets[0].lines if each.entry == "dgai-online")
+    assert line.wrong_runs == line.runs, "as printed it decides every arm of synth-small at first sight"
+    assert f'<td class="bad" data-value="1.0">{line.runs}/{line.runs}</td>' in text
+    said = list(findings(found))
+    assert said[0].startswith("the paper's method, as printed: wrong verdicts in ")
+    assert any("bad arms called good" in line for line in said)
+
+
+def test_printed_numbers_that_cannot_be_are_counted() -> None:
+    small, large, movielens, open_bandit = impossible()
+    assert "no policy can score more than 8." in small
+    assert "7 of the 7 printed scores lie above" in small
+    assert "2 of the 7 printed scores lie above (dgai-online, dgai-offline)" in large or "1 of the 7" in large
+    assert "1 of the 7 printed scores lie above (dgai-offline)" in movielens
+    assert "7 of the 7 printed scores lie above" in open_bandit
+
+
+def test_all_files_are_written(found: Replication, drawn: list[FigureOf], tmp_path: Path) -> None:
+    written = {path.name for path in write_replication(found, tmp_path)}
+    figures_ = {f"{each.name}.{kind}" for each in drawn for kind in ("svg", "png")}
+    assert written == {"report.html", "table1.md", "summary.json", "rows.parquet"} | figures_
+    rows = parquet.read_table(tmp_path / "rows.parquet").to_pandas()
+    lines = [(on, line) for on in found.datasets for line in on.lines]
+    assert len(rows) == sum(on.arms * line.runs for on, line in lines)
+    on, line = lines[0]
+    mine = rows[(rows.dataset == on.name) & (rows.entry == line.entry) & (rows.verdict == "good")]
+    score = ((on.horizon - mine.verdict_round) * (mine["mean"] - on.threshold)).sum() / line.runs
+    assert score == pytest.approx(line.mean)
+    assert json.loads((tmp_path / "summary.json").read_text())["datasets"][0]["policies"][0]["entry"] == "hdoc"
+
+
+def test_json_and_the_terminals_table_have_a_row_a_policy(found: Replication) -> None:
+    told = json.loads(json_text(as_json(found)))
+    for on, said in zip(found.datasets, told["datasets"], strict=True):
+        assert [each["entry"] for each in said["policies"]] == [line.entry for line in on.lines]
+        assert replication_table(on).row_count == len(on.lines)
+    table = [line for line in markdown(found).splitlines() if line.startswith("| ")]
+    assert all(line.count("|") == len(HEADINGS) + 1 for line in table)

@@ -1,0 +1,137 @@
+"""A reproduction continues where it was stopped, and never takes a part that was made otherwise."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from goodarm.errors import InvalidValue, UnknownName
+from goodarm.paper.kept import Part, code_print, read_part, write_part
+from goodarm.paper.reproduction import reproduce
+from goodarm.paper.scope import DATASETS, ENTRIES, FULL, QUICK, Request
+from goodarm.paper.tasks import Task, tasks_of
+from goodarm.simulation.simulate import simulate
+
+SMALL = Request(quick=True, only=("open-bandit-sample", "table1"), runs=2)
+
+
+def finished_parts(folder: Path) -> dict[str, int]:
+    """Name and time of writing of every part that is there."""
+    parts = folder / "parts"
+    return {p.name: p.stat().st_mtime_ns for p in parts.glob("[!.]*")} if parts.is_dir() else {}
+
+
+def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    """A real process, a real SIGINT. What it plays after that equals what an undisturbed one plays."""
+    start = "from goodarm.cli import main; main()"
+    command = [sys.executable, "-c", start, *SMALL.command().split()[1:], "--workers", "1", "--out"]
+    process = subprocess.Popen([*command, str(tmp_path / "stopped")], stderr=subprocess.PIPE, text=True)
+    patience = time.monotonic() + 300.0
+    while len(finished_parts(tmp_path / "stopped")) < 2 and process.poll() is None and time.monotonic() < patience:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 130, said
+    assert "the same command goes on from there" in said
+    kept = finished_parts(tmp_path / "stopped")
+    wanted = {task.key for task in tasks_of(SMALL)}
+    assert 2 <= len(kept) < len(wanted)
+    assert set(kept) < wanted
+
+    continued = reproduce(SMALL, tmp_path / "stopped")
+    assert continued.played == len(wanted) - len(kept)
+    assert {name: at for name, at in finished_parts(tmp_path / "stopped").items() if name in kept} == kept
+    assert reproduce(SMALL, tmp_path / "stopped").played == 0
+    undisturbed = reproduce(SMALL, tmp_path / "undisturbed")
+    for one, other in zip(continued.parts, undisturbed.parts, strict=True):
+        for name, columns in one.tables.items():
+            for column, values in columns.items():
+                np.testing.assert_array_equal(values, other.tables[name][column])
+
+
+def test_a_part_holds_what_simulate_plays(tmp_path: Path) -> None:
+    found = reproduce(SMALL, tmp_path)
+    rows = [p.tables["rows"] for p in found.parts if p.facts["entry"] == "value" and p.facts["goal"] == "verdicts"]
+    direct = simulate("value", "open-bandit-sample", horizon=DATASETS[4].quick_horizon, runs=2)
+    np.testing.assert_array_equal(
+        np.concatenate([table["verdict_round"] for table in rows]),
+        np.concatenate([run.verdict_rounds for run in direct.runs]),
+    )
+
+
+TASK = Task("verdicts", "synth-small", "hdoc", 1000, 0, 1, 0, QUICK)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"goal": "reward", "entry": "ucb1"}, {"dataset": "synth-large"}, {"entry": "lucb-g"}, {"horizon": 1001},
+        {"first": 1}, {"runs": 2}, {"seed": 1}, {"learned": "another"}, {"scale": QUICK._replace(epochs=13)},
+    ],
+)  # fmt: skip
+def test_whatever_changes_a_task_changes_its_key(changes: dict[str, object]) -> None:
+    assert replace(TASK, **changes).key != TASK.key  # type: ignore[arg-type]
+
+
+def test_more_repetitions_keep_the_parts_that_are_there() -> None:
+    fewer, more = ({t.key for t in tasks_of(SMALL._replace(runs=n))} for n in (20, 40))
+    assert fewer < more
+
+
+def test_every_line_of_code_that_plays_is_part_of_the_key(tmp_path: Path) -> None:
+    def changed(path: str, text: str) -> str:
+        file = tmp_path / path
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        code_print.cache_clear()
+        return code_print(tmp_path)
+
+    first = changed("sampling/rule.py", "index = 1")
+    assert changed("sampling/rule.py", "index = 2") != first
+    assert changed("sampling/rule.py", "index = 1") == first
+    assert changed("report/page.py", "anything") == first, "what only shows results may change"
+    assert changed("data.csv", "1") != first
+
+
+def test_a_damaged_part_counts_as_missing(tmp_path: Path) -> None:
+    write_part(tmp_path / "part", Part({"rows": {"run": np.arange(3)}}, {"entry": "hdoc"}))
+    assert read_part(tmp_path / "part") is not None
+    table = tmp_path / "part" / "rows.parquet"
+    table.write_bytes(table.read_bytes()[: os.path.getsize(table) // 2])
+    assert read_part(tmp_path / "part") is None
+    (tmp_path / "part" / "facts.json").unlink()
+    assert read_part(tmp_path / "part") is None
+    assert read_part(tmp_path / "absent") is None
+
+
+def test_the_full_reproduction_has_ten_repetitions_of_the_papers_four_datasets() -> None:
+    assert FULL.runs == 10
+    tasks = tasks_of(Request())
+    for dataset in ("synth-small", "synth-large", "movielens", "open-bandit"):
+        runs = {e.name: sum(t.runs for t in tasks if (t.dataset, t.entry) == (dataset, e.name)) for e in ENTRIES}
+        assert {name for name, count in runs.items() if count != 10} <= {"tt-ts"}
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "words"),
+    [
+        (Request(only=("movielen",)), UnknownName, "movielens"),
+        (Request(runs=0), InvalidValue, "runs must be at least 1; got 0"),
+        (Request(seed=-1), InvalidValue, "seed must be 0 or larger; got -1"),
+        (Request(workers=0), InvalidValue, "workers must be at least 1; got 0"),
+    ],
+)
+def test_what_cannot_be_reproduced_is_refused_first(
+    request_: Request, error: type[Exception], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=words):
+        reproduce(request_, tmp_path)
+    assert not (tmp_path / "parts").exists()

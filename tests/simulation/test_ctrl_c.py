@@ -1,0 +1,46 @@
+"""Ctrl-C waits for the end of a compiled call: raised while numba unpacks its arguments, it would crash the process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+import pytest
+
+from goodarm import bernoulli, simulate
+from goodarm.simulation.simulate import play_in_parallel
+from goodarm.simulation.specification import specify
+
+LONG = bernoulli([0.5, 0.5], threshold=0.5, horizon=4_000_000)
+"""One run a batch, and none ends early."""
+
+
+def test_the_first_ctrl_c_raises_nothing_here_and_ends_the_play() -> None:
+    batches = play_in_parallel(specify("hdoc", LONG, horizon=2_000_000), 1000)
+    next(batches)
+    os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler, "the second one raises as usual"
+    with pytest.raises(KeyboardInterrupt):
+        next(batches)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_after_a_simulation_ctrl_c_is_what_it_was_before() -> None:
+    simulate("hdoc", LONG, horizon=10)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_ones_own_is_kept() -> None:
+    heard = []
+
+    def hear(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        for _ in play_in_parallel(specify("hdoc", LONG, horizon=10), 3):
+            os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == [signal.SIGINT]
