@@ -68,6 +68,7 @@ def test_a_distribution_with_entry_points_is_used_by_name(tmp_path: Path) -> Non
     information.mkdir()
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (information / "entry_points.txt").write_text(ENTRY_POINTS)
-    variables = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    variables = os.environ | {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run([sys.executable, "-c", USE], env=variables, capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "used", done.stderr

@@ -88,7 +88,8 @@ class Project:
         file.write_text(text.replace(old, new if new is not None else old.replace("1.0", "-1.0")))
 
     def play(self) -> dict[str, object]:
-        variables = os.environ | {"NUMBA_CACHE_DIR": str(self.folder / "cache"), "PYTHONPATH": str(self.folder)}
+        path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
+        variables = os.environ | {"NUMBA_CACHE_DIR": str(self.folder / "cache"), "PYTHONPATH": path}
         # an edit within one second and of the same length must not be missed by Python's own cache
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
         done = subprocess.run(
