@@ -10,9 +10,9 @@ import pytest
 
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.learning import family_from_table, family_from_totals, learn
-from goodarm.rules.learners import prior
 from goodarm.problem import Gaussian, Problem
 from goodarm.rules.beliefs import ARM_FIELDS, Pool
+from goodarm.rules.learners import prior
 
 
 def totals(arms: int, pulls: int, spread: float, *, seed: int = 1) -> np.ndarray:

@@ -16,7 +16,9 @@ K arms gives P(any wrong verdict) <= delta.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
+from goodarm.errors import InvalidValue
 from goodarm.problem import Bar, Bounded, Rewards, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.parameters import Formula, Learner, first_line, parameters_of
@@ -30,7 +32,9 @@ ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
 class IdentificationRule:
     """A name, a reference, a guarantee and the reward families under which the guarantee holds.
 
-    limits : (parameter, low, high), the open interval in which the proof holds; outside of it no policy is made
+    limits    : (parameter, low, high), the open interval in which the proof holds; outside of it no policy is made
+    by_totals : is the verdict a function of the arm's pulls and total alone, whatever the order of the rewards? Such a
+                rule can judge a log whose order is lost, and a campaign whose rewards come late
     """
 
     name: str
@@ -39,6 +43,7 @@ class IdentificationRule:
     families: tuple[type, ...] = BOUNDED_ONLY
     learner: Learner | None = None
     limits: tuple[tuple[str, float, float], ...] = ()
+    by_totals: bool = False
 
     @property
     def formula(self) -> Formula:
@@ -61,17 +66,29 @@ class IdentificationRule:
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceRule(IdentificationRule):
-    """observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory); `arm` is from before the reward."""
+    """Evidence, by one of two functions; the other one follows from it, or does not exist.
 
-    observe: Formula
+    totals(pulls, total, bar, *parameters) -> (log E+, log E-): a function of the totals alone
+    observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory): `arm` is from before the reward
+    """
+
+    observe: Formula = None  # type: ignore[assignment]  # filled in from `totals` where it is not given
+    totals: Formula | None = None
+
+    def __post_init__(self) -> None:
+        derived = observe_totals(self.totals) if self.totals else self.observe
+        if derived is None or self.observe not in (None, derived):
+            raise InvalidValue(f"the evidence rule {self.name!r} needs either observe or totals; got both or neither.")
+        object.__setattr__(self, "observe", derived)
+        object.__setattr__(self, "by_totals", self.totals is not None)
 
     @property
     def formula(self) -> Formula:
-        return self.observe
+        return self.totals or self.observe
 
     @property
     def defaults(self) -> dict[str, float]:
-        return parameters_of(self.observe, skip=4)
+        return parameters_of(self.totals, skip=3) if self.totals else parameters_of(self.observe, skip=4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +134,17 @@ class ModelRule(IdentificationRule):
     @property
     def defaults(self) -> dict[str, float]:
         return parameters_of(self.factor, skip=4)
+
+
+@cache
+def observe_totals(totals: Formula) -> Formula:
+    """What one more reward makes of evidence that depends on the totals alone."""
+
+    def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
+        for_good, for_bad = totals(arm.pulls + 1.0, arm.total + reward, bar, *parameters)
+        return for_good, for_bad, 0.0
+
+    return observe
 
 
 def decide_by_evidence(arm: Arm, bar: Bar) -> float:

@@ -33,4 +33,5 @@ hoeffding = RadiusRule(
     reference="Kano et al. 2019, Machine Learning 108, eq. for HDoC",
     families=ANY_SUB_GAUSSIAN,
     radius=radius,
+    by_totals=True,
 )

@@ -27,5 +27,6 @@ lil = RadiusRule(
     reference="Tsai, Tsai & Lin 2024 (lil'HDoC); Jamieson et al. 2014, Lemma 1",
     families=ANY_SUB_GAUSSIAN,
     radius=radius,
+    by_totals=True,
     limits=(("epsilon", 0.0, 1.0),),
 )

@@ -15,4 +15,4 @@ def radius(arm: Arm, pool: Pool, bar: Bar) -> float:
     return math.inf
 
 
-none = RadiusRule(name="none", guarantee=Guarantee.NONE, families=ANY_SUB_GAUSSIAN, radius=radius)
+none = RadiusRule(name="none", guarantee=Guarantee.NONE, families=ANY_SUB_GAUSSIAN, radius=radius, by_totals=True)

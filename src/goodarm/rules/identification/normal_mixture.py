@@ -6,7 +6,6 @@ import math
 
 from goodarm.numerics import log_normal_cdf
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
 
 
@@ -20,23 +19,22 @@ def log_mixture(surplus: float, variance: float, rho: float) -> float:
     return 0.5 * math.log(4.0 * rho / scale) + 0.5 * z * z + log_normal_cdf(z)
 
 
-def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, best_at: float = 500.0) -> tuple[float, float, float]:
+def totals(pulls: float, total: float, bar: Bar, best_at: float = 500.0) -> tuple[float, float]:
     """One-sided normal mixture; its boundary is tightest when an arm has about `best_at` pulls.
 
     Each exp(l s - l^2 V/2) with l >= 0 is a supermartingale of start 1 when mu <= xi, and so is their average; the
     mirror image serves "mu >= xi". rho = sigma^2 best_at / (2 L + log(1 + 2 L)), L = log(K/delta).
     """
-    n = arm.pulls + 1.0
-    surplus = arm.total + reward - n * bar.threshold
-    variance = bar.sigma * bar.sigma * n
+    surplus = total - pulls * bar.threshold
+    variance = bar.sigma * bar.sigma * pulls
     rho = bar.sigma * bar.sigma * best_at / (2.0 * bar.budget + math.log1p(2.0 * bar.budget))
-    return log_mixture(surplus, variance, rho), log_mixture(-surplus, variance, rho), 0.0
+    return log_mixture(surplus, variance, rho), log_mixture(-surplus, variance, rho)
 
 
 normal_mixture = EvidenceRule(
     name="normal-mixture",
     reference="Howard et al. 2021, Annals of Statistics 49(2), Proposition 6",
     families=ANY_SUB_GAUSSIAN,
-    observe=observe,
+    totals=totals,
     limits=(("best_at", 0.0, math.inf),),
 )

@@ -31,5 +31,6 @@ stitched = RadiusRule(
     reference="Howard, Ramdas, McAuliffe & Sekhon 2021, Annals of Statistics 49(2), eq. 2",
     families=ANY_SUB_GAUSSIAN,
     radius=radius,
+    by_totals=True,
     limits=(("tight_from", 0.0, math.inf),),
 )
