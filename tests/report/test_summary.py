@@ -47,8 +47,8 @@ def test_json_has_the_keys_that_were_promised(summary: Summary) -> None:
     assert [key for key in told if key in promised] == promised
     assert set(told) - set(promised) == {"arms", "good_arms", "threshold", "criterion"}
     assert set(told["policies"][0]) == {
-        "policy", "guarantee", "exploit_score", "share_of_ceiling", "share_of_limit", "stopped_at", "output_at",
-        "found", "wrong_runs", "false_good", "false_bad", "rounds_per_second",
+        "policy", "guarantee", "criterion", "exploit_score", "share_of_ceiling", "share_of_limit", "stopped_at",
+        "output_at", "found", "wrong_runs", "false_good", "false_bad", "rounds_per_second",
     }  # fmt: skip
     assert set(told["policies"][0]["exploit_score"]) == {"mean", "low", "high"}
     assert set(told["policies"][0]["stopped_at"]) == {"mean", "runs"}

@@ -58,9 +58,9 @@ Threshold = Annotated[
     typer.Option(parser=number, metavar="X", show_default=_ITS_OWN, help="The bar that a good arm's mean reaches."),
 ]
 ErrorCriterion = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--criterion", metavar="fwer|fdr",
+        "--criterion", metavar="fwer|fdr", show_default="the policy's, else fwer",
         help="What delta bounds: the probability of any wrong verdict, or the false discovery rate.",
     ),
 ]  # fmt: skip

@@ -40,7 +40,7 @@ def compare(
     seed: Seed = 0,
     delta: Delta = 0.05,
     threshold: Threshold = None,
-    criterion: ErrorCriterion = "fwer",
+    criterion: ErrorCriterion = None,
     goal: Goal = "good-arms",
     workers: Workers = None,
     backend: Backend = "threading",

@@ -185,7 +185,7 @@ def _as_json(learned: LearnedPolicy, written: list[Path]) -> dict[str, Any]:
 def _print(learned: LearnedPolicy, written: list[Path], *, own_horizon: bool) -> None:
     screen = console()
     on = learned.learned_on
-    screen.print(f"{learned.policy.name}: {learned.policy.guarantee}")
+    screen.print(f"{learned.policy.name}: {learned.policy.promise}")
     screen.print(
         f"learned on {on['environment']} ({on['reading']}), {on['arms']:,} arms, threshold {on['threshold']:g}, "
         f"horizon {on['horizon']:,}, {on['runs']:,} runs, seed {on['seed']}"

@@ -120,7 +120,7 @@ def plan(
     bound = _median_bound(guess, problem)
     return CampaignPlan(
         arms=guess.arms, threshold=threshold, delta=delta, means=guess.words, policy=made.policy.name,
-        guarantee=str(made.policy.guarantee), budget=budget, last_round=last_round, runs=many, seed=seed,
+        guarantee=made.policy.promise, budget=budget, last_round=last_round, runs=many, seed=seed,
         lower_bound=bound, arm_bound=_quartiles(guess, problem), possible=budget is None or budget >= bound,
         asked=outlooks[0] if outlooks else None, alternatives=tuple(outlooks[1:]),
         notes=tuple(_notes(guess, problem, budget, last_round, bound, outlooks[:1])),

@@ -59,15 +59,33 @@ _TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
 
 @dataclass(frozen=True)
 class Policy:
-    """A pairing with its parameters set: everything that decides which arm is pulled and when a verdict is given."""
+    """A pairing with its parameters set: everything that decides which arm is pulled and when a verdict is given.
+
+    asked : the criterion that whoever made it asked for; None leaves it to whoever plays it
+    """
 
     name: str
     sampling: SamplingRule
     identification: IdentificationRule
     setting: Setting
-    criterion: Criterion = Criterion.FWER
+    asked: Criterion | None = None
     estimator: Estimator | None = None
     certificate: Certificate | None = None
+
+    @property
+    def criterion(self) -> Criterion:
+        """Which error it keeps below delta: what was asked for, otherwise the probability of any wrong verdict."""
+        return self.asked or Criterion.FWER
+
+    @property
+    def promise(self) -> str:
+        """The guarantee as people read it: with the criterion wherever that is not the usual one.
+
+        >>> policy("value").promise, policy("hdoc+kt", criterion="fdr").promise
+        ('certified', 'certified, fdr')
+        """
+        plain = self.criterion is Criterion.FWER or self.guarantee is Guarantee.NONE
+        return str(self.guarantee) if plain else f"{self.guarantee}, {self.criterion}"
 
     @property
     def decided_by(self) -> Basis:
@@ -126,11 +144,14 @@ def policy(
     identification: str | IdentificationRule | None = None,
     *,
     rewards: Rewards = Bounded(),
-    criterion: str | Criterion = Criterion.FWER,
+    criterion: str | Criterion | None = None,
     estimator: str | Estimator | None = None,
     **parameters: float,
 ) -> Policy:
     """Make a policy from names or rules; `estimator` is a model of the arms with their features, or its name.
+
+    criterion : which error delta bounds, "fwer" or "fdr"; None keeps that of a policy which was made before, and is
+                "fwer" otherwise. Another one than a policy was made with is refused.
 
     >>> policy("hdoc").identification.name
     'hoeffding'
@@ -140,6 +161,7 @@ def policy(
     >>> policy("ucb", "kt", beta=1.0).name
     'ucb(beta=1)+kt'
     """
+    wanted = None if criterion is None else Criterion(criterion)
     finished = isinstance(sampling, Policy) or (isinstance(sampling, str) and sampling.endswith(".json"))
     if finished and (identification is not None or estimator is not None):
         raise InvalidValue(
@@ -148,10 +170,10 @@ def policy(
         )
     if isinstance(sampling, Policy):
         sampling.check(rewards)
-        return _adjusted(sampling, rewards, Criterion(criterion), parameters)
+        return _adjusted(sampling, rewards, wanted, parameters)
     given = dict(parameters)
     if isinstance(sampling, str) and sampling.endswith(".json"):
-        return _adjusted(_from_file(sampling, rewards), rewards, Criterion(criterion), given)
+        return _adjusted(_from_file(sampling, rewards), rewards, wanted, given)
     if isinstance(sampling, str):
         sampling, at, model = sampling.partition("@")
         estimator = estimator or (model if at else None)
@@ -164,17 +186,24 @@ def policy(
     rule = identification or identification_rule(certified_rule_for(rewards))
     if isinstance(estimator, str):
         estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
-    return _pair(sampling, rule, given, rewards, Criterion(criterion), estimator)
+    return _pair(sampling, rule, given, rewards, wanted, estimator)
 
 
-def _adjusted(made: Policy, rewards: Rewards, criterion: Criterion, parameters: dict[str, float]) -> Policy:
+def _adjusted(made: Policy, rewards: Rewards, wanted: Criterion | None, parameters: dict[str, float]) -> Policy:
     """A policy that was made before, under a criterion and with parameters that are given now."""
-    if not parameters and criterion in (Criterion.FWER, made.criterion):
+    if wanted is not None and made.asked not in (None, wanted):
+        raise InvalidValue(
+            f"{made.name} was made for the criterion {made.asked}, and {wanted} is asked for: its verdicts would not "
+            f"keep that promise. Make it with criterion={str(wanted)!r}, or ask for none."
+        )
+    if not parameters and wanted in (None, made.asked):
         return made
-    if made.certificate is not None:
+    if made.certificate is not None and (parameters or wanted is not made.criterion):
         raise UnsoundPairing(f"{made.name} was calibrated as it is; make a new policy to change it.")
-    wanted = made.criterion if criterion is Criterion.FWER else criterion
-    return _pair(made.sampling, made.identification, made.chosen | parameters, rewards, wanted, made.estimator)
+    criterion = wanted or made.asked
+    if not parameters and criterion is made.criterion:
+        return replace(made, asked=criterion)
+    return _pair(made.sampling, made.identification, made.chosen | parameters, rewards, criterion, made.estimator)
 
 
 REWARD_POLICIES = ("dgai-reward", "ucb1", "thompson", "softucb", "dgai-reward-printed")
@@ -200,7 +229,7 @@ def _from_file(path: str, rewards: Rewards) -> Policy:
             f"{path} was learned on {saved.rewards}, and these are {rewards}: its parameters mean nothing there. "
             "Learn a policy on this family with 'goodarm learn'."
         )
-    made = policy(saved.policy, None, rewards=rewards, criterion=Criterion.FWER, estimator=None, **saved.parameters)
+    made = policy(saved.policy, None, rewards=rewards, criterion=None, estimator=None, **saved.parameters)
     name = spelled(made.sampling, made.identification, rounded(saved.parameters), made.estimator)
     return replace(made, name=name, certificate=saved.certificate)
 
@@ -210,7 +239,7 @@ def _pair(
     rule: IdentificationRule,
     given: dict[str, float],
     rewards: Rewards,
-    criterion: Criterion,
+    criterion: Criterion | None,
     estimator: Estimator | None,
 ) -> Policy:
     _check_family(sampling.name, rule, rewards)

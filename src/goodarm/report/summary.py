@@ -16,6 +16,8 @@ class PolicySummary(NamedTuple):
 
     policy: str
     guarantee: str
+    criterion: str
+    promise: str
     runs: int
     exploit_score: Estimate
     share_of_ceiling: float
@@ -30,7 +32,10 @@ class PolicySummary(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """A whole comparison. `ceiling`, `limit` and `good_arms` are means over the runs of the policy that has most."""
+    """A whole comparison; `criterion` names each that its policies play under.
+
+    `ceiling`, `limit` and `good_arms` are means over the runs of the policy that has most.
+    """
 
     environment: str
     reading: str
@@ -70,7 +75,7 @@ def summarise(results: Results) -> Summary:
         runs=results.comparison.runs,
         seed=spec.seed,
         delta=spec.problem.delta,
-        criterion=str(spec.policy.criterion),
+        criterion=", ".join(sorted({str(each.policy.criterion) for each in results.comparison.specs})),
         good_arms=_good_arms(most) if most else math.nan,
         ceiling=ceiling,
         limit=limit,
@@ -96,6 +101,8 @@ def _policy(runs: Runs, bounds: _Bounds) -> PolicySummary:
     return PolicySummary(
         policy=runs.policy,
         guarantee=str(runs.guarantee),
+        criterion=str(runs.criterion),
+        promise=runs.spec.policy.promise,
         runs=len(runs),
         exploit_score=score,
         share_of_ceiling=_ratio(score.mean, bounds.ceiling),
@@ -113,7 +120,7 @@ def _policy(runs: Runs, bounds: _Bounds) -> PolicySummary:
 def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
     score, stopped = policy.exploit_score, policy.stopped_at
     own = policy._asdict()
-    del own["runs"]
+    del own["runs"], own["promise"]
     return own | {
         "exploit_score": {"mean": score.mean, "low": score.low, "high": score.high},
         "stopped_at": {"mean": stopped.mean, "runs": stopped.runs},

@@ -107,7 +107,7 @@ def _cells(policy: PolicySummary, good_arms: float) -> _Cells:
     first = policy.output_at[0] if policy.output_at else None
     return _Cells(
         name=Text(policy.policy, style="bold"),
-        guarantee=Text(policy.guarantee, style=_COLOURS.get(policy.guarantee, "")),
+        guarantee=Text(policy.promise, style=_COLOURS.get(policy.guarantee, "")),
         score=Text(short(score.mean)),
         half=Text(short(half, digits=2) if math.isfinite(half) else ""),
         of_ceiling=Text(percent(policy.share_of_ceiling)),

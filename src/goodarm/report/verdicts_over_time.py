@@ -135,4 +135,4 @@ def _line(runs: Runs, rounds: NDArray[np.float64]) -> Line:
     )
     mean, spread = counts.mean(axis=0), counts.std(axis=0)
     low, high = np.maximum(mean - spread, counts.min(axis=0)), np.minimum(mean + spread, counts.max(axis=0))
-    return Line(runs.policy, str(runs.guarantee), mean, low, high)
+    return Line(runs.policy, runs.spec.policy.promise, mean, low, high)

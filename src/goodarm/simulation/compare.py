@@ -43,7 +43,7 @@ class Comparison:
     seed: int = 0
     delta: float = 0.05
     threshold: float | None = None
-    criterion: str | Criterion = Criterion.FWER
+    criterion: str | Criterion | None = None
     goal: str = GOOD_ARMS
     workers: int = 1
     backend: str = "threading"

@@ -18,7 +18,7 @@ from goodarm.numerics import clopper_pearson, student_quantile
 from goodarm.simulation.run import Run
 from goodarm.simulation.specification import Specification
 from goodarm.theory import exploit_ceiling, oracle_limit
-from goodarm.verdict import Basis, Guarantee, Verdict
+from goodarm.verdict import Basis, Criterion, Guarantee, Verdict
 
 CONFIDENCE = 0.95
 
@@ -62,7 +62,8 @@ class Runs:
     def __repr__(self) -> str:
         return (
             f"Runs({self.policy} on {self.spec.environment.name}: {len(self)} runs of at most {self.spec.horizon:,} "
-            f"rounds, {self.found.mean:.1f} good arms found a run, {self.wrong_runs} runs wrong, {self.guarantee})"
+            f"rounds, {self.found.mean:.1f} good arms found a run, {self.wrong_runs} runs wrong, {self.guarantee}, "
+            f"{self.criterion} at delta {self.spec.problem.delta:g})"
         )
 
     @property
@@ -73,6 +74,11 @@ class Runs:
     def guarantee(self) -> Guarantee:
         """The guarantee that every verdict of these runs was given under."""
         return self.spec.policy.guarantee
+
+    @property
+    def criterion(self) -> Criterion:
+        """The error that the guarantee bounds."""
+        return self.spec.policy.criterion
 
     @cached_property
     def exploit_scores(self) -> NDArray[np.float64]:
@@ -190,7 +196,8 @@ class Runs:
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row an arm and run.
 
-        environment, policy, guarantee, decided_by, seed, run, arm, label, mean, verdict, verdict_round, pulls.
+        environment, policy, guarantee, criterion, decided_by, seed, run, arm, label, mean, verdict, verdict_round,
+        pulls.
         `label` is None where arms have no names, `verdict_round` while the arm is open. `columns` is faster.
         """
         for block in self.columns():
@@ -217,6 +224,7 @@ class Runs:
                 "environment": self.spec.environment.name,
                 "policy": self.policy,
                 "guarantee": str(self.guarantee),
+                "criterion": str(self.criterion),
                 "decided_by": str(self.spec.policy.decided_by),
                 "seed": self.spec.seed,
                 "run": np.repeat([run.number for run in runs], arms),

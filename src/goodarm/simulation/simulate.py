@@ -29,7 +29,7 @@ def simulate(
     runs: int = 1,
     seed: int = 0,
     delta: float = 0.05,
-    criterion: str | Criterion = Criterion.FWER,
+    criterion: str | Criterion | None = None,
     workers: int = 1,
     backend: str = "threading",
     trajectory: int = 0,
@@ -42,6 +42,7 @@ def simulate(
     Same seed, same result, whatever the number of workers, the backend, or the other policies that are compared.
 
     horizon    : last round; the environment's own if not given
+    criterion  : which error delta bounds, "fwer" or "fdr"; None is the policy's own, "fwer" if it names none
     trajectory : how many evenly spread points to record of each run
     trace      : record the arm of every round
     scan       : look at every arm in every round instead of using a tree; same arms, much slower

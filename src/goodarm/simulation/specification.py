@@ -39,7 +39,7 @@ def specify(
     horizon: int | None = None,
     seed: int = 0,
     delta: float = 0.05,
-    criterion: str | Criterion = Criterion.FWER,
+    criterion: str | Criterion | None = None,
     trajectory: int = 0,
     trace: bool = False,
     scan: bool = False,
