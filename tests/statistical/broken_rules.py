@@ -6,6 +6,7 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN
+from goodarm.rules.identification.gap_mixture import GAPS, log_ratio
 from goodarm.rules.identification.kt import observe as kt_observe
 from goodarm.rules.identification.learned_bets import observe as learned_observe
 from goodarm.rules.identification.normal_mixture import log_mixture
@@ -52,6 +53,15 @@ def half_the_variance(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence
     return log_mixture(surplus, variance, rho), log_mixture(-surplus, variance, rho), 0.0
 
 
+def the_best_gap(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
+    """`gap-mixture` with the largest of its likelihood ratios in place of their average: chosen after the rewards."""
+    good, bad = -math.inf, -math.inf
+    for gap in GAPS:
+        good = max(good, log_ratio(gap, pulls, total, bar))
+        bad = max(bad, log_ratio(-gap, pulls, total, bar))
+    return good, bad
+
+
 def one_look(arm: Arm, pool: Pool, bar: Bar) -> float:
     """`hoeffding` without its union over pulls: good for one look, not for all of them."""
     return math.sqrt(2.0 * bar.sigma * bar.sigma * bar.budget / arm.pulls)
@@ -63,5 +73,6 @@ BROKEN: list[IdentificationRule] = [
     EvidenceRule(name="kt that peeks", observe=kt_that_peeks),
     EvidenceRule(name="learned-bets that peek", observe=learned_bets_that_peek, learner=prior_learner),
     EvidenceRule(name="normal-mixture, half the variance", observe=half_the_variance, families=ANY_SUB_GAUSSIAN),
+    EvidenceRule(name="gap-mixture of the best gap", totals=the_best_gap, families=ANY_SUB_GAUSSIAN),
     RadiusRule(name="hoeffding for one look", radius=one_look, families=ANY_SUB_GAUSSIAN),
 ]

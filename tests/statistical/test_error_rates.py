@@ -87,6 +87,7 @@ def test_every_certified_rule_is_tested() -> None:
     names = {rule.name for rule, _ in cases()}
     assert names == {rule.name for rule in certified()}
     assert {"hoeffding", "kt", "learned-bets", "betting", "beta-mixture", "normal-mixture", "stitched", "lil"} <= names
+    assert "gap-mixture" in names
 
 
 def test_the_documents_state_the_figures_of_this_suite() -> None:

@@ -46,6 +46,7 @@ IDENTIFICATION = {
     "beta-mixture": "goodarm.rules.identification.beta_mixture:beta_mixture",
     "betting": "goodarm.rules.identification.betting:betting",
     "design": "goodarm.rules.identification.design:design",
+    "gap-mixture": "goodarm.rules.identification.gap_mixture:gap_mixture",
     "hoeffding": "goodarm.rules.identification.hoeffding:hoeffding",
     "kt": "goodarm.rules.identification.kt:kt",
     "learned": "goodarm.rules.identification.learned:learned",
