@@ -1,11 +1,15 @@
 """What a fingerprint sees. The disk cache's own tests edit files; these are about details."""
 
 import math
+import os
 import os.path
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 
-from goodarm.engine.compile import fingerprint, reachable
+from goodarm.fingerprint import fingerprint, reachable
 
 SCALE = 2.0
 
@@ -60,3 +64,26 @@ def test_globals_count(monkeypatch) -> None:
 
 def test_modules_that_contain_themselves_are_walked_once() -> None:
     assert fingerprint([uses_a_module_that_contains_itself])
+
+
+def uses_a_set_of_words(x: str) -> bool:
+    return x in {"one", "two", "three", "four", "five"}
+
+
+def test_a_set_of_words_has_the_same_fingerprint_in_every_process() -> None:
+    """The order of a set depends on the process; once, so did its fingerprint."""
+    code = "import test_fingerprint as t; print(t.fingerprint([t.uses_a_set_of_words]))"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=Path(__file__).parent,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        ).stdout
+        for seed in range(3)
+    }  # fmt: skip
+    assert len(told) == 1
+
+
+def test_a_walk_may_stay_in_its_own_package() -> None:
+    own = {__name__.partition(".")[0]}
+    assert reachable([uses_a_module_that_contains_itself], own) == [uses_a_module_that_contains_itself]
+    assert len(reachable([uses_a_module_that_contains_itself])) > 1
