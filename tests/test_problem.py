@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from goodarm import Bounded, Gaussian, Problem, SubGaussian, bernoulli, beta, environment, gaussian
+from goodarm import Bounded, Gaussian, Problem, SubGaussian, bernoulli, beta, environment, gaussian, simulate
 from goodarm.errors import GoodarmError, InvalidValue, UnknownName, UnreadableTable
 
 
@@ -99,3 +99,26 @@ def test_the_bar_in_numbers() -> None:
     assert bar.budget == pytest.approx(math.log(500.0))
     assert bar.spread == pytest.approx(0.4)
     assert (bar.sigma, bar.arms, bar.bounded) == (0.5, 50.0, 1.0)
+
+
+@pytest.mark.parametrize("threshold", [1e10 + 0.37, -1.1e6])
+def test_a_threshold_far_from_zero_in_units_of_the_scale_is_refused(threshold: float) -> None:
+    """At 1e10 + 0.37 and scale 1, after two million pulls of an arm the sum has no digit left: 19 of 20 runs erred."""
+    with pytest.raises(InvalidValue, match=r"times the scale 1, more than 1e\+06.*Subtract a constant"):
+        gaussian([threshold, threshold + 1.0], threshold).problem()
+    assert Problem(threshold=threshold, arms=2, rewards=Gaussian(abs(threshold))).arms == 2
+
+
+def test_more_pulls_than_a_sum_can_hold_are_refused() -> None:
+    far = gaussian([5e5, 5e5 + 1.0], 5e5)
+    with pytest.raises(InvalidValue, match="at most 200,000,000 do not"):
+        simulate("uniform+normal-mixture", far, horizon=10**9)
+
+
+def test_sums_keep_their_digits_up_to_the_farthest_threshold_that_is_accepted() -> None:
+    """The same rewards around 0 and around a million scales give the same evidence after 500,000 pulls an arm."""
+    near, far = (
+        simulate("uniform+normal-mixture", gaussian([xi, xi - 0.02], xi), horizon=10**6, seed=3).runs[0]
+        for xi in (0.37, 999_999.37)
+    )
+    assert np.abs(near.evidence - far.evidence).max() < 0.01

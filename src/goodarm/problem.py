@@ -64,6 +64,13 @@ class Bounded:
         return "rewards in [0, 1]"
 
 
+FARTHEST = 1e6
+"""Largest |threshold| in scales. A sum of N rewards near xi is kept to about xi N 2^-53, and N additions lose about
+xi N^1.5 2^-53/4 by chance, where sigma sqrt(N) is what luck moves it by: a share of xi/sigma N 2^-55, 0.3% at 1e14."""
+MOST_SUMMED = 1e14
+"""Largest |threshold|/scale times pulls: beyond, the lost digits are no longer next to nothing."""
+
+
 @dataclass(frozen=True)
 class SubGaussian:
     """Rewards on the real line with sub-Gaussian scale `scale`: E exp(l (X - mu)) <= exp(l^2 scale^2 / 2)."""
@@ -77,6 +84,12 @@ class SubGaussian:
     def check_threshold(self, threshold: float) -> None:
         if not math.isfinite(threshold):
             raise InvalidValue(f"threshold must be a finite number; got {threshold}.")
+        if abs(threshold) > FARTHEST * self.scale:
+            raise InvalidValue(
+                f"threshold {threshold:g} is {abs(threshold) / self.scale:.2g} times the scale {self.scale:g}, more "
+                f"than {FARTHEST:g}: sums of such rewards lose the digits that tell good from bad. Subtract a constant "
+                "near the threshold from every reward and from the threshold."
+            )
 
     def check_reward(self, reward: float) -> None:
         if not math.isfinite(reward):
@@ -137,6 +150,16 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
         if self.arms < 1:
             raise InvalidValue(f"a problem needs at least one arm; got {self.arms}.")
         self.rewards.check_threshold(self.threshold)
+
+    def check_sums(self, pulls: int) -> None:
+        """Refuse more pulls than sums of rewards can be kept exactly enough for; rewards in [0, 1] always can."""
+        if isinstance(self.rewards, SubGaussian) and abs(self.threshold) / self.rewards.scale * pulls > MOST_SUMMED:
+            most = int(MOST_SUMMED * self.rewards.scale / abs(self.threshold))
+            raise InvalidValue(
+                f"{pulls} pulls at threshold {self.threshold:g} and scale {self.rewards.scale:g} lose the digits that "
+                f"tell good from bad; at most {most:,} do not. Subtract a constant near the threshold from every "
+                "reward and from the threshold."
+            )
 
     @property
     def bar(self) -> Bar:

@@ -17,6 +17,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from goodarm.errors import InvalidValue
+from goodarm.fingerprint import fingerprint, functions_in, package_of
 from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.rules.parameters import Formula
 
@@ -77,7 +78,8 @@ class Environment:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells it from others of its name: a hash of two draws of its means and of what it brings along.
+        """What tells it from others of its name: a hash of the code of its rewards and of its draw of means, of two
+        such draws, of the reward family, of the features and of what else it brings along.
 
         >>> from goodarm.environments import bernoulli
         >>> bernoulli([0.4, 0.6], 0.5).fingerprint == bernoulli([0.4, 0.6], 0.5).fingerprint
@@ -85,11 +87,14 @@ class Environment:
         >>> bernoulli([0.4, 0.6], 0.5).fingerprint == bernoulli([0.499, 0.501], 0.5).fingerprint
         False
         """
-        digest = hashlib.sha256(f"{self.reward.__name__} {self.rewards}".encode())
+        written = [*functions_in(self.reward), *functions_in(self.draw)]
+        code = fingerprint(written, {"goodarm", *map(package_of, written)})
+        digest = hashlib.sha256(f"{code} {self.rewards!r} {self.columns}".encode())
         for number in range(2):
             digest.update(self.draw(np.random.default_rng(number)).tobytes())
-        digest.update(self.extra.tobytes())
-        return digest.hexdigest()[:16]
+        for array in (self.extra, self.features):
+            digest.update(b"" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
 
     def problem(self, delta: float = 0.05) -> Problem:
         """The question that is asked of this environment."""

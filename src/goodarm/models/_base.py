@@ -101,7 +101,17 @@ class Estimator:
         """How it is written in the name of a policy: `linear(ridge=0.1)`; parameters at their defaults are left out."""
         defaults = {entry.name: entry.default for entry in fields(self)}
         told = [(name, getattr(self, name)) for name in self.parameters if getattr(self, name) != defaults[name]]
-        return f"{self.name}({', '.join(f'{name}={value:g}' for name, value in told)})" if told else self.name
+        written = ", ".join(f"{name}={shortest(value)}" for name, value in told)
+        return f"{self.name}({written})" if told else self.name
+
+
+def shortest(value: float) -> str:
+    """The shortest text that is read back as the same number.
+
+    >>> shortest(1.0), shortest(0.1), shortest(1e6), shortest(1.0 / 3.0), shortest(True)
+    ('1', '0.1', '1000000', '0.3333333333333333', '1')
+    """
+    return repr(float(value)).removesuffix(".0")
 
 
 class Tracker:

@@ -216,11 +216,16 @@ class Linear(Estimator):
     intercept: bool = field(default=False, kw_only=True)
 
     name: ClassVar[str] = "linear"
-    parameters: ClassVar[tuple[str, ...]] = ("ridge",)
+    parameters: ClassVar[tuple[str, ...]] = ("ridge", "intercept")
     tell: ClassVar[Formula] = staticmethod(tell)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.intercept not in (False, True):
+            raise InvalidValue(
+                f"intercept of @{self.name} must be 0 or 1, without it or with it; got {self.intercept}."
+            )
+        object.__setattr__(self, "intercept", bool(self.intercept))
         checked_positive(self.name, "ridge", self.ridge, "It keeps V invertible before every direction was seen.")
 
     def bind(self, features: Floats | None, arms: int) -> Self:

@@ -65,7 +65,7 @@ class Mixed(Linear):
     tau2: float | None = None
 
     name: ClassVar[str] = "mixed"
-    parameters: ClassVar[tuple[str, ...]] = ("ridge", "tau2")
+    parameters: ClassVar[tuple[str, ...]] = ("ridge", "intercept", "tau2")
 
     def __post_init__(self) -> None:
         super().__post_init__()

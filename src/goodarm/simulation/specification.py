@@ -53,6 +53,7 @@ def specify(
     if seed < 0:
         raise InvalidValue(f"seed must be 0 or larger; got {seed}.")
     last = _checked_horizon(horizon, found, found.arms if made.estimator is None else 1)
+    problem.check_sums(last)
     fingerprint = found.fingerprint if made.certificate else ""
     made = made.on(found.name, fingerprint, problem, last)
     return Specification(made, found, problem, last, seed, trajectory, trace, scan)
