@@ -110,7 +110,7 @@ def test_an_arm_at_the_threshold_is_never_decided_and_one_without_pulls_is_unkno
 def test_an_arm_with_a_smaller_share_of_the_budget_has_a_wider_interval() -> None:
     bar = Problem(threshold=0.1, arms=10).bar
     for rule in BY_TOTALS:
-        low, high = interval_from_totals(rule, np.full(2, 500.0), np.full(2, 60.0), bar, np.array([3.0, 9.0]))
+        low, high = interval_from_totals(rule, np.full(2, 5000.0), np.full(2, 600.0), bar, np.array([3.0, 9.0]))
         assert low[1] < low[0]
         assert high[1] > high[0]
 
