@@ -14,9 +14,9 @@ A campaign's table of arms and a judgement on a log come from here.
 ([12.24, -5.8], [-3.47, -0.19])
 >>> low, high = interval_from_totals(beta_mixture, pulls, totals, bar, bar.budget)
 >>> low.round(4).tolist(), high.round(4).tolist()
-([0.0314, 0.0059], [0.0743, 0.0311])
+([0.0274, 0.0042], [0.0753, 0.0302])
 >>> more_pulls_needed(beta_mixture, pulls, totals, bar, bar.budget).tolist()
-[0.0, 7126.0]
+[0.0, 6810.0]
 """
 
 from __future__ import annotations
