@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import goodarm
-from goodarm.engine.structured import modelled
 from goodarm.environments.with_features import bumps, linear, linear_misspecified
 from goodarm.errors import InvalidValue, ModelWarning, UnknownName, UnsoundPairing
 from goodarm.models._base import Tracker
@@ -37,13 +36,13 @@ def small(arms=40, horizon=100_000):
 
 def plain_loop(spec, rounds):
     """The same in Python, by the Tracker: choose by a scan, tell, decide. Returns the arms and the verdicts."""
-    made, bar = spec.policy, modelled(spec.problem.bar)
+    made, bar = spec.policy, spec.problem.bar._replace(modelled=1.0)
     tracker = Tracker(made.estimator.bind(spec.environment.features, spec.problem.arms), bar)
     instance = spec.environment.instance(generator(spec.seed, 0, ENVIRONMENT))
     run, rule, table = run_key(spec.seed, 0), made.identification, tracker.table
     take = made.setting.take
     assembly = assembly_of(spec)
-    pool = goodarm.rules.beliefs.read_pool(assembly.start(float(spec.horizon)).pool, 0.0)
+    pool = assembly.start(float(spec.horizon)).pool
     trace = []
     for t in range(1, rounds + 1):
         pool = pool._replace(round=float(t))

@@ -42,7 +42,7 @@ def test_gaussian_rewards_have_their_own_noise() -> None:
     arms[:, 0] = 16.0
     arms[:, 1] = 16.0 * (means + generator.normal(0.0, 2.0 / 4.0, 1000))
     bar = Problem(threshold=1.0, arms=1000, rewards=Gaussian(2.0)).bar
-    fitted = prior.fit(arms, Pool(0.0, math.inf, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0), bar, 0.0)
+    fitted = prior.fit(arms, Pool(0.0, math.inf, prior.start(bar)), bar, 0.0).learned
     assert fitted.prior_mean == pytest.approx(1.0, abs=0.05)
     assert fitted.prior_variance == pytest.approx(0.25, rel=0.15)
     assert fitted.prior_strength == pytest.approx(4.0 / fitted.prior_variance)

@@ -13,7 +13,7 @@ from goodarm import Environment, Guarantee, bernoulli, gaussian, simulate
 from goodarm.policies import REWARD_POLICIES, reward_policy
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import ARM_FIELDS, Arm, Pool, write_arm
-from goodarm.rules.learners.contenders import bound, fit, kept
+from goodarm.rules.learners.contenders import Contenders, bound, fit, kept
 from goodarm.rules.learners.prior import posterior_mean, posterior_scale
 
 SMALL = bernoulli(np.linspace(0.40, 0.70, 12), threshold=0.6, horizon=3000)
@@ -81,11 +81,11 @@ def test_the_threshold_never_removes_an_arm_that_may_beat_the_best(
 ) -> None:
     bar = Problem(threshold=threshold, arms=len(found)).bar
     arms = table([n for n, _ in found], [round(n * share) for n, share in found])
-    pool = fit(arms, Pool(1000.0, horizon, threshold, 1.0, 0.0, threshold, 0.0, 0.0, 0.0), bar)
+    pool = fit(arms, Pool(1000.0, horizon, Contenders(threshold, 1.0, 0.0, threshold, 0.0)), bar)
     beliefs = [Arm(*row) for row in arms]
     best = max(posterior_mean(arm, pool, bar) for arm in beliefs)
-    assert pool.alpha == min(threshold, best)
-    assert pool.beta >= min(horizon, 10_000.0) / len(found)
+    assert pool.learned.level == min(threshold, best)
+    assert pool.learned.share >= min(horizon, 10_000.0) / len(found)
     for arm in beliefs:
         upper = posterior_mean(arm, pool, bar) + bound(arm, pool, bar) * posterior_scale(arm, pool, bar)
         assert kept(arm, pool, bar) >= 0.5 or upper < best

@@ -10,7 +10,7 @@ import pytest
 
 from goodarm import Guarantee, bernoulli, policy, simulate
 from goodarm.errors import InvalidValue
-from goodarm.paper.learned_bounds import ascended
+from goodarm.paper.learned_bounds import Bounds, ascended
 from goodarm.paper.objectives import identification_objective, sampling_objective
 from goodarm.paper.soft_index import FLOOR
 from goodarm.paper.training import OPTIONS, PaperTraining, train_paper
@@ -90,11 +90,11 @@ def test_bad_input_is_named(options: dict, message: str) -> None:
 
 
 def test_an_online_step_weighs_the_past_and_what_is_ahead() -> None:
-    pool = Pool(25.0, 100.0, 0.5, 1.0, 0.0, 0.3, 0.4, 8.0, -4.0)
+    pool = Pool(25.0, 100.0, Bounds(0.3, 0.4, 8.0, -4.0))
     moved = ascended(pool, gradient_alpha=2.0, gradient_beta=1.0, rate=0.1, batch=5.0)
-    assert moved.alpha == pytest.approx(0.3 + 0.1 * ((8.0 + 5 * 2.0) + 75.0 * 2.0) / 100.0)
-    assert moved.beta == pytest.approx(0.4 + 0.1 * ((-4.0 + 5 * 1.0) + 75.0 * 1.0) / 100.0)
-    assert (moved.past_alpha, moved.past_beta) == (18.0, 1.0)
+    assert moved.learned.alpha == pytest.approx(0.3 + 0.1 * ((8.0 + 5 * 2.0) + 75.0 * 2.0) / 100.0)
+    assert moved.learned.beta == pytest.approx(0.4 + 0.1 * ((-4.0 + 5 * 1.0) + 75.0 * 1.0) / 100.0)
+    assert (moved.learned.past_alpha, moved.learned.past_beta) == (18.0, 1.0)
     endless = ascended(pool._replace(horizon=math.inf), 2.0, 1.0, rate=0.1, batch=1.0)
     assert endless.alpha == pytest.approx(0.3 + 0.1 * 2.0)
 
@@ -119,7 +119,7 @@ def test_tree_and_scan_pull_the_same_arms(name: str) -> None:
         simulate(name, MOSTLY_GOOD, horizon=400, trace=True, scan=scan, seed=2).runs[0] for scan in (False, True)
     )
     assert fast.trace.tolist() == plain.trace.tolist()
-    assert fast.pool.tolist() == plain.pool.tolist()
+    assert fast.learned == plain.learned
 
 
 def test_softmax_draws_are_another_policy_of_the_same_family() -> None:

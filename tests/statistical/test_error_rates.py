@@ -66,7 +66,7 @@ def test_the_adversary_pulls_towards_a_wrong_verdict() -> None:
     table = np.zeros((3, 8))
     table[:, 0], table[:, 2] = (4.0, 9.0, 4.0), (0.2, 0.4, 0.7)
     table[:, 4], table[:, 5] = (9.0, 0.0, 1.0), (0.5, 2.0, 9.0)
-    bar, even, odd = Problem(threshold=0.5, arms=3).bar, Pool(*[2.0] * 9), Pool(*[3.0] * 9)
+    bar, even, odd = Problem(threshold=0.5, arms=3).bar, Pool(2.0), Pool(3.0)
     rng = np.random.default_rng(0)
     assert nearest_by_evidence(table, even, bar, rng, 2.0) == 1
     assert nearest_by_evidence(table, odd, bar, rng, 2.0) == 0

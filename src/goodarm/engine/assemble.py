@@ -1,83 +1,183 @@
-"""From a policy and an environment to a compiled loop with its parameters."""
+"""From a policy and a problem to a compiled loop with everything that it is called with."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
-from goodarm.engine.loop import Parts, State, build, new_state
-from goodarm.engine.selectors import choosing_parameters, selector_for, tree_for
-from goodarm.environments import Environment
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from goodarm.engine import loop as independent
+from goodarm.engine import structured
+from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, Kind, Parts, Tables
+from goodarm.engine.rule_parts import drawn, identification_parts, learner_parts, present_pool
+from goodarm.engine.selectors import choosing_parameters, in_turn, selector_for, tree_for
+from goodarm.models import Estimator
+from goodarm.models._base import first_upkeep, new_table
+from goodarm.models.misfit import misfit
 from goodarm.policies import Policy
+from goodarm.policies.checks import check_model
 from goodarm.problem import Bar, Problem
-from goodarm.rules.beliefs import Arm, Pool, Table
-from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
-from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius, keep_nothing
-from goodarm.rules.parameters import Formula, Learner, parameters_of
+from goodarm.rules.beliefs import ARM_FIELDS, Nothing, Pool, Row, Table
+from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification.false_discovery import empty_ledger
+from goodarm.rules.parameters import Formula, parameters_of
 from goodarm.verdict import Criterion
 
+Loop = Callable[..., tuple[Pool, bool]]
 
-class Assembly(NamedTuple):
-    """A compiled loop and everything it is called with that does not change from run to run."""
+
+@dataclass
+class State:
+    """Everything that a run needs to go on: the tables, the pool, and the model's belief where there is a model."""
+
+    tables: Tables
+    pool: Pool
+    belief: Any = None
+
+    @property
+    def arms(self) -> Table:
+        return self.tables.arms
+
+    @property
+    def decided_at(self) -> NDArray[np.int64]:
+        return self.tables.decided_at
+
+    @property
+    def round(self) -> int:
+        """Rounds that were played."""
+        return int(self.tables.progress[ROUND])
+
+    @property
+    def open_arms(self) -> int:
+        return int(self.tables.progress[OPEN])
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A compiled loop and everything it is called with that does not change from run to run.
+
+    estimator : the model of the arms with its features; None for arms that are believed in one by one
+    columns   : columns of the table of arms, 8 and more
+    """
 
     policy: Policy
     problem: Problem
-    loop: Callable[..., None]
+    bar: Bar
+    loop: Loop
     parameters: tuple[Any, ...]
-    scan: bool
+    estimator: Estimator | None = None
+    columns: int = ARM_FIELDS
+    scan: bool = False
 
     def start(self, horizon: float) -> State:
         """The state before the first round of a run."""
-        bar, policy = self.problem.bar, self.policy
-        fdr = policy.criterion is Criterion.FDR
-        return new_state(
-            self.problem.arms,
-            tree_for(policy.sampling, self.problem.arms, self.scan),
-            start_pool(policy, bar, horizon),
-            first_fit(policy, bar),
-            fdr,
+        arms, fdr = self.problem.arms, self.policy.criterion is Criterion.FDR
+        progress = np.array([0, arms, _whole(first_fit(self.policy, self.bar)), NEVER, 0], dtype=np.int64)
+        belief, table = None, np.zeros((arms, self.columns))
+        kept = tree_for(self.policy.sampling, arms, self.scan)
+        if self.estimator is not None:
+            belief, table, kept = self.estimator.start(self.bar), new_table(arms, self.columns), np.zeros(arms)
+            progress[UPKEEP_DUE] = first_upkeep(self.estimator, belief, table, self.bar)
+        tables = Tables(
+            arms=table,
+            decided_at=np.zeros(arms, dtype=np.int64),
+            kept=kept,
+            progress=progress,
+            ledger=empty_ledger(arms if fdr else 0),
+            settled=np.zeros(arms if fdr else 0, dtype=np.int64),
         )
+        return State(tables, start_pool(self.policy, self.bar, horizon), belief)
+
+    def advance(self, state: State, source: Any, generator: Generator, until: int, trace: NDArray[np.int64]) -> None:
+        """Play on until round `until`, until no arm is open, or until the model wants its upkeep; gives it that."""
+        progress = state.tables.progress
+        if self.estimator is None:
+            state.pool, _ = self.loop(
+                state.tables, state.pool, source, self.bar, self.parameters, generator, until, trace
+            )
+            return
+        stop = min(until, int(progress[UPKEEP_DUE]))
+        state.pool, wants = self.loop(
+            (state.tables, state.belief), state.pool, source, self.bar, self.parameters, generator, stop, trace
+        )
+        if wants or progress[ROUND] >= progress[UPKEEP_DUE]:
+            progress[UPKEEP_DUE] = self.estimator.upkeep(state.belief, state.arms, state.round, self.bar)
 
     def misfit(self, arms: Table) -> float:
-        """Independent arms have no model that could fit badly."""
-        return math.nan
+        """How badly the model fits the arms that were pulled, as a standard score; nan if nothing is to be asked."""
+        return misfit(arms, self.problem.bar) if self.estimator and self.estimator.testable else math.nan
+
+    def uncompiled(self) -> Assembly:
+        """The same loop as plain Python: slow, and nothing has to be compiled."""
+        return replace(self, loop=self.loop.py_func)  # type: ignore[attr-defined]  # numba's dispatcher has it
 
 
-def assemble(policy: Policy, environment: Environment, problem: Problem, *, scan: bool = False) -> Assembly:
-    """Compile a pairing for an environment; `scan` asks for the plain scan over the arms, the trees' reference."""
+def _whole(due: float) -> int:
+    return NEVER if math.isinf(due) else int(due)
+
+
+def assemble(
+    policy: Policy, problem: Problem, reward: Formula, features: Row | None = None, *, scan: bool = False
+) -> Assembly:
+    """Compile a pairing for rewards that are drawn by `reward(i, means, extra, key)`.
+
+    features : of the arms, for a model that brings none of its own
+    scan     : look at every arm in every round instead of using a tree; the trees' reference
+    """
     policy.check(problem.rewards)
     if policy.estimator is not None:
-        raise TypeError(f"{policy.name} has a model of the arms: use goodarm.engine.structured.assemble_structured")
-    loop = build(parts_of(policy, environment, scan=scan), policy.criterion is Criterion.FDR)
-    return Assembly(policy, problem, loop, loop_parameters(policy), scan)
+        return _with_model(policy, problem, reward, features)
+    loop = independent.build(parts_of(policy, reward, scan=scan), kind_of(policy))
+    return Assembly(policy, problem, problem.bar, loop, loop_parameters(policy), columns=columns_for(policy), scan=scan)
 
 
-def parts_of(policy: Policy, environment: Environment, *, scan: bool = False) -> Parts:
-    """The plain functions that the loop of a pairing is made of."""
+def _with_model(policy: Policy, problem: Problem, reward: Formula, features: Row | None) -> Assembly:
+    assert policy.estimator is not None
+    estimator = policy.estimator.bind(features, problem.arms)
+    # what features bring may be no longer exact
+    check_model(policy.sampling, policy.identification, estimator, policy.setting)
+    fit, next_round = learner_parts(policy.learner)
+    parts = structured.parts_for(policy, type(estimator).tell, drawn(reward), fit, next_round)
+    loop = structured.build(parts, kind_of(policy))
+    bar = problem.bar._replace(modelled=1.0)
+    return Assembly(policy, problem, bar, loop, loop_parameters(policy), estimator, columns_for(policy))
+
+
+def kind_of(policy: Policy) -> Kind:
+    """The constants of a pairing's loop."""
+    return Kind(fdr=policy.criterion is Criterion.FDR, rows=policy.identification.memory > 1)
+
+
+def columns_for(policy: Policy) -> int:
+    """An arm is one cache line, unless the identification rule asks for several numbers of memory."""
+    memory = policy.identification.memory
+    return ARM_FIELDS + (memory if memory > 1 else 0)
+
+
+def parts_of(policy: Policy, reward: Formula, *, scan: bool = False) -> Parts:
+    """The plain functions that the rounds of a simulated pairing are made of."""
     observe, decide = identification_parts(policy.identification)
     fit, next_round = learner_parts(policy.learner)
+    prepare, select, update = selector_for(policy.sampling, scan)
     return Parts(
-        *selector_for(policy.sampling, scan),
-        observe=observe,
-        decide=decide,
-        reward=environment.reward,
-        fit=fit,
-        next_round=next_round,
-    )
+        prepare, in_turn(select), update, drawn(reward), present_pool, observe, decide, fit, next_round
+    )  # fmt: skip
 
 
 def loop_parameters(policy: Policy) -> tuple[Any, ...]:
     """The parameter tuples in the order in which the loop unpacks them."""
     take = policy.setting.take
     rule, learner = policy.identification, policy.learner
-    evidence = take(rule.defaults) if isinstance(rule, EvidenceRule) else ()
-    radius = take(rule.defaults) if isinstance(rule, RadiusRule) else ()
+    values = take(rule.defaults)
     return (
         choosing_parameters(policy.sampling, policy.setting),
-        evidence,
-        radius,
+        values if isinstance(rule, EvidenceRule) else (),
+        () if isinstance(rule, EvidenceRule) else values,
         take(parameters_of(learner.fit, 3)) if learner else (),
         take(parameters_of(learner.next_round, 2)) if learner else (),
     )
@@ -86,11 +186,8 @@ def loop_parameters(policy: Policy) -> tuple[Any, ...]:
 def start_pool(policy: Policy, bar: Bar, horizon: float) -> Pool:
     """What is believed of all arms before the first reward."""
     learner = policy.learner
-    if learner is None:
-        return Pool(0.0, horizon, bar.threshold, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    values = policy.setting.take(parameters_of(learner.start, 1))
-    prior_mean, strength, variance, alpha, beta = learner.start(bar, *values)
-    return Pool(0.0, horizon, prior_mean, strength, variance, alpha, beta, 0.0, 0.0)
+    learned = learner.start(bar, *policy.setting.take(parameters_of(learner.start, 1))) if learner else Nothing()
+    return Pool(0.0, horizon, learned)
 
 
 def first_fit(policy: Policy, bar: Bar) -> float:
@@ -100,37 +197,3 @@ def first_fit(policy: Policy, bar: Bar) -> float:
         return math.inf
     first: float = learner.next_round(0.0, bar, *policy.setting.take(parameters_of(learner.next_round, 2)))
     return first
-
-
-@cache
-def identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
-    """observe and decide of a rule that looks at the pulled arm."""
-    if isinstance(rule, EvidenceRule):
-
-        def decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
-            return decide_by_evidence(arm, bar)
-
-        return rule.observe, decide_evidence
-    if isinstance(rule, RadiusRule):
-        radius = rule.radius
-
-        def decide_radius(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
-            return decide_by_radius(arm, radius(arm, pool, bar, *parameters), bar)
-
-        return keep_nothing, decide_radius
-    raise TypeError(f"{rule!r} is neither an EvidenceRule nor a RadiusRule")
-
-
-def learner_parts(learner: Learner | None) -> tuple[Formula, Formula]:
-    """fit and next_round of what is learned, or of nothing."""
-    return (learner.fit, learner.next_round) if learner else (_keep_pool, _never)
-
-
-def _keep_pool(arms: Table, pool: Pool, bar: Bar) -> Pool:
-    """Learn nothing."""
-    return pool
-
-
-def _never(now: float, bar: Bar) -> float:
-    """No next fit."""
-    return 2.0**62

@@ -16,19 +16,18 @@ from goodarm.fingerprint import fingerprint, reachable
 _registered: set[FunctionType] = set()
 
 
-def compiled(make: Callable[[str], Any]) -> Any:
-    """The loop that `make(fingerprint)` returns, compiled when first called, or from the disk cache.
+def compiled(loop: Callable[..., Any]) -> Any:
+    """The function, compiled when first called, or from the disk cache.
 
-    Each loop gets a cache file of its own, named by the fingerprint: numba numbers the entries of a file without a
-    lock, so that two processes which compile different loops into one file at once can store one under the other's key.
+    numba names its cache file after the function's qualified name. With the fingerprint in that name, changed rules
+    have another file, so that a stale one is never read; and two processes which compile different loops at once do
+    not write into one file, whose entries numba numbers without a lock.
     """
     from numba import njit
 
-    plain = make("")
-    mark = fingerprint([plain])
-    loop = make(mark)
-    loop.__qualname__ = f"{loop.__qualname__}.{mark[:24]}"
-    register([plain])
+    assert isinstance(loop, FunctionType)
+    register([loop])
+    loop.__qualname__ = f"{loop.__qualname__}.{fingerprint([loop])[:24]}"
     return njit(cache=True, nogil=True, error_model="numpy")(loop)
 
 

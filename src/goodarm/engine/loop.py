@@ -1,7 +1,10 @@
-"""The loop: beliefs -> choose -> reward -> evidence -> verdict, compiled once per pairing of rules.
+"""The round, for arms that are believed in one by one: beliefs -> choose -> reward -> evidence -> verdict.
 
-`build` closes a loop over plain functions and hands it to numba. The loop is resumable: it runs until a given round
-and leaves everything it needs in `State`, so that progress, Ctrl-C and thinned trajectories need no code in here.
+This is the only place where it is written. `rounds` closes it over plain functions, the `Parts`, and three callers run
+it: the simulator (an arm is chosen, its reward drawn; compiled), a replay (arm and reward are read from a journal;
+compiled), and a single step of a live campaign (arm and reward are told; plain Python). It is resumable: it runs until
+a given round and leaves everything in `Tables` and the pool that it returns, so that progress, Ctrl-C and thinned
+trajectories need no code in here.
 """
 
 from __future__ import annotations
@@ -15,143 +18,156 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import compiled
 from goodarm.rules.beliefs import (
-    ARM_FIELDS,
-    POOL_FIELDS,
+    CLOSED,
+    MEAN,
+    PULLS,
+    TOTAL,
+    WIDTH,
     Arm,
     Pool,
-    Row,
     Table,
+    at_round,
     read_arm,
-    read_pool,
+    read_arm_with_row,
+    with_verdict,
     write_arm,
-    write_pool,
+    write_arm_beside_row,
 )
-from goodarm.rules.identification.false_discovery import Ledger, empty_ledger, settle
-from goodarm.streams import reward_key
+from goodarm.rules.identification.false_discovery import Ledger, settle
+
+ROUND, OPEN, FIT_DUE, UPKEEP_DUE, FRESH = range(5)
+"""Columns of `Tables.progress`: rounds played, open arms, the rounds of the next fit and of the model's next upkeep,
+the first arm that was never pulled."""
+NEVER = np.iinfo(np.int64).max
 
 
 class Parts(NamedTuple):
-    """The functions that a loop is made of."""
+    """The functions that the rounds of a pairing are made of."""
 
     prepare: Callable[..., None]
-    """(tree, arms, pool, bar, parameters): make the selector ready for the next choice, from scratch."""
-    select: Callable[..., int]
-    """(tree, arms, pool, bar, generator, parameters) -> arm"""
+    """(kept, arms, pool, bar, parameters): make the selector ready for the next choice, from scratch."""
+    choose: Callable[..., int]
+    """(kept, arms, pool, bar, generator, parameters, fresh, source) -> arm"""
     update: Callable[..., None]
-    """(tree, i, arm, pool, bar, parameters): arm i has changed."""
+    """(kept, i, arm, pool, bar, parameters): arm i has changed."""
+    reward: Callable[..., float]
+    """(i, pulls, source) -> reward"""
+    as_asked: Callable[..., Pool]
+    """(pool, source) -> the pool as it was when the pull was asked for: what a bet may depend on"""
     observe: Callable[..., tuple[float, float, float]]
     """(arm, reward, pool, bar, *parameters) -> evidence"""
     decide: Callable[..., float]
     """(arm, pool, bar, parameters) -> verdict"""
-    reward: Callable[..., float]
-    """(i, means, extra, key) -> reward"""
     fit: Callable[..., Pool]
     """(arms, pool, bar, *parameters) -> Pool"""
     next_round: Callable[..., float]
     """(round, bar, *parameters) -> round"""
 
 
-class State(NamedTuple):
-    """Everything that a run needs to go on."""
+class Tables(NamedTuple):
+    """The arrays that a run leaves behind and goes on from."""
 
-    arms: Table  # (K, 8), rows of `Arm`
+    arms: Table  # (K, 8 or more), rows of `Arm`
     decided_at: NDArray[np.int64]  # (K,), round of the verdict, 0 while open
-    tree: Table  # the selector's own
-    pool: Row  # (9,), a `Pool`
-    progress: NDArray[np.int64]  # (3,): round, open arms, round of the next fit
+    kept: Any  # the selector's own
+    progress: NDArray[np.int64]  # (5,): see `ROUND`
     ledger: Ledger  # e-BH's own; two empty lists otherwise
     settled: NDArray[np.int64]  # scratch for e-BH
 
 
-def new_state(arms: int, tree: Table, pool: Pool, first_fit: float, fdr: bool) -> State:
-    """The state before the first round."""
-    row = np.zeros(POOL_FIELDS)
-    write_pool(row, pool)
-    due = np.iinfo(np.int64).max if math.isinf(first_fit) else int(first_fit)
-    return State(
-        arms=np.zeros((arms, ARM_FIELDS)),
-        decided_at=np.zeros(arms, dtype=np.int64),
-        tree=tree,
-        pool=row,
-        progress=np.array([0, arms, due], dtype=np.int64),
-        ledger=empty_ledger(arms if fdr else 0),
-        settled=np.zeros(arms if fdr else 0, dtype=np.int64),
-    )
+class Kind(NamedTuple):
+    """What tells the loops of two pairings apart besides their functions; constants of the compiled code.
+
+    fdr     : verdicts by rank (e-BH) instead of one by one
+    rows    : the identification rule keeps more than one number per arm
+    outside : arms and rewards come from outside, in any order: also of arms that are decided or closed
+    """
+
+    fdr: bool = False
+    rows: bool = False
+    outside: bool = False
 
 
-def _python_loop(parts: Parts, fdr: bool, print_of_rules: str) -> Callable[..., None]:
-    prepare, select, update, observe, decide, reward, fit, next_round = parts
+def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
+    """The loop over the rounds of a pairing, as plain Python. Its second result is for models: does it want upkeep?"""
+    prepare, choose, update, reward, as_asked, observe, decide, fit, next_round = parts
+    fdr, rows, outside = kind
+    read, write = (read_arm_with_row, write_arm_beside_row) if rows else (read_arm, write_arm)
+    remember = row_stays if rows else number_changes
 
     def loop(
-        state: State, means: Row, extra: Row, streams: NDArray[np.int64], run: np.uint64, bar: Any, parameters: Any,
-        generator: Any, until: int, trace: NDArray[np.int64],
-    ) -> None:  # fmt: skip
-        print_of_rules  # noqa: B018  a closure variable: numba's disk cache is keyed by it
-        arms, decided_at, tree, pool_row, progress, ledger, settled = state
+        tables: Tables, pool: Pool, source: Any, bar: Any, parameters: Any, generator: Any, until: int, trace: Any
+    ) -> tuple[Pool, bool]:
+        arms, decided_at, kept, progress, ledger, settled = tables
         choosing, observing, deciding, fitting, timing = parameters
         count = arms.shape[0]
-        now, open_arms, due = progress[0], progress[1], progress[2]
-        pool = read_pool(pool_row, float(now))
-        while now < until and open_arms > 0:
+        now, open_arms, due, fresh = progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH]
+        while now < until and (outside or open_arms > 0):
             now += 1
             pool = at_round(pool, float(now))
-            # each arm once, then as the rule says
-            a = now - 1 if now <= count else select(tree, arms, pool, bar, generator, choosing)
-            before = read_arm(arms, a)
-            x = reward(a, means, extra, reward_key(run, streams[a], before.pulls))
-            for_good, for_bad, memory = observe(before, x, pool, bar, *observing)
-            n = before.pulls + 1.0
-            s = before.total + x
-            arm = Arm(n, s, s / n, 1.0 / math.sqrt(n), for_good, for_bad, memory, 0.0)
-            if not fdr:
-                arm = with_verdict(arm, decide(arm, pool, bar, deciding))
-            write_arm(arms, a, arm)
+            a = choose(kept, arms, pool, bar, generator, choosing, fresh, source)
+            before = read(arms, a)
+            x = reward(a, before.pulls, source)
             if trace.size > 0:
                 trace[now - 1] = a
-            if now > count:
-                update(tree, a, arm, pool, bar, choosing)
-            if fdr:
-                found = settle(arms, a, ledger, settled, bar)
-                for j in range(found):
-                    decided_at[settled[j]] = now
-                    if now > count:
-                        update(tree, settled[j], read_arm(arms, settled[j]), pool, bar, choosing)
-                open_arms -= found
-            elif arm.verdict != 0.0:
-                decided_at[a] = now
-                open_arms -= 1
+            n = before.pulls + 1.0
+            s = before.total + x
+            ready = fresh >= count
+            if outside and abs(before.verdict) == 1.0:
+                # a verdict is final: the reward is counted, and nothing else moves
+                arms[a, PULLS], arms[a, TOTAL], arms[a, MEAN], arms[a, WIDTH] = n, s, s / n, 1.0 / math.sqrt(n)
+            else:
+                for_good, for_bad, memory = observe(before, x, as_asked(pool, source), bar, *observing)
+                memory = remember(before, memory)
+                arm = Arm(n, s, s / n, 1.0 / math.sqrt(n), for_good, for_bad, memory, before.verdict)
+                if not fdr:
+                    verdict = decide(arm, pool, bar, deciding)
+                    if verdict != 0.0:
+                        arm = with_verdict(arm, verdict)
+                        decided_at[a] = now
+                        open_arms -= 0 if outside and before.verdict == CLOSED else 1
+                write(arms, a, arm)
+                if ready:
+                    update(kept, a, arm, pool, bar, choosing)
+                if fdr:
+                    found = settle(arms, a, ledger, settled, bar)
+                    for j in range(found):
+                        i = settled[j]
+                        decided_at[i] = now
+                        if ready:
+                            update(kept, i, read(arms, i), pool, bar, choosing)
+                    open_arms -= found
+            while fresh < count and arms[fresh, PULLS] > 0.0:
+                fresh += 1
             if now >= due:
                 pool = fit(arms, pool, bar, *fitting)
                 due = np.int64(next_round(float(now), bar, *timing))
-                if now >= count:
-                    prepare(tree, arms, pool, bar, choosing)
-            elif now == count:
-                prepare(tree, arms, pool, bar, choosing)
-        write_pool(pool_row, pool)
-        progress[0], progress[1], progress[2] = now, open_arms, due
+                if fresh >= count:
+                    prepare(kept, arms, pool, bar, choosing)
+            elif fresh >= count and not ready:
+                prepare(kept, arms, pool, bar, choosing)
+        progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH] = now, open_arms, due, fresh
+        return pool, False
 
     return loop
 
 
-def at_round(pool: Pool, now: float) -> Pool:
-    """The same pool at another time."""
-    return Pool(
-        now, pool.horizon, pool.prior_mean, pool.prior_strength, pool.prior_variance,
-        pool.alpha, pool.beta, pool.past_alpha, pool.past_beta,
-    )  # fmt: skip
+def number_changes(before: Arm, memory: float) -> float:
+    """A rule that keeps one number returns it."""
+    return memory
 
 
-def with_verdict(arm: Arm, verdict: float) -> Arm:
-    """The same arm with a verdict."""
-    return Arm(arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory, verdict)
+def row_stays(before: Arm, memory: float) -> Any:
+    """A rule that keeps several numbers writes them into the arm's own row; what it returns is not looked at."""
+    return before.memory
 
 
-_loops: dict[tuple[Parts, bool], Callable[..., None]] = {}
+_loops: dict[tuple[Parts, Kind], Callable[..., tuple[Pool, bool]]] = {}
 
 
-def build(parts: Parts, fdr: bool) -> Callable[..., None]:
+def build(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     """The compiled loop of a pairing; compiled when first called, from the disk cache when nothing has changed."""
-    key = (parts, fdr)
+    key = (parts, kind)
     if key not in _loops:
-        _loops[key] = compiled(lambda mark: _python_loop(parts, fdr, mark))
+        _loops[key] = compiled(rounds(parts, kind))
     return _loops[key]

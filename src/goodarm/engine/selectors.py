@@ -1,6 +1,6 @@
 """How a sampling rule finds its arm: by winner tree, by kinetic tree, by its own choice, or by a plain scan.
 
-Each is three plain functions (see `loop.Parts`). The scan is the reference: the trees choose the same arms.
+Each is three plain functions. The scan is the reference: the trees choose the same arms.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ class Selector(NamedTuple):
     """A way to find the arm."""
 
     prepare: Formula
+    """(kept, arms, pool, bar, parameters): make ready for the next choice, from scratch."""
     select: Formula
+    """(kept, arms, pool, bar, generator, parameters) -> arm"""
     update: Formula
+    """(kept, i, arm, pool, bar, parameters): arm i has changed."""
 
 
 def tree_for(rule: SamplingRule, arms: int, scan: bool) -> Table:
@@ -44,6 +47,30 @@ def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]
     if isinstance(rule, LineRule):
         return setting.take(parameters_of(rule.slope, 2)), setting.take(parameters_of(rule.clock, 2))
     return setting.take(rule.defaults), ()
+
+
+@cache
+def in_turn(select: Formula) -> Formula:
+    """Each arm once, then as the selector says."""
+
+    def choose(
+        kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any, fresh: int, source: Any
+    ) -> int:
+        return fresh if fresh < len(arms) else select(kept, arms, pool, bar, generator, parameters)
+
+    return choose
+
+
+@cache
+def at_once(select: Formula) -> Formula:
+    """As the selector says from the first round on: a model believes something of arms never pulled."""
+
+    def choose(
+        kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any, fresh: int, source: Any
+    ) -> int:
+        return select(kept, arms, pool, bar, generator, parameters)  # type: ignore[no-any-return]  # the same
+
+    return choose
 
 
 @cache
@@ -72,21 +99,21 @@ def own_choice(choose: Formula) -> Formula:
             raise InvalidValue(
                 "a sampling rule chose an arm that is decided or does not exist; it must choose an open one"
             )
-        return i  # type: ignore[no-any-return]
+        return i  # type: ignore[no-any-return]  # a rule's function has no declared result
 
     return select
 
 
 def _index_formula(index: Formula) -> Formula:
     def value(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
-        return index(arm, pool, bar, *parameters[0])  # type: ignore[no-any-return]
+        return index(arm, pool, bar, *parameters[0])  # type: ignore[no-any-return]  # the same
 
     return value
 
 
 def _line_formula(slope: Formula, clock: Formula) -> Formula:
     def value(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
-        return arm.mean + clock(pool.round, bar, *parameters[1]) * slope(arm, bar, *parameters[0])  # type: ignore[no-any-return]
+        return arm.mean + clock(pool.round, bar, *parameters[1]) * slope(arm, bar, *parameters[0])  # type: ignore[no-any-return]  # the same
 
     return value
 

@@ -1,4 +1,4 @@
-"""The loop for estimators that change the belief about every arm with each pull: choose -> reward -> evidence -> model.
+"""The round for models that change the belief about every arm with each pull: choose -> reward -> evidence -> model.
 
 No tree helps here, since every index moves in every round; the loop scans. The table of arms is the same as in
 `loop.py`, kept column by column, so that the scan and the model's rewrite of means and widths are plain vector loops.
@@ -16,192 +16,122 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from goodarm.engine.assemble import first_fit, identification_parts, learner_parts, loop_parameters, start_pool
 from goodarm.engine.compile import compiled
-from goodarm.engine.loop import at_round
-from goodarm.engine.selectors import own_choice
-from goodarm.environments import Environment
-from goodarm.models import Estimator
-from goodarm.models._base import LOG_DET, REGULARISER, first_upkeep, new_table
-from goodarm.models.misfit import misfit
+from goodarm.engine.loop import FIT_DUE, OPEN, ROUND, Kind, Tables, number_changes, row_stays
+from goodarm.engine.rule_parts import identification_parts, present_pool
+from goodarm.engine.selectors import at_once, own_choice
+from goodarm.models._base import LOG_DET, REGULARISER
 from goodarm.policies import Policy
-from goodarm.policies.checks import check_model
-from goodarm.problem import Bar, Problem
+from goodarm.problem import Bar
 from goodarm.rules.beliefs import (
-    POOL_FIELDS,
+    MEAN,
     VERDICT,
+    WIDTH,
     Arm,
     Pool,
     Row,
     Table,
+    at_round,
     read_arm,
-    read_pool,
+    read_arm_with_row,
     write_arm,
-    write_pool,
+    write_arm_beside_row,
 )
 from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
-from goodarm.rules.identification._base import decide_around, keep_nothing
-from goodarm.rules.identification.false_discovery import Ledger, empty_ledger, settle
+from goodarm.rules.identification._base import decide_around
+from goodarm.rules.identification.false_discovery import Ledger, settle
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
-from goodarm.streams import reward_key
 from goodarm.verdict import Criterion
-
-NEXT_UPKEEP = 3
-
-
-class StructuredState(NamedTuple):
-    """Everything that a run needs to go on; as `loop.State`, with the model's belief."""
-
-    arms: Table  # (K, 8) column by column, columns of `Arm`
-    decided_at: NDArray[np.int64]  # (K,), round of the verdict, 0 while open
-    scores: Row  # (K,): scratch, the index of every arm
-    pool: Row  # (9,), a `Pool`
-    progress: NDArray[np.int64]  # (4,): round, open arms, round of the next fit, round of the next upkeep
-    ledger: Ledger  # e-BH's own; two empty lists otherwise
-    settled: NDArray[np.int64]  # scratch for e-BH
-    belief: Any  # the estimator's own
 
 
 class StructuredParts(NamedTuple):
-    """The functions that a structured loop is made of."""
+    """The functions that the rounds are made of; `choose`, `reward`, `as_asked` and the last two as in `loop.Parts`."""
 
-    select: Formula
-    """(scores, arms, pool, bar, generator, parameters) -> arm"""
+    choose: Formula
+    reward: Formula
+    as_asked: Formula
     observe: Formula
     """(arm, reward, pool, bar, *parameters) -> evidence"""
-    judge: Formula
-    """(arms, a, decided_at, ledger, settled, numbers, pool, bar, parameters) -> number of new verdicts"""
     tell: Formula
-    """(belief, arms, a, before, reward, bar) -> bool"""
-    reward: Formula
+    """(belief, arms, a, before, reward, bar) -> does the model want its upkeep now?"""
+    judge: Formula
+    """(arms, a, decided_at, ledger, settled, numbers, worn, pool, bar, parameters) -> number of new verdicts; worn:
+    the model wants its upkeep, and its widths are not to be trusted before it"""
     fit: Formula
     next_round: Formula
 
 
-class StructuredAssembly(NamedTuple):
-    """What `Assembly` is for independent arms: a loop and everything it is called with in every run."""
-
-    policy: Policy
-    problem: Problem
-    estimator: Estimator
-    compiled: Callable[..., bool]
-    parameters: tuple[Any, ...]
-
-    def start(self, horizon: float) -> StructuredState:
-        """The state before the first round of a run."""
-        arms, bar = self.problem.arms, modelled(self.problem.bar)
-        fdr = self.policy.criterion is Criterion.FDR
-        first = first_fit(self.policy, bar)
-        fit_due = np.iinfo(np.int64).max if math.isinf(first) else int(first)
-        pool, table, belief = np.zeros(POOL_FIELDS), new_table(arms), self.estimator.start(bar)
-        write_pool(pool, start_pool(self.policy, bar, horizon))
-        upkeep_due = first_upkeep(self.estimator, belief, table, bar)
-        return StructuredState(
-            arms=table,
-            decided_at=np.zeros(arms, dtype=np.int64),
-            scores=np.zeros(arms),
-            pool=pool,
-            progress=np.array([0, arms, fit_due, upkeep_due], dtype=np.int64),
-            ledger=empty_ledger(arms if fdr else 0),
-            settled=np.zeros(arms if fdr else 0, dtype=np.int64),
-            belief=belief,
-        )
-
-    def loop(
-        self, state: StructuredState, means: Row, extra: Row, streams: NDArray[np.int64], run: np.uint64, bar: Bar,
-        parameters: tuple[Any, ...], generator: Any, until: int, trace: NDArray[np.int64],
-    ) -> None:  # fmt: skip
-        """Play until `until` or until the estimator wants its upkeep, whichever comes first."""
-        stop = min(until, int(state.progress[NEXT_UPKEEP]))
-        wants = self.compiled(state, means, extra, streams, run, modelled(bar), parameters, generator, stop, trace)
-        now = int(state.progress[0])
-        if wants or now >= state.progress[NEXT_UPKEEP]:
-            state.progress[NEXT_UPKEEP] = self.estimator.upkeep(state.belief, state.arms, now, modelled(bar))
-
-    def misfit(self, arms: Table) -> float:
-        """How badly the model fits the arms that were pulled, as a standard score; nan if it is not asked."""
-        return misfit(arms, self.problem.bar) if self.estimator.testable else math.nan
-
-
-def modelled(bar: Bar) -> Bar:
-    """The bar under which rules read mean and width as the model's."""
-    return bar._replace(modelled=1.0)
-
-
-def assemble_structured(policy: Policy, environment: Environment, problem: Problem) -> StructuredAssembly:
-    """Compile a pairing with an estimator for an environment."""
-    if policy.estimator is None:
-        raise TypeError(f"{policy.name} has no model of the arms: use goodarm.engine.assemble.assemble")
-    policy.check(problem.rewards)
-    estimator = policy.estimator.bind(environment.features, problem.arms)
+def parts_for(policy: Policy, tell: Formula, reward: Formula, fit: Formula, next_round: Formula) -> StructuredParts:
+    """The parts of a simulated pairing with a model."""
     rule = policy.identification
-    check_model(policy.sampling, rule, estimator, policy.setting)  # what features bring may be no longer exact
-    fdr = policy.criterion is Criterion.FDR
     everyone = isinstance(rule, ModelRule) and rule.blind
-    fit, next_round = learner_parts(policy.learner)
-    parts = StructuredParts(
-        select=scan_for(policy.sampling, everyone),
-        observe=keep_nothing if isinstance(rule, ModelRule) else identification_parts(rule)[0],
-        judge=judge_for(rule, fdr),
-        tell=type(estimator).tell,
-        reward=environment.reward,
+    return StructuredParts(
+        choose=at_once(scan_for(policy.sampling, everyone)),
+        reward=reward,
+        as_asked=present_pool,
+        observe=identification_parts(rule)[0],
+        tell=tell,
+        judge=judge_for(rule, policy.criterion is Criterion.FDR),
         fit=fit,
         next_round=next_round,
     )
-    parameters = loop_parameters(policy)
-    if isinstance(rule, ModelRule):
-        parameters = (*parameters[:2], policy.setting.take(rule.defaults), *parameters[3:])
-    return StructuredAssembly(policy, problem, estimator, build(parts), parameters)
 
 
-def _python_loop(parts: StructuredParts, print_of_rules: str) -> Callable[..., bool]:
-    select, observe, judge, tell, reward, fit, next_round = parts
+def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
+    """The loop over the rounds of a pairing with a model, as plain Python; stops early where the model wants upkeep."""
+    choose, reward, as_asked, observe, tell, judge, fit, next_round = parts
+    _, rows, outside = kind
+    read, write = (read_arm_with_row, write_arm_beside_row) if rows else (read_arm, write_arm)
+    remember = row_stays if rows else number_changes
 
     def loop(
-        state: StructuredState, means: Row, extra: Row, streams: NDArray[np.int64], run: np.uint64, bar: Any,
-        parameters: Any, generator: Any, until: int, trace: NDArray[np.int64],
-    ) -> bool:  # fmt: skip
-        print_of_rules  # noqa: B018  a closure variable: numba's disk cache is keyed by it
-        arms, decided_at, scores, pool_row, progress, ledger, settled, belief = state
+        both: tuple[Tables, Any], pool: Pool, source: Any, bar: Any, parameters: Any, generator: Any, until: int,
+        trace: Any,
+    ) -> tuple[Pool, bool]:  # fmt: skip
+        tables, belief = both
+        arms, decided_at, scores, progress, ledger, settled = tables
         choosing, observing, deciding, fitting, timing = parameters
-        now, open_arms, due = progress[0], progress[1], progress[2]
-        pool = read_pool(pool_row, float(now))
+        now, open_arms, due = progress[ROUND], progress[OPEN], progress[FIT_DUE]
         wants = False
-        while now < until and open_arms > 0 and not wants:
+        while now < until and (outside or open_arms > 0) and not wants:
             now += 1
             pool = at_round(pool, float(now))
-            a = select(scores, arms, pool, bar, generator, choosing)
-            before = read_arm(arms, a)
-            x = reward(a, means, extra, reward_key(run, streams[a], before.pulls))  # type: ignore[arg-type]
-            for_good, for_bad, memory = observe(before, x, pool, bar, *observing)
+            a = choose(scores, arms, pool, bar, generator, choosing, 0, source)
+            before = read(arms, a)
+            x = reward(a, before.pulls, source)
+            for_good, for_bad, memory = before.for_good, before.for_bad, before.memory
+            if not (outside and abs(before.verdict) == 1.0):
+                for_good, for_bad, memory = observe(before, x, as_asked(pool, source), bar, *observing)
             wants = tell(belief, arms, a, before, x, bar)
-            mean, width = arms[a, 2], arms[a, 3]
-            arm = Arm(before.pulls + 1.0, before.total + x, mean, width, for_good, for_bad, memory, before.verdict)
-            write_arm(arms, a, arm)
+            kept = remember(before, memory)
+            arm = Arm(
+                before.pulls + 1.0, before.total + x, arms[a, MEAN], arms[a, WIDTH], for_good, for_bad, kept,
+                before.verdict,
+            )  # fmt: skip
+            write(arms, a, arm)
             if trace.size > 0:
                 trace[now - 1] = a
-            open_arms -= judge(arms, a, decided_at, ledger, settled, belief.numbers, pool, bar, deciding)
+            open_arms -= judge(arms, a, decided_at, ledger, settled, belief.numbers, wants, pool, bar, deciding)
             if now >= due:
                 pool = fit(arms, pool, bar, *fitting)
                 due = np.int64(next_round(float(now), bar, *timing))
-        write_pool(pool_row, pool)
-        progress[0], progress[1], progress[2] = now, open_arms, due
-        return wants
+        progress[ROUND], progress[OPEN], progress[FIT_DUE] = now, open_arms, due
+        return pool, wants
 
     return loop
 
 
-_loops: dict[StructuredParts, Callable[..., bool]] = {}
+_loops: dict[tuple[StructuredParts, Kind], Callable[..., tuple[Pool, bool]]] = {}
 
 
-def build(parts: StructuredParts) -> Callable[..., bool]:
+def build(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     """The compiled loop of a pairing; compiled when first called, from the disk cache when nothing has changed."""
-    if parts not in _loops:
-        _loops[parts] = compiled(lambda mark: _python_loop(parts, mark))
-    return _loops[parts]
+    key = (parts, kind)
+    if key not in _loops:
+        _loops[key] = compiled(rounds(parts, kind))
+    return _loops[key]
 
 
 def first_largest(scores: Row) -> int:
@@ -262,16 +192,18 @@ def judge_for(rule: IdentificationRule, fdr: bool) -> Formula:
 
 
 def close(arms: Table, i: int, verdict: float, decided_at: Any, pool: Pool) -> int:
-    """Give arm i a verdict, if it is one; returns how many were given."""
+    """Give arm i a verdict, if it is one; returns by how many that lowers the number of open arms."""
     if verdict == 0.0:
         return 0
+    was_open = arms[i, VERDICT] == 0.0
     arms[i, VERDICT] = verdict
     decided_at[i] = np.int64(pool.round)
-    return 1
+    return 1 if was_open else 0
 
 
 def _judge_by_rank(
-    arms: Table, a: int, decided_at: Any, ledger: Ledger, settled: Any, numbers: Row, pool: Pool, bar: Bar, given: Any
+    arms: Table, a: int, decided_at: Any, ledger: Ledger, settled: Any, numbers: Row, worn: bool,
+    pool: Pool, bar: Bar, given: Any
 ) -> int:  # fmt: skip
     found = settle(arms, a, ledger, settled, bar)
     for j in range(found):
@@ -281,8 +213,11 @@ def _judge_by_rank(
 
 def _judge_the_pulled(decide: Formula) -> Formula:
     def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, pool: Pool, bar: Bar, given: Any
+        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
+        pool: Pool, bar: Bar, given: Any
     ) -> int:  # fmt: skip
+        if abs(arms[a, VERDICT]) == 1.0:
+            return 0
         return close(arms, a, decide(read_arm(arms, a), pool, bar, given), decided_at, pool)
 
     return judge
@@ -290,15 +225,18 @@ def _judge_the_pulled(decide: Formula) -> Formula:
 
 def _judge_all_by_factor(factor: Formula) -> Formula:
     def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, pool: Pool, bar: Bar, given: Any
+        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
+        pool: Pool, bar: Bar, given: Any
     ) -> int:  # fmt: skip
+        if worn:  # the widths have just cancelled to about 0
+            return 0
         size = factor(numbers[LOG_DET], numbers[REGULARISER], pool, bar, *given)
         if size == math.inf:
             return 0
         found = 0
         for i in range(len(arms)):
             if arms[i, VERDICT] == 0.0:
-                verdict = decide_around(arms[i, 2], size * arms[i, 3], bar)
+                verdict = decide_around(arms[i, MEAN], size * arms[i, WIDTH], bar)
                 if verdict != 0.0:  # a call for every arm would cost twenty times the loop
                     found += close(arms, i, verdict, decided_at, pool)
         return found
@@ -308,8 +246,11 @@ def _judge_all_by_factor(factor: Formula) -> Formula:
 
 def _judge_all_by_radius(radius: Formula) -> Formula:
     def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, pool: Pool, bar: Bar, given: Any
+        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
+        pool: Pool, bar: Bar, given: Any
     ) -> int:  # fmt: skip
+        if worn:
+            return 0
         found = 0
         for i in range(len(arms)):
             arm = read_arm(arms, i)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,8 @@ from goodarm.environments.columns import Source, numbers, read_columns, title
 from goodarm.environments.laws import bernoulli_reward
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.problem import Problem
-from goodarm.rules.beliefs import ARM_FIELDS, Pool
-from goodarm.rules.learners.prior import fit
+from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL
+from goodarm.rules.learners.prior import spread_of_means
 
 
 def family_from_totals(
@@ -22,7 +21,7 @@ def family_from_totals(
 ) -> Environment:
     """As many arms as the log has, their means drawn anew in each run from Beta(a, b) with the log's mean and spread.
 
-    m0 and tau2 by weighted moments (`goodarm.rules.learners.prior.fit`, without its caution), then
+    m0 and tau2 by weighted moments (`goodarm.rules.learners.prior.spread_of_means`, without its caution), then
     a = m0 s, b = (1 - m0) s, s = m0 (1 - m0)/tau2 - 1.
 
     >>> family = family_from_totals([1000, 1000, 1000, 1000], [480, 500, 520, 560], threshold=0.5)
@@ -32,16 +31,15 @@ def family_from_totals(
     n, s = _checked(pulls, totals)
     problem = Problem(threshold=threshold, arms=n.size)
     arms = np.zeros((n.size, ARM_FIELDS))
-    arms[:, 0], arms[:, 1] = n, s
-    unknown = Pool(0.0, math.inf, threshold, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    pool = fit(arms, unknown, problem.bar, 0.0)
-    if pool.prior_variance <= 0.0:
+    arms[:, PULLS], arms[:, TOTAL] = n, s
+    mean, _, variance = spread_of_means(arms, problem.bar, caution=0.0)
+    if variance <= 0.0:
         raise InvalidValue(
             "all rewards of the log are equal: nothing can be learned about how the means are spread. "
             "Log more rewards, or name an environment."
         )
-    strength = pool.prior_mean * (1.0 - pool.prior_mean) / pool.prior_variance - 1.0
-    a, b = pool.prior_mean * strength, (1.0 - pool.prior_mean) * strength
+    strength = mean * (1.0 - mean) / variance - 1.0
+    a, b = mean * strength, (1.0 - mean) * strength
     count = n.size
     return Environment(
         name, count, threshold, lambda generator: generator.beta(a, b, count), bernoulli_reward, horizon=horizon,

@@ -27,6 +27,7 @@ from goodarm.simulation.run import Run, assembly_of, play
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.simulate import play_in_parallel
 from goodarm.simulation.specification import Specification, specify
+from goodarm.simulation.stop import Stop, listening
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.theory import exploit_ceiling
 
@@ -95,6 +96,7 @@ def learn(
     delta: float = 0.05,
     seed: int = 0,
     workers: int = 1,
+    stop: Stop | None = None,
     watch: Watch = lambda what, value: None,
 ) -> LearnedPolicy:
     """Learn a policy's parameter on an environment, and with `calibrate` its bound for deciding too.
@@ -113,14 +115,16 @@ def learn(
     check_family(spec)
     parameters: dict[str, float] = {}
     history: Sequence[Any] = ()
-    if objective != "none":
-        how = _printed().learn_as_printed if objective == "paper" else _learn_on_score
-        parameters, history = how(spec, budget, options, watch)
-        spec = _with(spec, parameters)
-    if calibrate:
-        first = max(MOST_RUNS, budget)
-        spec, alpha = _calibrated(spec, first, learning_runs, tests, workers, watch)
-        parameters["alpha"] = alpha
+    stop = stop or Stop()
+    with listening(stop):
+        if objective != "none":
+            how = _printed().learn_as_printed if objective == "paper" else _learn_on_score
+            parameters, history = how(spec, budget, options, watch, stop)
+            spec = _with(spec, parameters)
+        if calibrate:
+            first = max(MOST_RUNS, budget)
+            spec, alpha = _calibrated(spec, first, learning_runs, tests, workers, watch, stop)
+            parameters["alpha"] = alpha
     learned_on = _learned_on(spec, objective, budget, calibrate, learning_runs, tests)
     return LearnedPolicy(spec.policy, parameters, learned_on, history)
 
@@ -171,7 +175,7 @@ def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
 
 
 def _learn_on_score(
-    spec: Specification, budget: int, options: Mapping[str, float], watch: Watch
+    spec: Specification, budget: int, options: Mapping[str, float], watch: Watch, stop: Stop
 ) -> tuple[dict[str, float], Sequence[Step]]:
     rule = spec.policy.sampling.name
     if rule in _printed().TRAINED:
@@ -189,7 +193,7 @@ def _learn_on_score(
     def score(value: float, run: int) -> float:
         trial = _with(spec, {name: value})
         assembly = assembly_of(trial)
-        return float(Runs(trial, (play(trial, run, assembly),)).exploit_scores[0])
+        return float(Runs(trial, (play(trial, run, assembly, stop=stop),)).exploit_scores[0])
 
     value, history = learn_parameter(
         score, candidates, streams=STREAMS, steps=steps, watch=lambda step: watch("step", step)
@@ -203,7 +207,7 @@ def _learn_on_score(
 
 
 def _calibrated(
-    spec: Specification, fresh: int, learning_runs: int, tests: int, workers: int, watch: Watch
+    spec: Specification, fresh: int, learning_runs: int, tests: int, workers: int, watch: Watch, stop: Stop
 ) -> tuple[Specification, float]:
     """Learn alpha on runs from number `fresh` on and test it on later ones; without a certificate it is heuristic."""
     problem = spec.problem
@@ -223,7 +227,7 @@ def _calibrated(
 
     def play_with(alpha: float, runs: int, *, first: int) -> Runs:
         trial = _with(base, {"alpha": alpha})
-        batches = play_in_parallel(trial, runs, workers=workers, first=fresh + first)
+        batches = play_in_parallel(trial, runs, workers=workers, first=fresh + first, stop=stop)
         finished: list[Run] = []
         for batch in batches:
             finished.extend(batch)

@@ -24,13 +24,11 @@ from numpy.typing import NDArray
 from goodarm.errors import InvalidValue
 from goodarm.models.features import Floats, checked_features
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import ARM_FIELDS, Arm, Table, read_arm
+from goodarm.rules.beliefs import ARM_FIELDS, MEAN, PULLS, TOTAL, WIDTH, Table, read_arm
 from goodarm.rules.parameters import Formula
 
 LOG_DET, REGULARISER = 0, 1
 """Places in a belief's `numbers` that every estimator fills."""
-
-PULLS, TOTAL, MEAN, WIDTH = (Arm._fields.index(name) for name in ("pulls", "total", "mean", "width"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,9 +153,9 @@ class Tracker:
         return self.table[:, WIDTH].copy()
 
 
-def new_table(arms: int) -> Table:
+def new_table(arms: int, columns: int = ARM_FIELDS) -> Table:
     """An empty table of arms, column by column: what an estimator rewrites lies side by side."""
-    return np.zeros((arms, ARM_FIELDS), order="F")
+    return np.zeros((arms, columns), order="F")
 
 
 def first_upkeep(estimator: Estimator, belief: Any, arms: Table, bar: Bar) -> int:

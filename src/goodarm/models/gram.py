@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.models._base import LOG_DET, MEAN, PULLS, REGULARISER, WIDTH, surplus_of
+from goodarm.models._base import LOG_DET, REGULARISER, surplus_of
 from goodarm.models.features import Floats
 from goodarm.models.linear import TINY
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Table
+from goodarm.rules.beliefs import MEAN, PULLS, WIDTH, Arm, Table
 
 PENDING, LAST_ARM, UPDATES, RELEARN_DUE = 2, 3, 4, 5
 NUMBERS = 6

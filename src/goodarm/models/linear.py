@@ -23,10 +23,10 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from goodarm.errors import InvalidValue, ModelWarning
-from goodarm.models._base import LOG_DET, MEAN, PULLS, REGULARISER, WIDTH, Estimator, surplus_of
+from goodarm.models._base import LOG_DET, REGULARISER, Estimator, surplus_of
 from goodarm.models.features import Floats, duplicate_rows
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Table
+from goodarm.rules.beliefs import MEAN, PULLS, WIDTH, Arm, Table
 from goodarm.rules.parameters import Formula
 
 INTERVAL, RATIO_DUE, PLAIN = 2, 3, 4

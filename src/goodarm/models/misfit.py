@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from goodarm.models._base import MEAN, PULLS, TOTAL, WIDTH
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Table
+from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, WIDTH, Table
 
 ALARM = 5.0
 """Standard scores above this make a warning: never by chance, and passed early where features explain only part."""

@@ -13,11 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from goodarm.errors import InvalidValue
-from goodarm.models._base import PULLS, REGULARISER, surplus_of
+from goodarm.models._base import REGULARISER, surplus_of
 from goodarm.models.features import Floats
 from goodarm.models.linear import RATIO_DUE, SHORTEST, Linear, LinearBelief, new_belief, rebuild, rebuild_in_time
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Table
+from goodarm.rules.beliefs import PULLS, Table
 
 GRID = np.concatenate([[0.0], np.geomspace(1e-5, 10.0, 25)])
 """Ratios tau2 / noise variance that are compared: steps of a factor 1.8."""

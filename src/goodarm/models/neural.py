@@ -18,13 +18,13 @@ import numpy as np
 
 from goodarm.errors import InvalidValue
 from goodarm.models import gram
-from goodarm.models._base import PULLS, Estimator, surplus_of
+from goodarm.models._base import Estimator, surplus_of
 from goodarm.models.features import Floats
 from goodarm.models.gram import GramBelief, flush, rebuild
 from goodarm.models.linear import checked_positive
 from goodarm.models.network import Network, as_floats, network
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Table
+from goodarm.rules.beliefs import PULLS, Table
 from goodarm.rules.parameters import Formula
 
 MOST_ARMS = 4000

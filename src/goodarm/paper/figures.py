@@ -15,15 +15,16 @@ from goodarm.paper.scope import REWARD_ENTRIES
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Bar
 from goodarm.report.chart import Chart, Floats, Series
-from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.beliefs import Arm, Pool, having_learned
 from goodarm.rules.identification.studentised import least_pulls
+from goodarm.rules.learners.prior import prior_learner
 
 POINTS = 120
 LONGEST = 20_000
 """Pulls up to which the certified bounds of Figure 3 are followed, one reward at a time."""
 
 
-NO_POOL = Pool(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+NO_POOL = Pool(0.0)
 """For rules that look at the arm alone."""
 
 
@@ -202,11 +203,13 @@ def _final_alpha(found: Replication, on: OnDataset, entry: str) -> float | None:
 def _certified(found: Replication, on: OnDataset, bar: Bar) -> Iterator[Series]:
     """Gap at which an evidence rule decides after N evenly spread rewards."""
     curves = found.table("curve", on.name, "value")
-    pool = NO_POOL._replace(horizon=on.horizon, prior_mean=bar.threshold)
+    pool = Pool(0.0, on.horizon, prior_learner.start(bar))
     yield _by_evidence("dgai's certified (kt)", "kt", pool, bar)
     if curves:
         last = {name: float(curves[0][name][-1]) for name in ("prior_mean", "prior_strength", "prior_variance")}
-        yield _by_evidence("value's certified (learned-bets)", "learned-bets", pool._replace(**last), bar)
+        yield _by_evidence(
+            "value's certified (learned-bets)", "learned-bets", having_learned(pool, pool.learned._replace(**last)), bar
+        )
 
 
 def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:

@@ -8,16 +8,31 @@ gradient then stands for all rounds of the batch. Without a horizon the past wei
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from goodarm.paper.objectives import identification_objective, reward_objective, sampling_objective
 from goodarm.paper.soft_index import FLOOR, gather
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Pool, Table
+from goodarm.rules.beliefs import Pool, Table, having_learned
 from goodarm.rules.parameters import Learner
 
 
-def start(bar: Bar, alpha0: float = 0.0, beta0: float = 0.0) -> tuple[float, float, float, float, float]:
+class Bounds(NamedTuple):
+    """The paper's two learned bounds, and the sums of their gradients so far.
+
+    alpha, beta           : the bound for deciding, the bound for sampling
+    past_alpha, past_beta : sums of the gradients of all rounds so far
+    """
+
+    alpha: float
+    beta: float
+    past_alpha: float = 0.0
+    past_beta: float = 0.0
+
+
+def start(bar: Bar, alpha0: float = 0.0, beta0: float = 0.0) -> Bounds:
     """alpha_0 = beta_0 = 0 as printed, beta raised to its floor."""
-    return bar.threshold, 1.0, 0.0, alpha0, max(beta0, FLOOR)
+    return Bounds(alpha0, max(beta0, FLOOR), 0.0, 0.0)
 
 
 def next_round(now: float, bar: Bar, batch: float = 1.0) -> float:
@@ -28,20 +43,18 @@ def next_round(now: float, bar: Bar, batch: float = 1.0) -> float:
 def ascended(pool: Pool, gradient_alpha: float, gradient_beta: float, rate: float, batch: float) -> Pool:
     """One step: theta += rate ( past + (T - t) gradient ) / T, past the sum of all gradients so far, this one included.
 
-    >>> pool = Pool(10.0, 100.0, 0.5, 1.0, 0.0, 1.0, 1.0, 0.0, 0.0)
-    >>> round(ascended(pool, 2.0, 0.0, rate=0.1, batch=1.0).alpha, 6)
+    >>> pool = Pool(10.0, 100.0, Bounds(alpha=1.0, beta=1.0))
+    >>> round(ascended(pool, 2.0, 0.0, rate=0.1, batch=1.0).learned.alpha, 6)
     1.182
     """
-    past_alpha = pool.past_alpha + batch * gradient_alpha
-    past_beta = pool.past_beta + batch * gradient_beta
+    now = pool.learned
+    past_alpha = now.past_alpha + batch * gradient_alpha
+    past_beta = now.past_beta + batch * gradient_beta
     share = 1.0 / pool.horizon
     ahead = 1.0 - pool.round * share
-    return Pool(
-        pool.round, pool.horizon, pool.prior_mean, pool.prior_strength, pool.prior_variance,
-        pool.alpha + rate * (past_alpha * share + ahead * gradient_alpha),
-        max(pool.beta + rate * (past_beta * share + ahead * gradient_beta), FLOOR),
-        past_alpha, past_beta,
-    )  # fmt: skip
+    alpha = now.alpha + rate * (past_alpha * share + ahead * gradient_alpha)
+    beta = max(now.beta + rate * (past_beta * share + ahead * gradient_beta), FLOOR)
+    return having_learned(pool, Bounds(alpha, beta, past_alpha, past_beta))
 
 
 def fit_beta(
@@ -52,7 +65,7 @@ def fit_beta(
     _, means, widths = gather(arms, bar, ridge, False)
     if len(means) == 0:
         return pool
-    _, slope = sampling_objective(means, widths, means, pool.beta, coldness, eta1, eta2, through_gamma)
+    _, slope = sampling_objective(means, widths, means, pool.learned.beta, coldness, eta1, eta2, through_gamma)
     return ascended(pool, 0.0, slope, rate, batch)
 
 
@@ -67,12 +80,12 @@ def fit_both(
     """
     _, means, widths = gather(arms, bar, ridge, True)
     _, slope_alpha = identification_objective(
-        means, widths, means, pool.alpha, bar.threshold, sharpness, eta1, eta2, by_gap
+        means, widths, means, pool.learned.alpha, bar.threshold, sharpness, eta1, eta2, by_gap
     )
     _, means, widths = gather(arms, bar, ridge, False)
     slope_beta = 0.0
     if len(means) > 0:
-        _, slope_beta = sampling_objective(means, widths, means, pool.beta, coldness, eta1, eta2, through_gamma)
+        _, slope_beta = sampling_objective(means, widths, means, pool.learned.beta, coldness, eta1, eta2, through_gamma)
     return ascended(pool, slope_alpha, slope_beta, rate, batch)
 
 
@@ -84,7 +97,9 @@ def fit_reward(
     _, means, widths = gather(arms, bar, ridge, False)
     if len(means) == 0:
         return pool
-    _, slope_alpha, slope_beta = reward_objective(means, widths, means, pool.alpha, pool.beta, bar.threshold, sharpness)
+    _, slope_alpha, slope_beta = reward_objective(
+        means, widths, means, pool.learned.alpha, pool.learned.beta, bar.threshold, sharpness
+    )
     return ascended(pool, slope_alpha, slope_beta, rate, batch)
 
 

@@ -39,7 +39,7 @@ def printed_radius(arm: Arm, pool: Pool, bar: Bar, alpha: float = 2.0, ridge: fl
 
 def online_radius(arm: Arm, pool: Pool, bar: Bar, ridge: float = 1.0) -> float:
     """The paper's bound alpha ||x||_{V^-1}, alpha learned online."""
-    return ridge_radius(arm, bar, pool.alpha, ridge)
+    return ridge_radius(arm, bar, pool.learned.alpha, ridge)
 
 
 PAPER = "Tsai, Tsai & Lin, Differentiable Good Arm Identification"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -13,7 +12,7 @@ from goodarm.errors import NotCalibrated
 from goodarm.paper.kept import Part, read_part, write_part
 from goodarm.paper.scope import Request
 from goodarm.paper.tasks import Task, perform, tasks_of
-from goodarm.simulation.run import interrupted
+from goodarm.simulation.stop import Stop
 
 Progress = Callable[[int, int, str], None]
 """(parts that are finished, parts in all, what has just finished)"""
@@ -63,12 +62,11 @@ def _phases(tasks: Iterable[Task]) -> tuple[list[Task], list[Task]]:
 
 def _play(tasks: list[Task], parts: Path, workers: int, finished: Callable[[Task], None]) -> None:
     """On threads, never on the main one: Ctrl-C reaches it while it waits, and not inside a compiled call."""
-    stop = threading.Event()
-    interrupted.clear()
+    stop = Stop()
 
     def work(task: Task) -> None:
         if not stop.is_set():
-            write_part(parts / task.key, perform(task, parts))
+            write_part(parts / task.key, perform(task, parts, stop))
 
     pool = ThreadPoolExecutor(workers)
     waiting: dict[Future[None], Task] = {pool.submit(work, task): task for task in tasks}
@@ -80,8 +78,6 @@ def _play(tasks: list[Task], parts: Path, workers: int, finished: Callable[[Task
                 finished(waiting.pop(future))
     except BaseException:
         stop.set()
-        interrupted.set()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-        interrupted.clear()

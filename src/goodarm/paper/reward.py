@@ -16,9 +16,9 @@ PAPER = "Tsai, Tsai & Lin, Differentiable Good Arm Identification, section GAI w
 
 def exponents(means: Floats, widths: Floats, pool: Pool, bar: Bar, sharpness: float) -> Floats:
     """S_i I_i of every arm."""
-    leader = best_lower_bound(means, widths, pool.beta)
-    scores = scores_of(means, widths, pool.beta, leader)
-    return scores * kept_shares(means, widths, pool.alpha, bar.threshold, sharpness)
+    leader = best_lower_bound(means, widths, pool.learned.beta)
+    scores = scores_of(means, widths, pool.learned.beta, leader)
+    return scores * kept_shares(means, widths, pool.learned.alpha, bar.threshold, sharpness)
 
 
 def choose_printed(

@@ -36,14 +36,14 @@ def draw_arm(arms: Table, bar: Bar, generator: Generator, beta: float, coldness:
 
 def learned_index(arm: Arm, pool: Pool, bar: Bar, ridge: float = 1.0) -> float:
     """Differentiable index, argmax of p: mean + beta width, beta learned online, means shrunk by the ridge."""
-    return upper_bound(arm, bar, pool.beta, ridge)
+    return upper_bound(arm, bar, pool.learned.beta, ridge)
 
 
 def learned_draw(
     arms: Table, pool: Pool, bar: Bar, generator: Generator, coldness: float = 0.99, ridge: float = 1.0
 ) -> int:
     """Differentiable index, drawn from p = softmax(gamma S), beta learned online."""
-    return draw_arm(arms, bar, generator, pool.beta, coldness, ridge)
+    return draw_arm(arms, bar, generator, pool.learned.beta, coldness, ridge)
 
 
 REFERENCE = "Yang & Toni 2020 (SoftUCB); Tsai, Tsai & Lin, Differentiable Good Arm Identification"

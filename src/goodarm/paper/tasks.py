@@ -14,21 +14,19 @@ import numpy as np
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.learning import learn
-from goodarm.learning.offline import Epoch
 from goodarm.paper.kept import Columns, Part, key_of
 from goodarm.paper.scope import DATASETS, ENTRIES, REWARD_ENTRIES, Dataset, Entry, Request, Scale, entries_of
 from goodarm.paper.training import train_paper
 from goodarm.policies import reward_policy
-from goodarm.simulation.run import Interrupted, interrupted, play_runs
+from goodarm.simulation.run import play_runs
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.specification import Specification, specify
+from goodarm.simulation.stop import Stop
 from goodarm.streams import ENVIRONMENT, generator
 
 ROUNDS_PER_TASK = 4_000_000
 ELSEWHERE = 1_000_003
 """Learning uses the streams of seed + this: no reward that was learned from is reported on."""
-
-POOL_COLUMNS = ("prior_mean", "prior_strength", "prior_variance", "alpha", "beta")
 
 
 @dataclass(frozen=True)
@@ -89,29 +87,29 @@ def _of_dataset(dataset: Dataset, request: Request) -> Iterator[Task]:
                 yield Task("reward", dataset.name, entry.name, span, first, 1, seed, scale)
 
 
-def perform(task: Task, parts: Path) -> Part:
+def perform(task: Task, parts: Path, stop: Stop) -> Part:
     """Play the task. What it waits for lies in `parts` already."""
     if task.goal == "policy":
-        return _learn_policy(task)
+        return _learn_policy(task, stop)
     if task.goal == "reward":
         made = reward_policy(task.spec.policy)
-        return _played(task, specify(made, task.dataset, horizon=task.horizon, seed=task.seed), points=True)
+        return _played(task, specify(made, task.dataset, horizon=task.horizon, seed=task.seed), points=True, stop=stop)
     if task.spec.made == "trained":
-        return _train_and_play(task)
+        return _train_and_play(task, stop)
     if task.learned is None:
         spec = specify(task.spec.policy, task.dataset, horizon=task.horizon, seed=task.seed)
-        return _played(task, spec, points=task.spec.name in ("dgai-online", "value"))
+        return _played(task, spec, points=task.spec.name in ("dgai-online", "value"), stop=stop)
     facts = json.loads((parts / task.learned / "facts.json").read_text(encoding="utf-8"))
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         file.write(facts["file"])
         file.flush()
         spec = specify(file.name, task.dataset, horizon=task.horizon, seed=task.seed)
-    return _played(task, spec, points=False, facts={"parameters": facts["parameters"]})
+    return _played(task, spec, points=False, stop=stop, facts={"parameters": facts["parameters"]})
 
 
-def _played(task: Task, spec: Specification, *, points: bool, facts: dict[str, Any] | None = None) -> Part:
+def _played(task: Task, spec: Specification, *, points: bool, stop: Stop, facts: dict[str, Any] | None = None) -> Part:
     spec = replace(spec, trajectory=task.scale.points if points else 0)
-    runs = Runs(spec, tuple(play_runs(spec, range(task.first, task.first + task.runs))))
+    runs = Runs(spec, tuple(play_runs(spec, range(task.first, task.first + task.runs), stop)))
     tables: dict[str, Columns] = {}
     if task.goal == "verdicts":
         tables["rows"] = _rows(runs)
@@ -151,17 +149,17 @@ def _curve(runs: Runs) -> Columns:
         "reward": points[:, 3],
         "best_mean": np.repeat([float(run.means.max()) for run in runs.runs], sizes),
     }
-    return columns | {name: points[:, 6 + j] for j, name in enumerate(POOL_COLUMNS)}
+    return columns | {name: points[:, 4 + j] for j, name in enumerate(runs.runs[0].learned)}
 
 
-def _learn_policy(task: Task) -> Part:
+def _learn_policy(task: Task, stop: Stop) -> Part:
     """A policy learned on the dataset, as the text of its file."""
     calibrated = task.spec.made == "calibrated"
     learning_runs, tests = next(each.calibration for each in DATASETS if each.name == task.dataset)
     learned = learn(
         task.dataset, task.spec.policy, horizon=task.horizon, objective="none" if calibrated else "score",
         budget=task.scale.budget, calibrate=calibrated, learning_runs=learning_runs, tests=tests,
-        seed=task.seed + ELSEWHERE,
+        seed=task.seed + ELSEWHERE, stop=stop,
     )  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         learned.save(Path(folder) / "policy.json")
@@ -175,16 +173,17 @@ def _learn_policy(task: Task) -> Part:
     return Part({}, facts)
 
 
-def _train_and_play(task: Task) -> Part:
+def _train_and_play(task: Task, stop: Stop) -> Part:
     """The paper's offline training on the very arms of the run, then that run with what was learned."""
     environment = find_environment(task.dataset)
     means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
     trained = train_paper(
         _fixed(environment, means), horizon=task.horizon, epochs=task.scale.epochs, every=task.scale.every,
-        seed=task.seed + ELSEWHERE + task.first, progress=_stop_if_interrupted,
+        seed=task.seed + ELSEWHERE + task.first, progress=lambda epoch: stop.check(),
     )  # fmt: skip
     spec = specify(trained.policy, task.dataset, horizon=task.horizon, seed=task.seed)
-    part = _played(task, spec, points=False, facts={"parameters": {"alpha": trained.alpha, "beta": trained.beta}})
+    found = {"parameters": {"alpha": trained.alpha, "beta": trained.beta}}
+    part = _played(task, spec, points=False, stop=stop, facts=found)
     rows = list(trained.rows())
     training: Columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     training["run"] = np.full(len(rows), task.first)
@@ -193,8 +192,3 @@ def _train_and_play(task: Task) -> Part:
 
 def _fixed(environment: Environment, means: Any) -> Environment:
     return replace(environment, draw=lambda generator: means)
-
-
-def _stop_if_interrupted(epoch: Epoch) -> None:
-    if interrupted.is_set():
-        raise Interrupted

@@ -10,28 +10,30 @@ This is the objective as the equations state it, kept beside what we recommend t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.assemble import Assembly, assemble, parts_of
-from goodarm.engine.loop import State, build
+from goodarm.engine.assemble import Assembly, State, assemble, kind_of, parts_of
+from goodarm.engine.loop import build
+from goodarm.engine.rule_parts import Drawn
 from goodarm.environments import Environment, Instance
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue
 from goodarm.learning.offline import Epoch
 from goodarm.learning.train import Watch
-from goodarm.paper.learned_bounds import both_bounds
+from goodarm.paper.learned_bounds import Bounds, both_bounds
 from goodarm.paper.objectives import identification_objective, sampling_objective
 from goodarm.paper.soft_index import FLOOR, Floats, gather
 from goodarm.policies import policy
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Pool, Table, write_pool
+from goodarm.rules.beliefs import VERDICT, Pool, Table, having_learned
 from goodarm.rules.parameters import Setting
 from goodarm.simulation.run import STRIDE
 from goodarm.simulation.specification import Specification
+from goodarm.simulation.stop import Stop
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
 
 DRAWS = {"argmax": "dgai-online", "softmax": "dgai-online-softmax"}
@@ -77,18 +79,17 @@ def add_gradients(
     """
     numbers, means, widths = gather(arms, bar, ridge, True)
     _, slope_alpha = identification_objective(
-        means, widths, truth[numbers], pool.alpha, bar.threshold, sharpness, eta1, eta2, by_gap
+        means, widths, truth[numbers], pool.learned.alpha, bar.threshold, sharpness, eta1, eta2, by_gap
     )
     numbers, means, widths = gather(arms, bar, ridge, False)
     slope_beta = 0.0
     if len(numbers) > 0:
         _, slope_beta = sampling_objective(
-            means, widths, truth[numbers], pool.beta, coldness, eta1, eta2, through_gamma
+            means, widths, truth[numbers], pool.learned.beta, coldness, eta1, eta2, through_gamma
         )
-    return Pool(
-        pool.round, pool.horizon, pool.prior_mean, pool.prior_strength, pool.prior_variance, pool.alpha, pool.beta,
-        pool.past_alpha + every * slope_alpha, pool.past_beta + every * slope_beta,
-    )  # fmt: skip
+    now = pool.learned
+    past_alpha, past_beta = now.past_alpha + every * slope_alpha, now.past_beta + every * slope_beta
+    return having_learned(pool, Bounds(now.alpha, now.beta, past_alpha, past_beta))
 
 
 def train_paper(
@@ -137,7 +138,7 @@ def train_paper(
 
 
 def learn_as_printed(
-    spec: Specification, epochs: int, options: Mapping[str, float], watch: Watch
+    spec: Specification, epochs: int, options: Mapping[str, float], watch: Watch, stop: Stop
 ) -> tuple[dict[str, float], Sequence[Epoch]]:
     """What `goodarm learn --objective paper` calls: the trained parameters of the plan's policy, and their history."""
     rule = spec.policy.sampling.name
@@ -145,10 +146,15 @@ def learn_as_printed(
         raise InvalidValue(f"the paper's objective trains {' or '.join(TRAINED)}; got {rule}.")
     given = {**options, "ridge": spec.policy.setting.values["ridge"]}
     every = int(given.pop("every", 1))
+
+    def told(epoch: Epoch) -> None:
+        stop.check()
+        watch("epoch", epoch)
+
     trained = train_paper(
         spec.environment, horizon=spec.horizon, epochs=epochs, seed=spec.seed, draw=TRAINED[rule],
         identification="learned-online", every=every,
-        delta=spec.problem.delta, progress=lambda epoch: watch("epoch", epoch), **given,
+        delta=spec.problem.delta, progress=told, **given,
     )  # fmt: skip
     return {"alpha": trained.alpha, "beta": trained.beta}, trained.history
 
@@ -176,38 +182,34 @@ class _Training:
         self.problem = environment.problem(delta)
         options = {"ridge": chosen["ridge"], "coldness": chosen["coldness"], "batch": float(every)}
         pairing = policy(*rules, rewards=environment.rewards, **options)
-        parts = parts_of(pairing, environment)._replace(fit=add_gradients)
-        assembly = assemble(pairing, environment, self.problem)
+        parts = parts_of(pairing, environment.reward)._replace(fit=add_gradients)
+        assembly = assemble(pairing, self.problem, environment.reward)
         names = ("sharpness", "coldness", "eta1", "eta2", "ridge", "by_gap", "through_gamma")
         self.numbers = {name: float(chosen[name]) for name in names}
         choosing, evidence, radius, _, timing = assembly.parameters
         parameters = (choosing, evidence, radius, (instance.means, *self.numbers.values(), float(every)), timing)
-        self.assembly: Assembly = assembly._replace(loop=build(parts, False), parameters=parameters)
+        self.assembly: Assembly = replace(assembly, loop=build(parts, kind_of(pairing)), parameters=parameters)
 
     def play(self, number: int, alpha: float, beta: float) -> Epoch:
         """One epoch: T rounds with these parameters, and the mean of the gradients over the rounds."""
         state = self.assembly.start(float(self.horizon))
-        bar = self.problem.bar
-        write_pool(state.pool, Pool(0.0, float(self.horizon), bar.threshold, 1.0, 0.0, alpha, beta, 0.0, 0.0))
+        state.pool = Pool(0.0, float(self.horizon), Bounds(alpha, beta, 0.0, 0.0))
         nothing: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         draws = generator(self.seed, number, POLICY)
-        while state.progress[0] < self.horizon and state.progress[1] > 0:
-            until = min(self.horizon, int(state.progress[0]) + STRIDE)
-            self.assembly.loop(
-                state, *self.instance[:3], run_key(self.seed, number), bar, self.assembly.parameters, draws, until,
-                nothing,
-            )  # fmt: skip
+        source = Drawn(*self.instance[:3], run_key(self.seed, number))
+        while state.round < self.horizon and state.open_arms > 0:
+            self.assembly.advance(state, source, draws, min(self.horizon, state.round + STRIDE), nothing)
         return self._summary(state, alpha, beta)
 
     def _summary(self, state: State, alpha: float, beta: float) -> Epoch:
-        rounds = int(state.progress[0])
+        rounds = state.round
         means, threshold = self.instance.means, self.problem.threshold
-        verdicts = state.arms[:, 7]
+        verdicts = state.arms[:, VERDICT]
         good = verdicts > 0.0
         # after the last verdict the beliefs stand still, and the objective keeps counting arms that were called good
-        frozen = Pool(0.0, 1.0, 0.0, 0.0, 0.0, alpha, beta, 0.0, 0.0)
+        frozen = Pool(0.0, 1.0, Bounds(alpha, beta, 0.0, 0.0))
         left = float(self.horizon - rounds)
-        end = add_gradients(state.arms, frozen, self.problem.bar, means, **self.numbers, every=left)
+        end = add_gradients(state.arms, frozen, self.problem.bar, means, **self.numbers, every=left).learned
         return Epoch(
             alpha=alpha,
             beta=beta,
@@ -215,6 +217,6 @@ class _Training:
             wrong=int((((means >= threshold) & (verdicts < 0.0)) | ((means < threshold) & good)).sum()),
             decided=int((verdicts != 0.0).sum()),
             rounds=rounds,
-            gradient_alpha=float(state.pool[7] + end.past_alpha) / self.horizon,
-            gradient_beta=float(state.pool[8]) / self.horizon,
+            gradient_alpha=float(state.pool.learned.past_alpha + end.past_alpha) / self.horizon,
+            gradient_beta=float(state.pool.learned.past_beta) / self.horizon,
         )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goodarm.errors import InvalidValue
 from goodarm.problem import Problem
-from goodarm.rules.beliefs import ARM_FIELDS, Pool
+from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL, Pool
 from goodarm.rules.learners.prior import fit, start
 
 Floats = NDArray[np.float64]
@@ -90,12 +90,12 @@ def _checked(pulls: ArrayLike, totals: ArrayLike, limit: float, draws: int) -> t
 def _learned_prior(n: Floats, s: Floats, problem: Problem) -> tuple[float, float]:
     """The Beta prior that the arms seen so far suggest, as `value` learns it."""
     bar = problem.bar
-    mean, strength, *_ = start(bar)
+    learned = start(bar)
     if n.sum() > 0.0:
         arms = np.zeros((n.size, ARM_FIELDS))
-        arms[:, 0], arms[:, 1] = n, s
-        pool = fit(arms, Pool(float(n.sum()), math.inf, mean, strength, 0.0, 0.0, 0.0, 0.0, 0.0), bar)
-        mean, strength = pool.prior_mean, pool.prior_strength
+        arms[:, PULLS], arms[:, TOTAL] = n, s
+        learned = fit(arms, Pool(float(n.sum()), math.inf, learned), bar).learned
+    strength, mean = learned.prior_strength, learned.prior_mean
     return strength * mean, strength * (1.0 - mean)
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import inspect
 import math
 
+import numpy as np
+
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.models import Estimator
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
-from goodarm.rules.parameters import Formula, Setting, parameters_of
+from goodarm.rules.parameters import Formula, Learner, Setting, parameters_of
 from goodarm.rules.sampling import IndexRule, LineRule, SamplingRule
 
 _BAR = Bar(0.5, 0.05, 10.0, 0.5, 0.5, math.log(200.0), 1.0, 1.0)
-_POOL = Pool(1.0, 1e6, 0.5, 1.0, 0.01, 1.0, 1.0, 0.0, 0.0)
 _PULLED = Arm(10.0, 6.0, 0.6, 10.0**-0.5, 0.2, -0.1, 0.0, 0.0)
 _NEVER_PULLED = Arm(0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0)
 
@@ -32,16 +33,21 @@ def check_model(
 
 def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
     """Call the rules' functions once as Python: a slip in one's own rule is told in a line, not by the compiler."""
-    take = setting.take
+    take, pool = setting.take, _pool_of(sampling.learner or rule.learner)
+    pulled = _PULLED._replace(memory=np.zeros(rule.memory)) if rule.memory > 1 else _PULLED
     if isinstance(sampling, IndexRule):
-        _try(sampling.name, sampling.index, 1, _PULLED, _POOL, _BAR, *take(sampling.defaults))
+        _try(sampling.name, sampling.index, 1, _PULLED, pool, _BAR, *take(sampling.defaults))
     if isinstance(sampling, LineRule):
         _try(sampling.name, sampling.slope, 1, _PULLED, _BAR, *take(parameters_of(sampling.slope, skip=2)))
-        _try(sampling.name, sampling.clock, 1, _POOL.round, _BAR, *take(parameters_of(sampling.clock, skip=2)))
+        _try(sampling.name, sampling.clock, 1, pool.round, _BAR, *take(parameters_of(sampling.clock, skip=2)))
     if isinstance(rule, EvidenceRule):
-        _try(rule.name, rule.observe, 3, _PULLED, 1.0, _POOL, _BAR, *take(rule.defaults))
+        _try(rule.name, rule.observe, 3, pulled, 1.0, pool, _BAR, *take(rule.defaults))
     if isinstance(rule, RadiusRule):
-        _try(rule.name, rule.radius, 1, _PULLED, _POOL, _BAR, *take(rule.defaults))
+        _try(rule.name, rule.radius, 1, _PULLED, pool, _BAR, *take(rule.defaults))
+
+
+def _pool_of(learner: Learner | None) -> Pool:
+    return Pool(1.0, 1e6, learner.start(_BAR)) if learner else Pool(1.0, 1e6)
 
 
 def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
@@ -108,7 +114,7 @@ def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setti
     if not isinstance(sampling, IndexRule):
         return
     try:
-        value = sampling.index(_NEVER_PULLED, _POOL, _BAR, *setting.take(sampling.defaults))
+        value = sampling.index(_NEVER_PULLED, _pool_of(sampling.learner), _BAR, *setting.take(sampling.defaults))
     except (ZeroDivisionError, ValueError):
         value = math.nan
     if math.isnan(value):

@@ -1,12 +1,14 @@
 """What is believed of one arm, and of all arms together: the only things that a rule sees.
 
-Both are tuples of numbers, so that the same rule runs as Python and as native code. The engine keeps them as rows of
-one float table (an arm is one cache line); `read_arm` and `read_pool` are the way from row to tuple.
+Both are tuples of numbers, so that the same rule runs as Python and as native code. The engine keeps the arms as rows
+of one float table (an arm is one cache line); `read_arm` and `write_arm` are the way between row and tuple. The names
+of the columns are here and nowhere else.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ Row = NDArray[np.float64]
 
 
 class Arm(NamedTuple):
-    """One arm. `mean`, `width` come from the estimator; `for_good`, `for_bad`, `memory` from the identification rule.
+    """One arm. `mean`, `width` come from the model; `for_good`, `for_bad`, `memory` from the identification rule.
 
     pulls    : N, rewards seen so far
     total    : S, their sum
@@ -24,8 +26,9 @@ class Arm(NamedTuple):
     width    : its uncertainty in units of one reward's standard deviation (1/sqrt(N) for independent arms)
     for_good : log E+, evidence against "mean <= threshold"
     for_bad  : log E-, evidence against "mean >= threshold"
-    memory   : one number that the identification rule may keep
-    verdict  : 1 good, -1 bad, 0 open
+    memory   : one number that the identification rule may keep; where it declares several, the arm's own row of them,
+               in which it writes
+    verdict  : 1 good, -1 bad, 0 open, `CLOSED` where the arm is neither decided nor asked for any more
     """
 
     pulls: float
@@ -34,75 +37,90 @@ class Arm(NamedTuple):
     width: float
     for_good: float
     for_bad: float
-    memory: float
+    memory: Any
     verdict: float
+
+
+ARM_FIELDS = len(Arm._fields)
+PULLS, TOTAL, MEAN, WIDTH, FOR_GOOD, FOR_BAD, MEMORY, VERDICT = range(ARM_FIELDS)
+"""Columns of the table of arms."""
+
+CLOSED = 2.0
+"""In place of a verdict: no verdict, and not to be pulled (paused or withdrawn)."""
+
+
+class Nothing(NamedTuple):
+    """What is learned from all arms by a policy that learns nothing."""
+
+    nothing: float = 0.0
 
 
 class Pool(NamedTuple):
     """All arms together: the time, and what was learned from every arm so far.
 
-    round          : t, counted from 1, the pull that is being made
-    horizon        : T, the last round (inf: none)
-    prior_mean     : m0, mean of the arms' means
-    prior_strength : k, how many pulls the prior is worth
-    prior_variance : tau2, variance of the arms' means
-    alpha, beta    : learned bounds for deciding and for sampling
-    past_alpha, past_beta : what the learner has summed up so far
+    round   : t, counted from 1, the pull that is being made
+    horizon : T, the last round (inf: none)
+    learned : what the policy's learner believes, a tuple with names of the learner's own
     """
 
     round: float
-    horizon: float
-    prior_mean: float
-    prior_strength: float
-    prior_variance: float
-    alpha: float
-    beta: float
-    past_alpha: float
-    past_beta: float
+    horizon: float = math.inf
+    learned: Any = Nothing()
 
 
-ARM_FIELDS = len(Arm._fields)
-POOL_FIELDS = len(Pool._fields)
-VERDICT = Arm._fields.index("verdict")
+def at_round(pool: Pool, now: float) -> Pool:
+    """The same pool at another time."""
+    return Pool(now, pool.horizon, pool.learned)
+
+
+def having_learned(pool: Pool, learned: Any) -> Pool:
+    """The same time, another belief."""
+    return Pool(pool.round, pool.horizon, learned)
+
+
+def with_verdict(arm: Arm, verdict: float) -> Arm:
+    """The same arm with a verdict."""
+    return Arm(arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory, verdict)
 
 
 def read_arm(arms: Table, i: int) -> Arm:
     """Row `i` of the table as an `Arm`."""
     row = arms[i]
-    return Arm(row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7])
+    return Arm(row[PULLS], row[TOTAL], row[MEAN], row[WIDTH], row[FOR_GOOD], row[FOR_BAD], row[MEMORY], row[VERDICT])
 
 
 def write_arm(arms: Table, i: int, arm: Arm) -> None:
     """The inverse of `read_arm`."""
     row = arms[i]
-    row[0] = arm.pulls
-    row[1] = arm.total
-    row[2] = arm.mean
-    row[3] = arm.width
-    row[4] = arm.for_good
-    row[5] = arm.for_bad
-    row[6] = arm.memory
-    row[7] = arm.verdict
+    row[PULLS] = arm.pulls
+    row[TOTAL] = arm.total
+    row[MEAN] = arm.mean
+    row[WIDTH] = arm.width
+    row[FOR_GOOD] = arm.for_good
+    row[FOR_BAD] = arm.for_bad
+    row[MEMORY] = arm.memory
+    row[VERDICT] = arm.verdict
 
 
-def read_pool(row: Row, now: float) -> Pool:
-    """The stored pool, at round `now`."""
-    return Pool(now, row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8])
+def read_arm_with_row(arms: Table, i: int) -> Arm:
+    """The same for rules that keep several numbers per arm: `memory` is the rest of the arm's row."""
+    row = arms[i]
+    rest = row[ARM_FIELDS:]
+    return Arm(row[PULLS], row[TOTAL], row[MEAN], row[WIDTH], row[FOR_GOOD], row[FOR_BAD], rest, row[VERDICT])
 
 
-def write_pool(row: Row, pool: Pool) -> None:
-    """The inverse of `read_pool`."""
-    row[0] = pool.round
-    row[1] = pool.horizon
-    row[2] = pool.prior_mean
-    row[3] = pool.prior_strength
-    row[4] = pool.prior_variance
-    row[5] = pool.alpha
-    row[6] = pool.beta
-    row[7] = pool.past_alpha
-    row[8] = pool.past_beta
+def write_arm_beside_row(arms: Table, i: int, arm: Arm) -> None:
+    """The inverse of `read_arm_with_row`: what the rule keeps stands in the row already."""
+    row = arms[i]
+    row[PULLS] = arm.pulls
+    row[TOTAL] = arm.total
+    row[MEAN] = arm.mean
+    row[WIDTH] = arm.width
+    row[FOR_GOOD] = arm.for_good
+    row[FOR_BAD] = arm.for_bad
+    row[VERDICT] = arm.verdict
 
 
 def is_open(arms: Table, i: int) -> bool:
-    """Has arm `i` no verdict yet?"""
-    return bool(arms[i, 7] == 0.0)
+    """May arm `i` be pulled: has it no verdict yet, and is it not closed?"""
+    return bool(arms[i, VERDICT] == 0.0)

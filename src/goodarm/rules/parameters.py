@@ -42,7 +42,7 @@ def first_line(formula: Formula) -> str:
 class Learner:
     """Something learned from all arms together while the rewards come in; it moves the `Pool`.
 
-    start(bar) -> (prior_mean, prior_strength, prior_variance, alpha, beta): what is believed at first
+    start(bar) -> what is believed at first: a named tuple of the learner's own, read by rules as `pool.learned`
     fit(arms, pool, bar) -> Pool: a new belief from the table of arms
     next_round(round, bar) -> the round after which `fit` is called next; geometric times cost next to nothing
 

@@ -11,7 +11,7 @@ from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue, UnknownName
 from goodarm.policies import DEFAULT_POLICY, Policy, reward_policy
-from goodarm.simulation.run import Run, interrupted
+from goodarm.simulation.run import Run
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.simulate import check_workload, play_in_parallel
 from goodarm.simulation.specification import Specification, specify
@@ -117,7 +117,6 @@ def _play(spec: Specification, comparison: Comparison, finished: list[Run], prog
                 if progress is not None:
                     progress(spec.policy.name, len(batch))
     except KeyboardInterrupt:
-        interrupted.set()  # workers that are still playing give up
         return False
     return True
 

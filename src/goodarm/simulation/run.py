@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,23 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.assemble import Assembly, assemble
-from goodarm.engine.loop import State
-from goodarm.engine.structured import StructuredAssembly, StructuredState, assemble_structured
+from goodarm.engine.assemble import Assembly, State, assemble
+from goodarm.engine.rule_parts import Drawn
 from goodarm.environments import Instance
-from goodarm.rules.beliefs import POOL_FIELDS
+from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT, Nothing
 from goodarm.simulation.specification import Specification
+from goodarm.simulation.stop import Stop
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
 
 STRIDE = 1 << 20
-"""Rounds between two looks at `interrupted`: a fraction of a second."""
-
-interrupted = threading.Event()
-"""Set when the user wants to stop: runs that are under way give up at their next stride."""
-
-
-class Interrupted(Exception):
-    """A run was given up before its end."""
+"""Rounds between two looks at the stop token: a fraction of a second."""
 
 
 @dataclass(frozen=True)
@@ -45,27 +37,30 @@ class Run:
     reward: float  # sum of all rewards
     seconds: float
     evidence: NDArray[np.float64] = field(repr=False)  # (K, 2): for good, for bad
-    pool: NDArray[np.float64] = field(repr=False)  # what was learned from all arms, a `Pool`
-    trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + pool): round, good, bad, reward, pool
+    learned: dict[str, float] = field(repr=False)  # what was learned from all arms, by the learner's names
+    trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + learned): round, good, bad, reward, learned
     trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
     misfit: float = math.nan  # lack of fit of a model of the arms, a standard score; nan without one
 
 
-def play_runs(spec: Specification, numbers: Iterable[int]) -> list[Run]:
-    """Several runs, one after the other: the unit of work of a worker."""
+def play_runs(spec: Specification, numbers: Iterable[int], stop: Stop | None = None) -> list[Run]:
+    """Several runs, one after the other: the unit of work of a worker. `stop` works within one process."""
     assembly = assembly_of(spec)
-    return [play(spec, number, assembly) for number in numbers]
+    return [play(spec, number, assembly, stop=stop) for number in numbers]
 
 
-def assembly_of(spec: Specification) -> Assembly | StructuredAssembly:
-    """The compiled loop of a spec: with a model of the arms, or without."""
-    if spec.policy.estimator is not None:
-        return assemble_structured(spec.policy, spec.environment, spec.problem)
-    return assemble(spec.policy, spec.environment, spec.problem, scan=spec.scan)
+def assembly_of(spec: Specification) -> Assembly:
+    """The compiled loop of a specification."""
+    environment = spec.environment
+    return assemble(spec.policy, spec.problem, environment.reward, environment.features, scan=spec.scan)
 
 
 def play(
-    spec: Specification, number: int, assembly: Assembly | StructuredAssembly, instance: Instance | None = None
+    spec: Specification,
+    number: int,
+    assembly: Assembly,
+    instance: Instance | None = None,
+    stop: Stop | None = None,
 ) -> Run:
     """One run. Its result depends on (seed, number) and the policy alone."""
     if instance is None:
@@ -74,45 +69,44 @@ def play(
     trace = np.zeros(spec.horizon if spec.trace else 0, dtype=np.int64)
     # one signature, so that a pairing is compiled once: a read-only array is another type to numba
     means, extra, streams = (np.require(array, requirements=["C", "W"]) for array in instance[:3])
-    arguments = (
-        means, extra, streams, run_key(spec.seed, number), spec.problem.bar,
-        assembly.parameters, generator(spec.seed, number, POLICY),
-    )  # fmt: skip
-    points: list[NDArray[np.float64]] = []
+    source = Drawn(means, extra, streams, run_key(spec.seed, number))  # type: ignore[arg-type]  # a union of all three
+    draws = generator(spec.seed, number, POLICY)
+    points: list[list[float]] = []
     started = time.perf_counter()
     for until in _stops(spec.horizon, spec.trajectory):
-        _advance(assembly, state, arguments, until, trace)
+        while state.round < until and state.open_arms > 0:
+            if stop is not None:
+                stop.check()
+            assembly.advance(state, source, draws, min(until, state.round + STRIDE), trace)
         if spec.trajectory:
             points.append(_point(state))
-        if state.progress[1] == 0:
+        if state.open_arms == 0:
             break
     seconds = time.perf_counter() - started
-    rounds = int(state.progress[0])
+    arms = state.arms
     return Run(
         number=number,
         means=instance.means,
-        verdicts=state.arms[:, 7].astype(np.int8),
+        verdicts=arms[:, VERDICT].astype(np.int8),
         verdict_rounds=state.decided_at,
-        pulls=state.arms[:, 0].astype(np.int64),
-        rounds=rounds,
-        open_arms=int(state.progress[1]),
-        reward=float(state.arms[:, 1].sum()),
+        pulls=arms[:, PULLS].astype(np.int64),
+        rounds=state.round,
+        open_arms=state.open_arms,
+        reward=float(arms[:, TOTAL].sum()),
         seconds=seconds,
-        evidence=state.arms[:, 4:6].copy(),
-        pool=state.pool,
-        trajectory=np.array(points) if points else np.zeros((0, 4 + POOL_FIELDS)),
-        trace=trace[:rounds] if spec.trace else trace,
-        misfit=assembly.misfit(state.arms),
+        evidence=arms[:, [FOR_GOOD, FOR_BAD]],
+        learned=numbers_of(state.pool.learned),
+        trajectory=np.array(points) if points else np.zeros((0, 4 + len(numbers_of(state.pool.learned)))),
+        trace=trace[: state.round] if spec.trace else trace,
+        misfit=assembly.misfit(arms),
     )
 
 
-def _advance(
-    assembly: Any, state: State | StructuredState, arguments: tuple[Any, ...], until: int, trace: NDArray[np.int64]
-) -> None:
-    while state.progress[0] < until and state.progress[1] > 0:
-        if interrupted.is_set():
-            raise Interrupted
-        assembly.loop(state, *arguments, min(until, int(state.progress[0]) + STRIDE), trace)
+def numbers_of(learned: Any) -> dict[str, float]:
+    """The single numbers among what was learned, by name; empty where nothing is learned."""
+    if isinstance(learned, Nothing):
+        return {}
+    return {name: float(value) for name, value in learned._asdict().items() if np.ndim(value) == 0}
 
 
 def _stops(horizon: int, points: int) -> list[int]:
@@ -120,7 +114,7 @@ def _stops(horizon: int, points: int) -> list[int]:
     return sorted({max(1, round(horizon * (j + 1) / points)) for j in range(points)}) if points else [horizon]
 
 
-def _point(state: State | StructuredState) -> NDArray[np.float64]:
-    verdicts = state.arms[:, 7]
-    head = [state.progress[0], (verdicts > 0).sum(), (verdicts < 0).sum(), state.arms[:, 1].sum()]
-    return np.concatenate([np.array(head, dtype=np.float64), state.pool])
+def _point(state: State) -> list[float]:
+    verdicts = state.arms[:, VERDICT]
+    counts = [state.round, int((verdicts > 0).sum()), int((verdicts < 0).sum()), state.arms[:, TOTAL].sum()]
+    return [*map(float, counts), *numbers_of(state.pool.learned).values()]

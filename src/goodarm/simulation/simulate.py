@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -11,9 +9,10 @@ from typing import Any
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.policies import DEFAULT_POLICY, Policy
-from goodarm.simulation.run import Interrupted, Run, interrupted, play_runs
+from goodarm.simulation.run import Run, play_runs
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.specification import Specification, check_whole, specify
+from goodarm.simulation.stop import Interrupted, Stop, listening
 from goodarm.verdict import Criterion
 
 BACKENDS = ("threading", "loky", "dask", "ray")
@@ -78,49 +77,35 @@ def check_workload(runs: int, workers: int, backend: str) -> None:
 
 
 def play_in_parallel(
-    spec: Specification, runs: int, *, first: int = 0, workers: int = 1, backend: str = "threading"
+    spec: Specification,
+    runs: int,
+    *,
+    first: int = 0,
+    workers: int = 1,
+    backend: str = "threading",
+    stop: Stop | None = None,
 ) -> Iterator[list[Run]]:
-    """Finished batches of runs, in order from run number `first`; Ctrl-C ends it and gives up what is under way."""
+    """Finished batches of runs, in order from run number `first`; Ctrl-C ends it and gives up what is under way.
+
+    So does `stop`, once it is set.
+    """
     check_workload(runs, workers, backend)
     size = max(1, min(ROUNDS_PER_TASK // spec.horizon, -(-runs // max(workers, 1))))
     last = first + runs
     batches = [range(start, min(start + size, last)) for start in range(first, last, size)]
-    interrupted.clear()
+    stop = stop or Stop()
     try:
         if workers == 1 and backend in ("threading", "loky"):
-            with _ctrl_c_between_calls():
-                yield from (play_runs(spec, batch) for batch in batches)
+            with listening(stop):
+                yield from (play_runs(spec, batch, stop) for batch in batches)
         else:
-            yield from _spread(spec, batches, workers, backend)
+            yield from _spread(spec, batches, workers, backend, stop)
     except (KeyboardInterrupt, Interrupted):
-        interrupted.set()
+        stop.set()
         raise KeyboardInterrupt from None
 
 
-@contextmanager
-def _ctrl_c_between_calls() -> Iterator[None]:
-    """Let the first Ctrl-C set `interrupted` instead of raising at once; the second raises as usual.
-
-    Raised while numba unpacks the arguments of a call, KeyboardInterrupt crashes the process. Only the main thread is
-    ever interrupted, so this is needed only where it plays itself. Whoever has a handler of their own keeps it.
-    """
-    mine = threading.current_thread() is threading.main_thread()
-    if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-
-    def first_time(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        interrupted.set()
-
-    signal.signal(signal.SIGINT, first_time)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def _spread(spec: Specification, batches: list[range], workers: int, backend: str) -> Iterator[list[Run]]:
+def _spread(spec: Specification, batches: list[range], workers: int, backend: str, stop: Stop) -> Iterator[list[Run]]:
     from joblib import Parallel, delayed, parallel_config
 
     # only joblib's own backends can hand results back one by one
@@ -128,7 +113,9 @@ def _spread(spec: Specification, batches: list[range], workers: int, backend: st
     # joblib knows the clusters' backends only where they are configured, not as an argument of Parallel
     with _backend(backend, workers), parallel_config(backend=backend, n_jobs=workers):
         parallel = Parallel(return_as=return_as, batch_size=1)
-        yield from parallel(delayed(play_runs)(spec, batch) for batch in batches)
+        # a token is known to the threads of this process only; other processes hear Ctrl-C themselves
+        token = stop if backend == "threading" else None
+        yield from parallel(delayed(play_runs)(spec, batch, token) for batch in batches)
 
 
 def _backend(name: str, workers: int) -> AbstractContextManager[Any]:

@@ -15,7 +15,7 @@ from goodarm.environments import Environment, bernoulli, beta, gaussian
 from goodarm.errors import InvalidValue
 from goodarm.policies import Policy, policy
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Pool, Table, is_open
+from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, MEAN, PULLS, Pool, Table, is_open
 from goodarm.rules.identification import EvidenceRule, IdentificationRule
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.verdict import Criterion
@@ -31,8 +31,8 @@ def nearest_by_evidence(arms: Table, pool: Pool, bar: Bar, generator: Generator,
     best, leader = 0.0, -1
     for i in range(len(arms)):
         if is_open(arms, i):
-            evidence = arms[i, 5] if i < good else arms[i, 4]
-            wanted = evidence if nearest else -arms[i, 0]
+            evidence = arms[i, FOR_BAD] if i < good else arms[i, FOR_GOOD]
+            wanted = evidence if nearest else -arms[i, PULLS]
             if leader < 0 or wanted > best:
                 best, leader = wanted, i
     return leader
@@ -43,7 +43,7 @@ def nearest_by_mean(arms: Table, pool: Pool, bar: Bar, generator: Generator, goo
     best, leader = 0.0, -1
     for i in range(len(arms)):
         if is_open(arms, i):
-            above = math.sqrt(arms[i, 0]) * (arms[i, 2] - bar.threshold)
+            above = math.sqrt(arms[i, PULLS]) * (arms[i, MEAN] - bar.threshold)
             wrong = -above if i < good else above
             if leader < 0 or wrong > best:
                 best, leader = wrong, i

@@ -16,7 +16,7 @@ from goodarm.engine.assemble import first_fit, start_pool
 from goodarm.environments import Instance
 from goodarm.policies import Policy
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm, write_arm
+from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, VERDICT, Arm, Pool, Table, is_open, read_arm, write_arm
 from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius
 from goodarm.rules.parameters import parameters_of
@@ -61,23 +61,23 @@ def _scan(spec: Specification, number: int, instance: Instance) -> Scan:
     draws, run = generator(spec.seed, number, POLICY), run_key(spec.seed, number)
     trace: list[int] = []
     ties = 0
-    while len(trace) < spec.horizon and (table[:, 7] == 0.0).any():
+    while len(trace) < spec.horizon and (table[:, VERDICT] == 0.0).any():
         pool = pool._replace(round=float(len(trace) + 1))
         if len(trace) < arms:
             a = len(trace)
         else:
             a, tied = choose(policy, table, pool, bar, draws)
             ties += tied
-        key = reward_key(run, int(instance.streams[a]), table[a, 0])
+        key = reward_key(run, int(instance.streams[a]), table[a, PULLS])
         reward = spec.environment.reward(a, instance.means, instance.extra, key)
         write_arm(table, a, pulled(policy, read_arm(table, a), reward, pool, bar))
         trace.append(a)
         if policy.criterion is Criterion.FDR:
             call_by_rank(table, bar)
-        decided_at[(table[:, 7] != 0.0) & (decided_at == 0)] = len(trace)
+        decided_at[(table[:, VERDICT] != 0.0) & (decided_at == 0)] = len(trace)
         if len(trace) >= due:
             pool, due = relearned(policy, table, pool, bar)
-    return Scan(np.array(trace), table[:, 7].astype(np.int64), decided_at, table[:, 0].astype(np.int64), ties)
+    return Scan(np.array(trace), table[:, VERDICT].astype(np.int64), decided_at, table[:, PULLS].astype(np.int64), ties)
 
 
 def choose(policy: Policy, table: Table, pool: Pool, bar: Bar, draws: Generator) -> tuple[int, bool]:
@@ -120,14 +120,14 @@ def pulled(policy: Policy, before: Arm, reward: float, pool: Pool, bar: Bar) -> 
 
 def call_by_rank(table: Table, bar: Bar) -> None:
     """e-BH from its definition: the largest j such that the j-th largest evidence reaches log(K / ((g + j) delta))."""
-    for column, verdict in ((4, 1.0), (5, -1.0)):
-        called = int((table[:, 7] == verdict).sum())
+    for column, verdict in ((FOR_GOOD, 1.0), (FOR_BAD, -1.0)):
+        called = int((table[:, VERDICT] == verdict).sum())
         candidates = sorted((i for i in range(len(table)) if is_open(table, i)), key=lambda i: -table[i, column])
         reached = [
             j for j, i in enumerate(candidates, 1) if table[i, column] >= bar.budget - math.log(float(called + j))
         ]
         for i in candidates[: max(reached, default=0)]:
-            table[i, 7] = verdict
+            table[i, VERDICT] = verdict
 
 
 def relearned(policy: Policy, table: Table, pool: Pool, bar: Bar) -> tuple[Pool, float]:

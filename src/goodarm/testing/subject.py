@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.assemble import Assembly, assemble, start_pool
-from goodarm.engine.loop import State
+from goodarm.engine.loop import Tables
 from goodarm.environments import Environment, Instance, beta, gaussian
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, SubGaussian
-from goodarm.rules.beliefs import Arm, write_arm
+from goodarm.rules.beliefs import VERDICT, Arm, Pool, write_arm
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.simulation.run import Run, play
 from goodarm.simulation.specification import Specification
@@ -51,8 +51,8 @@ class Subject:
 
     def assembly(self, *, scan: bool = False) -> Assembly:
         """The loop, compiled or not."""
-        made = assemble(self.policy, self.environment, self.spec.problem, scan=scan)
-        return made if self.compiled else made._replace(loop=made.loop.py_func)  # type: ignore[attr-defined]
+        made = assemble(self.policy, self.spec.problem, self.environment.reward, scan=scan)
+        return made if self.compiled else made.uncompiled()
 
     def play(self, number: int = 0, instance: Instance | None = None, *, scan: bool = False, points: int = 0) -> Run:
         """One run with its trace."""
@@ -63,11 +63,12 @@ class Subject:
         assembly = self.assembly()
         seen: list[tuple[NDArray[np.float64], NDArray[np.int64]]] = []
 
-        def watched(state: State, *arguments: Any) -> None:
-            assembly.loop(state, *arguments)
-            seen.append((state.arms[:, 7].copy(), state.decided_at.copy()))
+        def watched(tables: Tables, *arguments: Any) -> tuple[Pool, bool]:
+            result = assembly.loop(tables, *arguments)
+            seen.append((tables.arms[:, VERDICT].copy(), tables.decided_at.copy()))
+            return result
 
-        _play(replace(self.spec, trajectory=points), 0, assembly._replace(loop=watched), None)
+        _play(replace(self.spec, trajectory=points), 0, replace(assembly, loop=watched), None)
         return seen
 
     @cached_property

@@ -20,7 +20,7 @@ from goodarm.rules.sampling.top_two import choose as top_two
 from goodarm.testing.error_rates import LAW_LEVEL
 
 DRAWS = 50_000
-POOL = Pool(10.0, 1e6, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+POOL = Pool(10.0, 1e6)
 COUNTS = {
     "a few pulls": ([(3, 2.0), (5, 2.0), (2, 1.0), (8, 5.0)], 0.5),
     "all below": ([(30, 6.0), (40, 10.0), (25, 3.0), (20, 5.0)], 0.5),

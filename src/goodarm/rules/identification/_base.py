@@ -35,6 +35,8 @@ class IdentificationRule:
     limits    : (parameter, low, high), the open interval in which the proof holds; outside of it no policy is made
     by_totals : is the verdict a function of the arm's pulls and total alone, whatever the order of the rewards? Such a
                 rule can judge a log whose order is lost, and a campaign whose rewards come late
+    memory    : how many numbers the rule keeps per arm. Up to one, `observe` returns it; for more, `arm.memory` is
+                the arm's own row of numbers, all 0 at first, which `observe` changes in place
     """
 
     name: str
@@ -44,6 +46,7 @@ class IdentificationRule:
     learner: Learner | None = None
     limits: tuple[tuple[str, float, float], ...] = ()
     by_totals: bool = False
+    memory: int = 1
 
     @property
     def formula(self) -> Formula:

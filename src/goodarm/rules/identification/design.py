@@ -40,7 +40,7 @@ def factor(
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.rules.beliefs import Pool
-    >>> at_first_check = Pool(50.0, 1e6, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    >>> at_first_check = Pool(50.0, 1e6)
     >>> round(factor(0.0, 1.0, at_first_check, Problem(threshold=0.5, arms=10).bar, norm=1.0), 4)
     2.7308
     """

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Table
+from goodarm.rules.beliefs import FOR_GOOD, VERDICT, Table
 
 Ledger = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ def enlist(ledger: Ledger, side: int, arm: int) -> None:
 
 def call(arms: Table, ledger: Ledger, side: int, settled: NDArray[np.int64], bar: Bar) -> int:
     """The arms that e-BH calls now on one side, written to `settled`; returns how many."""
-    column = 4 + side
+    column = FOR_GOOD + side
     length, called = ledger[side, 0], ledger[side, 1]
     order = ledger[side, 2 : 2 + length]
     # insertion sort by evidence, largest first: the list is short and stays nearly sorted
@@ -80,11 +80,11 @@ def settle(arms: Table, arm: int, ledger: Ledger, settled: NDArray[np.int64], ba
     """Verdicts that follow from the last pull of `arm`: written into the table and to `settled`; returns how many."""
     found = 0
     for side in range(2):
-        if arms[arm, 4 + side] >= -math.log(bar.delta):
+        if arms[arm, FOR_GOOD + side] >= -math.log(bar.delta):
             enlist(ledger, side, arm)
             found = call(arms, ledger, side, settled, bar)
             for j in range(found):
-                arms[settled[j], 7] = 1.0 - 2.0 * side
+                arms[settled[j], VERDICT] = 1.0 - 2.0 * side
                 strike(ledger, 1 - side, settled[j])
         if found > 0:
             break

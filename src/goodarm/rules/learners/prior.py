@@ -6,12 +6,28 @@ It guides sampling (`value`) and sizes bets (`learned-bets`). A wrong prior cost
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool, Table
+from goodarm.rules.beliefs import PULLS, TOTAL, Arm, Pool, Table, having_learned
 from goodarm.rules.parameters import Learner
 
 SWEEPS = 20
+
+
+class Prior(NamedTuple):
+    """What is believed of the spread of the means.
+
+    prior_mean     : m0, mean of the arms' means
+    prior_strength : k, how many pulls the prior is worth
+    prior_variance : tau2, variance of the arms' means; 0 before the first fit
+    boldness       : how much wider than it is the posterior is taken when sampling
+    """
+
+    prior_mean: float
+    prior_strength: float
+    prior_variance: float
+    boldness: float
 
 
 def posterior(arm: Arm, pool: Pool, bar: Bar) -> tuple[float, float]:
@@ -19,33 +35,34 @@ def posterior(arm: Arm, pool: Pool, bar: Bar) -> tuple[float, float]:
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after
-    >>> pool = Pool(0.0, math.inf, 0.5, 25.0, 0.01, 0.0, 0.0, 0.0, 0.0)
+    >>> pool = Pool(0.0, math.inf, Prior(0.5, 25.0, 0.01, 0.9))
     >>> posterior(arm_after(pulls=75, total=50.0), pool, Problem(threshold=0.5, arms=10).bar)
     (0.625, 0.1)
     """
     if bar.modelled > 0.0:
         return arm.mean, arm.width
-    weight = 1.0 / (arm.pulls + pool.prior_strength)
-    return (arm.total + pool.prior_strength * pool.prior_mean) * weight, math.sqrt(weight)
+    weight = 1.0 / (arm.pulls + pool.learned.prior_strength)
+    return (arm.total + pool.learned.prior_strength * pool.learned.prior_mean) * weight, math.sqrt(weight)
 
 
 def posterior_mean(arm: Arm, pool: Pool, bar: Bar) -> float:
     """p = (S + k m0)/(N + k); the model's mean where there is a model."""
     if bar.modelled > 0.0:
         return arm.mean
-    return (arm.total + pool.prior_strength * pool.prior_mean) / (arm.pulls + pool.prior_strength)
+    prior: Prior = pool.learned
+    return (arm.total + prior.prior_strength * prior.prior_mean) / (arm.pulls + prior.prior_strength)
 
 
 def posterior_scale(arm: Arm, pool: Pool, bar: Bar) -> float:
     """s = sd0/sqrt(N + k), sd0 the deviation of a reward at the threshold; sd0 width where there is a model."""
     if bar.modelled > 0.0:
         return bar.spread * arm.width
-    return bar.spread / math.sqrt(arm.pulls + pool.prior_strength)
+    return bar.spread / math.sqrt(arm.pulls + pool.learned.prior_strength)
 
 
-def start(bar: Bar) -> tuple[float, float, float, float, float]:
-    """Before the first fit: prior mean at the threshold, worth one pull; sampling a little timid, beta = 0.9."""
-    return bar.threshold, 1.0, 0.0, 0.0, 0.9
+def start(bar: Bar) -> Prior:
+    """Before the first fit: prior mean at the threshold, worth one pull; sampling a little timid."""
+    return Prior(bar.threshold, 1.0, 0.0, 0.9)
 
 
 def boldness_for(horizon: float, arms: float) -> float:
@@ -65,7 +82,15 @@ def reward_variance(mean: float, bar: Bar) -> float:
 
 
 def fit(arms: Table, pool: Pool, bar: Bar, caution: float = 1.0) -> Pool:
-    """Weighted moments (DerSimonian & Laird 1986), the spread taken one standard error larger.
+    """The spread of the means as `spread_of_means` sees it; where it says nothing, the old belief stays."""
+    mean, strength, variance = spread_of_means(arms, bar, caution)
+    if variance <= 0.0:
+        return pool
+    return having_learned(pool, Prior(mean, strength, variance, boldness_for(pool.horizon, bar.arms)))
+
+
+def spread_of_means(arms: Table, bar: Bar, caution: float) -> tuple[float, float, float]:
+    """(m0, k, tau2) by weighted moments (DerSimonian & Laird 1986), the spread taken one standard error larger.
 
     Iterate w_i = 1/(tau2 + v_i), v_i = m0(1-m0)/N_i; m0 = sum w m / sum w;
     tau2 = sum w^2 ((m - m0)^2 - v) / sum w^2, kept within [1e-6, 0.5] m0(1-m0).
@@ -74,31 +99,31 @@ def fit(arms: Table, pool: Pool, bar: Bar, caution: float = 1.0) -> Pool:
     """
     total, pulled = 0.0, 0.0
     for i in range(len(arms)):
-        total += arms[i, 1]
-        pulled += arms[i, 0]
+        total += arms[i, TOTAL]
+        pulled += arms[i, PULLS]
     mean = total / pulled
     variance = reward_variance(mean, bar)
-    # A pool of constant rewards (all 0 or all 1) says nothing about the spread; the old belief stays.
+    # a pool of constant rewards (all 0 or all 1) says nothing about the spread
     if variance <= 0.0:
-        return pool
+        return mean, 1.0, 0.0
     tau2 = 0.05 * variance
     error = 0.0
     for _ in range(SWEEPS):
         before = tau2
         weights, weighted = 0.0, 0.0
         for i in range(len(arms)):
-            if arms[i, 0] > 0.0:
-                w = 1.0 / (tau2 + variance / arms[i, 0])
+            if arms[i, PULLS] > 0.0:
+                w = 1.0 / (tau2 + variance / arms[i, PULLS])
                 weights += w
-                weighted += w * arms[i, 1] / arms[i, 0]
+                weighted += w * arms[i, TOTAL] / arms[i, PULLS]
         mean = weighted / weights
         variance = max(reward_variance(mean, bar), 1e-12)
         squares, excess = 0.0, 0.0
         for i in range(len(arms)):
-            if arms[i, 0] > 0.0:
-                v = variance / arms[i, 0]
+            if arms[i, PULLS] > 0.0:
+                v = variance / arms[i, PULLS]
                 w2 = 1.0 / ((tau2 + v) * (tau2 + v))
-                deviation = arms[i, 1] / arms[i, 0] - mean
+                deviation = arms[i, TOTAL] / arms[i, PULLS] - mean
                 squares += w2
                 excess += w2 * (deviation * deviation - v)
         tau2 = min(max(excess / squares, 1e-6 * variance), 0.5 * variance)
@@ -108,10 +133,7 @@ def fit(arms: Table, pool: Pool, bar: Bar, caution: float = 1.0) -> Pool:
             break
     tau2 += caution * error
     strength = variance / tau2 - 1.0 if bar.bounded > 0.0 else variance / tau2
-    beta = boldness_for(pool.horizon, bar.arms)
-    return Pool(
-        pool.round, pool.horizon, mean, max(strength, 1.0), tau2, pool.alpha, beta, pool.past_alpha, pool.past_beta
-    )
+    return mean, max(strength, 1.0), tau2
 
 
 def next_round(now: float, bar: Bar, first: float = 1.5, growth: float = 1.5) -> float:

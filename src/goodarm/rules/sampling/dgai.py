@@ -17,13 +17,13 @@ def learned_beta(pool: Pool, bar: Bar) -> float:
     spread is learned, beta = 1.5.
 
     >>> from goodarm.problem import Problem
-    >>> pool = Pool(0.0, 1e6, 0.5, 1.0, 0.25 / 500.0, 0.0, 0.0, 0.0, 0.0)
+    >>> pool = Pool(0.0, 1e6, Prior(0.5, 1.0, 0.25 / 500.0, 0.9))
     >>> round(learned_beta(pool, Problem(threshold=0.5, arms=1000).bar), 4)
     1.5575
     """
-    if pool.prior_variance <= 0.0:
+    if pool.learned.prior_variance <= 0.0:
         return 1.5
-    kappa = bar.spread * bar.spread / pool.prior_variance
+    kappa = bar.spread * bar.spread / pool.learned.prior_variance
     return min(max(1.5 * math.pow(math.log1p(pool.horizon / (bar.arms * kappa)), 0.4), 0.5), 3.5)
 
 

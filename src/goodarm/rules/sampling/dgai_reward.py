@@ -12,7 +12,7 @@ from goodarm.rules.sampling._base import IndexRule
 def index(arm: Arm, pool: Pool, bar: Bar) -> float:
     """Posterior mean + I_i bound s_i: optimism under a learned prior, softly withdrawn below the threshold.
 
-    m_i, s_i: mean and scale under the prior learned from all arms; bound = sqrt(2 log(1 + beta/(N + k))), beta the
+    m_i, s_i: mean and scale under the prior learned from all arms; bound = sqrt(2 log(1 + share/(N + k))), share the
     pulls a contender can have; I_i = sigmoid(2 ((m_i - level)/s_i + bound)). See `goodarm.rules.learners.contenders`.
     """
     scale = posterior_scale(arm, pool, bar)

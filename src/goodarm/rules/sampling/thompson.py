@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.random import Generator
 
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Pool, Table, is_open, read_arm
+from goodarm.rules.beliefs import MEAN, Pool, Table, is_open, read_arm
 from goodarm.rules.sampling._base import ChoiceRule
 from goodarm.rules.sampling.posterior import draw, draw_above_rarely, least_exponent
 
@@ -19,7 +19,7 @@ def leader(arms: Table, bar: Bar, generator: Generator, without: int = -1) -> tu
     for i in range(len(arms)):
         if is_open(arms, i) and i != without:
             count += 1
-            if first < 0 or arms[i, 2] > arms[first, 2]:
+            if first < 0 or arms[i, MEAN] > arms[first, MEAN]:
                 first = i
     if count < 2:
         return first, count

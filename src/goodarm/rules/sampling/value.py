@@ -19,7 +19,7 @@ def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 0.0) -> float:
     horizon (`goodarm.rules.learners.prior.boldness_for`).
     Where a model gives mean and width: p = mean, s = b sd0 width.
     """
-    b = boldness if boldness > 0.0 else pool.beta
+    b = boldness if boldness > 0.0 else pool.learned.boldness
     mean, width = posterior(arm, pool, bar)
     r = b * width
     z = (mean - bar.threshold) / (r * bar.spread)

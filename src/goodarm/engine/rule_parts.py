@@ -1,0 +1,76 @@
+"""The parts of a round that come from the rules and from the environment."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Arm, Pool, Row, Table
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
+from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius, keep_nothing
+from goodarm.rules.parameters import Formula, Learner
+from goodarm.streams import reward_key
+
+
+class Drawn(NamedTuple):
+    """Where a simulated reward comes from: the arms' means, what else the environment brings, streams, the key."""
+
+    means: Row
+    extra: Row
+    streams: NDArray[np.int64]
+    run: np.uint64
+
+
+@cache
+def drawn(reward: Formula) -> Formula:
+    """The simulator's reward: the n-th of an arm is the same whatever the policy."""
+
+    def draw(i: int, pulls: float, source: Drawn) -> float:
+        return reward(i, source.means, source.extra, reward_key(source.run, source.streams[i], pulls))  # type: ignore[no-any-return]  # an environment's function has no declared result
+
+    return draw
+
+
+def present_pool(pool: Pool, source: Any) -> Pool:
+    """Where a pull is answered at once, the pool as of asking is the pool as it is."""
+    return pool
+
+
+@cache
+def identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
+    """observe and decide of a rule that looks at the pulled arm."""
+    if isinstance(rule, EvidenceRule):
+
+        def decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
+            return decide_by_evidence(arm, bar)
+
+        return rule.observe, decide_evidence
+    if isinstance(rule, RadiusRule):
+        radius = rule.radius
+
+        def decide_radius(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
+            return decide_by_radius(arm, radius(arm, pool, bar, *parameters), bar)
+
+        return keep_nothing, decide_radius
+    if isinstance(rule, ModelRule):
+        return keep_nothing, keep_nothing
+    raise TypeError(f"{rule!r} is neither an EvidenceRule, a RadiusRule nor a ModelRule")
+
+
+def learner_parts(learner: Learner | None) -> tuple[Formula, Formula]:
+    """fit and next_round of what is learned, or of nothing."""
+    return (learner.fit, learner.next_round) if learner else (_keep_pool, _never)
+
+
+def _keep_pool(arms: Table, pool: Pool, bar: Bar) -> Pool:
+    """Learn nothing."""
+    return pool
+
+
+def _never(now: float, bar: Bar) -> float:
+    """No next fit."""
+    return 2.0**62
