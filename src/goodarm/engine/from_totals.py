@@ -51,7 +51,7 @@ BASE = 4.0
 NEVER = 1e15
 """Needing more pulls than this is never."""
 
-_NO_POOL = Pool(0.0, math.inf, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_NO_POOL = Pool(0.0)
 
 
 def evidence_from_totals(
@@ -153,7 +153,7 @@ def _loop(what: str, rule: IdentificationRule, fast: bool) -> Callable[..., None
 def _built(make: Callable[[Formula, str], Callable[..., None]], formula: Formula, fast: bool) -> Callable[..., None]:
     if not fast:
         return make(formula, "")
-    built: Callable[..., None] = compiled(lambda mark: make(formula, mark))
+    built: Callable[..., None] = compiled(make(formula))
     return built
 
 
@@ -180,9 +180,8 @@ def further_out(inner: float, gap: float, side: float, bar: Bar) -> float:
     return x
 
 
-def _evidence_loop(totals: Formula, mark: str) -> Callable[..., None]:
+def _evidence_loop(totals: Formula) -> Callable[..., None]:
     def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, for_good: Floats, for_bad: Floats) -> None:
-        mark  # noqa: B018  a closure variable: numba's disk cache is keyed by it
         for i in range(n.size):
             for_good[i], for_bad[i] = 0.0, 0.0
             if n[i] > 0.0:
@@ -266,11 +265,10 @@ def first_gap(n: float, mean: float, goal: float, bar: Bar) -> float:
     return goal * math.sqrt(2.0 * variance / n) + (goal * goal / n if bar.bounded > 0.0 else 0.0)
 
 
-def _interval_loop(totals: Formula, mark: str) -> Callable[..., None]:
+def _interval_loop(totals: Formula) -> Callable[..., None]:
     end = _end_of(totals)
 
     def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, low: Floats, high: Floats) -> None:
-        mark  # noqa: B018  a closure variable: numba's disk cache is keyed by it
         for i in range(n.size):
             low[i] = 0.0 if bar.bounded > 0.0 else -math.inf
             high[i] = 1.0 if bar.bounded > 0.0 else math.inf
@@ -281,12 +279,12 @@ def _interval_loop(totals: Formula, mark: str) -> Callable[..., None]:
     return loop
 
 
-def _wait_loop(totals: Formula, mark: str) -> Callable[..., None]:
-    return _waiting_loop(_wait_of(_missing_evidence(totals)), mark)
+def _wait_loop(totals: Formula) -> Callable[..., None]:
+    return _waiting_loop(_wait_of(_missing_evidence(totals)))
 
 
-def _radius_wait_loop(radius: Formula, mark: str) -> Callable[..., None]:
-    return _waiting_loop(_wait_of(_missing_radius(radius)), mark)
+def _radius_wait_loop(radius: Formula) -> Callable[..., None]:
+    return _waiting_loop(_wait_of(_missing_radius(radius)))
 
 
 @cache
@@ -351,9 +349,8 @@ def rate_of(mean: float, bar: Bar) -> float:
     return (mean - bar.threshold) ** 2 / (2.0 * bar.sigma * bar.sigma)
 
 
-def _waiting_loop(wait: Formula, mark: str) -> Callable[..., None]:
+def _waiting_loop(wait: Formula) -> Callable[..., None]:
     def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, more: Floats, nothing: Floats) -> None:
-        mark  # noqa: B018  a closure variable: numba's disk cache is keyed by it
         for i in range(n.size):
             nothing[i] = 0.0
             more[i] = wait(n[i], s[i], needed[i], bar, values) if n[i] > 0.0 else math.nan
@@ -361,9 +358,8 @@ def _waiting_loop(wait: Formula, mark: str) -> Callable[..., None]:
     return loop
 
 
-def _radius_interval_loop(radius: Formula, mark: str) -> Callable[..., None]:
+def _radius_interval_loop(radius: Formula) -> Callable[..., None]:
     def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, low: Floats, high: Floats) -> None:
-        mark  # noqa: B018  a closure variable: numba's disk cache is keyed by it
         for i in range(n.size):
             low[i] = 0.0 if bar.bounded > 0.0 else -math.inf
             high[i] = 1.0 if bar.bounded > 0.0 else math.inf
