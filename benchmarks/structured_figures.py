@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.simulation.run import assembly_of
+from goodarm.simulation.run import assembly_of, source_of
 from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import specify
-from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
+from goodarm.streams import ENVIRONMENT, POLICY, generator
 
 SEED = 4
 MOMENTS = (0, 300, 5_000, 60_000)
@@ -29,14 +29,11 @@ def snapshots(name: str, environment: str, rounds: tuple[int, ...]) -> tuple[Any
     assembly: Any = assembly_of(spec)
     instance = spec.environment.instance(generator(SEED, 0, ENVIRONMENT))
     state = assembly.start(float(spec.horizon))
-    arguments = (
-        instance.means, instance.extra, instance.streams, run_key(SEED, 0), spec.problem.bar, assembly.parameters,
-        generator(SEED, 0, POLICY),
-    )  # fmt: skip
+    source, draws = source_of(spec, 0, instance), generator(SEED, 0, POLICY)
     tables = []
     for until in rounds:
-        while state.progress[0] < until and state.progress[1] > 0:
-            assembly.loop(state, *arguments, until, np.zeros(0, dtype=np.int64))
+        while state.round < until and state.open_arms > 0:
+            assembly.advance(state, source, draws, until, np.zeros(0, dtype=np.int64))
         tables.append(state.arms.copy())
     return spec, tables
 

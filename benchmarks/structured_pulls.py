@@ -19,10 +19,11 @@ from rich.console import Console
 
 from benchmarks.section import Row, Section, Target
 from goodarm.models.misfit import ALARM
-from goodarm.simulation.run import assembly_of
+from goodarm.rules.beliefs import VERDICT
+from goodarm.simulation.run import assembly_of, source_of
 from goodarm.simulation.runs import estimate
 from goodarm.simulation.specification import Specification, specify
-from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
+from goodarm.streams import ENVIRONMENT, POLICY, generator
 
 GAP, SHARE = 0.05, 0.95
 STRIDE = 4096
@@ -91,17 +92,14 @@ def outcome(spec: Specification, assembly: Any, number: int, question: str) -> O
     asked = gap >= GAP if question == "good" else np.abs(gap) >= GAP
     needed = math.ceil(SHARE * asked.sum())
     state = assembly.start(float(spec.horizon))
-    arguments = (
-        instance.means, instance.extra, instance.streams, run_key(spec.seed, number), spec.problem.bar,
-        assembly.parameters, generator(spec.seed, number, POLICY),
-    )  # fmt: skip
+    source, draws = source_of(spec, number, instance), generator(spec.seed, number, POLICY)
     trace = np.zeros(0, dtype=np.int64)
-    while state.progress[0] < spec.horizon and state.progress[1] > 0:
-        assembly.loop(state, *arguments, min(spec.horizon, int(state.progress[0]) + STRIDE), trace)
+    while state.round < spec.horizon and state.open_arms > 0:
+        assembly.advance(state, source, draws, min(spec.horizon, state.round + STRIDE), trace)
         if (state.decided_at[asked] > 0).sum() >= needed:
             break
     rounds = np.sort(state.decided_at[asked & (state.decided_at > 0)])
-    wrong = ((gap >= 0.0) & (state.arms[:, 7] < 0.0)) | ((gap < 0.0) & (state.arms[:, 7] > 0.0))
+    wrong = ((gap >= 0.0) & (state.arms[:, VERDICT] < 0.0)) | ((gap < 0.0) & (state.arms[:, VERDICT] > 0.0))
     pulls = float(rounds[needed - 1]) if len(rounds) >= needed else math.inf
     return Outcome(pulls, int(wrong.sum()), assembly.misfit(state.arms))
 

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from goodarm.engine.assemble import assemble
 from goodarm.environments import bernoulli
 from goodarm.policies import policy
-from goodarm.simulation.run import Run, play
+from goodarm.simulation.run import Run, assembly_of, play
 from goodarm.simulation.specification import Specification
 
 THRESHOLD, DELTA, SEED = 0.5, 0.05, 3
@@ -50,7 +49,7 @@ def plan_for(name: str, arms: int, horizon: int, *, trace: bool = False) -> Spec
 
 def player(spec: Specification) -> Callable[[], Run]:
     """Plays the plan's first run; compiled and warm when it is returned."""
-    assembly = assemble(spec.policy, spec.environment, spec.problem)
+    assembly = assembly_of(spec)
     few = spec.environment.arms + 1
     play(replace(spec, horizon=few, trace=False), 0, assembly)
     return lambda: play(spec, 0, assembly)

@@ -54,7 +54,7 @@ from package.rule import rule
 environment = bernoulli([0.2, 0.4, 0.5, 0.6, 0.8], 0.5)
 made = policy(rule, "kt")
 trace = simulate(made, environment, horizon=300, trace=True).runs[0].trace.tolist()
-loop = assemble(made, environment, environment.problem()).loop
+loop = assemble(made, environment.problem(), environment.reward).loop
 hits, misses = loop.stats.cache_hits, loop.stats.cache_misses
 print(json.dumps({"trace": trace, "hits": sum(hits.values()), "misses": sum(misses.values())}))
 """

@@ -8,12 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from goodarm.engine.assemble import assemble
 from goodarm.environments import Environment, classification, replay, table
 from goodarm.environments.datasets.movielens import ratings
 from goodarm.environments.names import environment
 from goodarm.errors import InvalidValue, UnreadableTable
-from goodarm.simulation.run import play
+from goodarm.simulation.run import assembly_of, play
 from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import specify
 from goodarm.streams import ENVIRONMENT, generator
@@ -79,7 +78,7 @@ def test_arms_in_another_order_keep_their_rewards() -> None:
     """Two pulls of each arm, too few for a verdict: the rewards are the same ones, whatever the arms' order."""
     found = replay(LOG, threshold=0.6)
     spec = specify("uniform+kt", found, horizon=2 * found.arms, seed=5)
-    assembly = assemble(spec.policy, spec.environment, spec.problem)
+    assembly = assembly_of(spec)
     instance = found.instance(generator(5, 0, ENVIRONMENT))
     order = np.array([2, 0, 1])
     for number in range(20):

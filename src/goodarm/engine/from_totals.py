@@ -150,9 +150,9 @@ def _loop(what: str, rule: IdentificationRule, fast: bool) -> Callable[..., None
     return _built(loops[what], rule.formula, fast)
 
 
-def _built(make: Callable[[Formula, str], Callable[..., None]], formula: Formula, fast: bool) -> Callable[..., None]:
+def _built(make: Callable[[Formula], Callable[..., None]], formula: Formula, fast: bool) -> Callable[..., None]:
     if not fast:
-        return make(formula, "")
+        return make(formula)
     built: Callable[..., None] = compiled(make(formula))
     return built
 

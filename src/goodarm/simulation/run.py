@@ -67,9 +67,7 @@ def play(
         instance = spec.environment.instance(generator(spec.seed, number, ENVIRONMENT))
     state = assembly.start(float(spec.horizon))
     trace = np.zeros(spec.horizon if spec.trace else 0, dtype=np.int64)
-    # one signature, so that a pairing is compiled once: a read-only array is another type to numba
-    means, extra, streams = (np.require(array, requirements=["C", "W"]) for array in instance[:3])
-    source = Drawn(means, extra, streams, run_key(spec.seed, number))  # type: ignore[arg-type]  # a union of all three
+    source = source_of(spec, number, instance)
     draws = generator(spec.seed, number, POLICY)
     points: list[list[float]] = []
     started = time.perf_counter()
@@ -100,6 +98,13 @@ def play(
         trace=trace[: state.round] if spec.trace else trace,
         misfit=assembly.misfit(arms),
     )
+
+
+def source_of(spec: Specification, number: int, instance: Instance) -> Drawn:
+    """Where the rewards of a run come from."""
+    # one signature, so that a pairing is compiled once: a read-only array is another type to numba
+    means, extra, streams = (np.require(array, requirements=["C", "W"]) for array in instance[:3])
+    return Drawn(means, extra, streams, run_key(spec.seed, number))  # type: ignore[arg-type]  # a union of all three
 
 
 def numbers_of(learned: Any) -> dict[str, float]:
