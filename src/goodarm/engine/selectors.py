@@ -14,7 +14,7 @@ import numpy as np
 from goodarm.engine import kinetic_tree, winner_tree
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm
+from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm, read_arm_with_row
 from goodarm.rules.parameters import Formula, Setting, parameters_of
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
@@ -74,14 +74,15 @@ def at_once(select: Formula) -> Formula:
 
 
 @cache
-def selector_for(rule: SamplingRule, scan: bool) -> Selector:
-    """The selector of a rule; `scan` asks for the plain one."""
+def selector_for(rule: SamplingRule, scan: bool, rows: bool = False) -> Selector:
+    """The selector of a rule; `scan` asks for the plain one, `rows` shows the rule the arm's whole row as memory."""
+    read = read_arm_with_row if rows else read_arm
     if isinstance(rule, ChoiceRule):
         return Selector(_nothing, own_choice(rule.choose), _nothing)
     if isinstance(rule, IndexRule):
-        return _scan(_index_formula(rule.index)) if scan else _winner(rule.index)
+        return _scan(_index_formula(rule.index)) if scan else _winner(rule.index, read)
     if isinstance(rule, LineRule):
-        return _scan(_line_formula(rule.slope, rule.clock)) if scan else _kinetic(rule.slope, rule.clock)
+        return _scan(_line_formula(rule.slope, rule.clock)) if scan else _kinetic(rule.slope, rule.clock, read)
     raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")
 
 
@@ -131,10 +132,10 @@ def _scan(value: Formula) -> Selector:
     return Selector(_nothing, select, _nothing)
 
 
-def _winner(index: Formula) -> Selector:
+def _winner(index: Formula, read: Formula) -> Selector:
     def prepare(tree: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
         for i in range(len(arms)):
-            key = index(read_arm(arms, i), pool, bar, *parameters[0]) if is_open(arms, i) else -math.inf
+            key = index(read(arms, i), pool, bar, *parameters[0]) if is_open(arms, i) else -math.inf
             winner_tree.set_leaf(tree, i, key)
         winner_tree.build(tree)
 
@@ -147,11 +148,11 @@ def _winner(index: Formula) -> Selector:
     return Selector(prepare, select, update)
 
 
-def _kinetic(slope: Formula, clock: Formula) -> Selector:
+def _kinetic(slope: Formula, clock: Formula, read: Formula) -> Selector:
     def prepare(tree: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
         for i in range(len(arms)):
             if is_open(arms, i):
-                arm = read_arm(arms, i)
+                arm = read(arms, i)
                 kinetic_tree.set_leaf(tree, i, arm.mean, slope(arm, bar, *parameters[0]))
             else:
                 kinetic_tree.set_leaf(tree, i, kinetic_tree.CLOSED, 0.0)

@@ -101,11 +101,12 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
             a = choose(scores, arms, pool, bar, generator, choosing, 0, source)
             before = read(arms, a)
             x = reward(a, before.pulls, source)
-            for_good, for_bad, memory = before.for_good, before.for_bad, before.memory
-            if not (outside and abs(before.verdict) == 1.0):
+            if outside and abs(before.verdict) == 1.0:
+                for_good, for_bad, kept = before.for_good, before.for_bad, before.memory
+            else:
                 for_good, for_bad, memory = observe(before, x, as_asked(pool, source), bar, *observing)
+                kept = remember(before, memory)
             wants = tell(belief, arms, a, before, x, bar)
-            kept = remember(before, memory)
             arm = Arm(
                 before.pulls + 1.0, before.total + x, arms[a, MEAN], arms[a, WIDTH], for_good, for_bad, kept,
                 before.verdict,
@@ -144,22 +145,23 @@ def first_largest(scores: Row) -> int:
 
 
 @cache
-def scan_for(rule: SamplingRule, everyone: bool) -> Formula:
-    """How a sampling rule finds its arm among the open ones, or among all of them."""
+def scan_for(rule: SamplingRule, everyone: bool, rows: bool = False) -> Formula:
+    """How a sampling rule finds its arm among the open ones, or among all of them; `rows` as in `selector_for`."""
+    read = read_arm_with_row if rows else read_arm
     if isinstance(rule, IndexRule):
-        return _index_scan(rule.index, everyone)
+        return _index_scan(rule.index, everyone, read)
     if isinstance(rule, LineRule):
-        return _line_scan(rule.slope, rule.clock)
+        return _line_scan(rule.slope, rule.clock, read)
     if isinstance(rule, ChoiceRule):
         return own_choice(rule.choose)
     raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")
 
 
-def _index_scan(index: Formula, everyone: bool) -> Formula:
+def _index_scan(index: Formula, everyone: bool, read: Formula) -> Formula:
     def select(scores: Row, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
         for i in range(len(scores)):
             if everyone or arms[i, VERDICT] == 0.0:
-                scores[i] = index(read_arm(arms, i), pool, bar, *parameters[0])
+                scores[i] = index(read(arms, i), pool, bar, *parameters[0])
             else:
                 scores[i] = -math.inf
         return first_largest(scores)
@@ -167,11 +169,11 @@ def _index_scan(index: Formula, everyone: bool) -> Formula:
     return select
 
 
-def _line_scan(slope: Formula, clock: Formula) -> Formula:
+def _line_scan(slope: Formula, clock: Formula, read: Formula) -> Formula:
     def select(scores: Row, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
         time = clock(pool.round, bar, *parameters[1])
         for i in range(len(scores)):
-            arm = read_arm(arms, i)
+            arm = read(arms, i)
             value = arm.mean + time * slope(arm, bar, *parameters[0])
             scores[i] = value if arm.verdict == 0.0 else -math.inf
         return first_largest(scores)
@@ -183,12 +185,12 @@ def _line_scan(slope: Formula, clock: Formula) -> Formula:
 def judge_for(rule: IdentificationRule, fdr: bool) -> Formula:
     """Who gets a verdict after a pull, and when."""
     if fdr:
-        return _judge_by_rank
+        return judge_by_rank
     if isinstance(rule, ModelRule):
         return _judge_all_by_factor(rule.factor)
     if isinstance(rule, RadiusRule) and rule.by_model:
         return _judge_all_by_radius(rule.radius)
-    return _judge_the_pulled(identification_parts(rule)[1])
+    return judge_the_pulled(identification_parts(rule)[1], rule.memory > 1)
 
 
 def close(arms: Table, i: int, verdict: float, decided_at: Any, pool: Pool) -> int:
@@ -201,24 +203,28 @@ def close(arms: Table, i: int, verdict: float, decided_at: Any, pool: Pool) -> i
     return 1 if was_open else 0
 
 
-def _judge_by_rank(
+def judge_by_rank(
     arms: Table, a: int, decided_at: Any, ledger: Ledger, settled: Any, numbers: Row, worn: bool,
     pool: Pool, bar: Bar, given: Any
 ) -> int:  # fmt: skip
+    """Verdicts by e-BH."""
     found = settle(arms, a, ledger, settled, bar)
     for j in range(found):
         decided_at[settled[j]] = np.int64(pool.round)
     return found
 
 
-def _judge_the_pulled(decide: Formula) -> Formula:
+def judge_the_pulled(decide: Formula, rows: bool) -> Formula:
+    """The verdict on the arm that was pulled, from its own evidence."""
+    read = read_arm_with_row if rows else read_arm
+
     def judge(
         arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
         pool: Pool, bar: Bar, given: Any
     ) -> int:  # fmt: skip
         if abs(arms[a, VERDICT]) == 1.0:
             return 0
-        return close(arms, a, decide(read_arm(arms, a), pool, bar, given), decided_at, pool)
+        return close(arms, a, decide(read(arms, a), pool, bar, given), decided_at, pool)
 
     return judge
 

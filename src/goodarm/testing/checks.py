@@ -32,9 +32,10 @@ def require(holds: object, message: str) -> None:
 
 def require_same(first: Run, second: Run, when: str) -> None:
     """Two runs must agree in everything that is not a time."""
-    for name in ("trace", "verdicts", "verdict_rounds", "pulls", "pool"):
+    for name in ("trace", "verdicts", "verdict_rounds", "pulls"):
         a, b = getattr(first, name), getattr(second, name)
         require(np.array_equal(a, b, equal_nan=True), f"{name} differs {when}: {a} and {b}")
+    require(first.learned == second.learned, f"what was learned differs {when}: {first.learned} and {second.learned}")
     require(first.reward == second.reward, f"reward differs {when}: {first.reward} and {second.reward}")
 
 

@@ -1,0 +1,220 @@
+"""A policy as a live campaign plays it: rewards come from outside, late, out of order, some never.
+
+What makes its verdicts true (the proofs are in docs/campaign.md):
+
+by totals  evidence for good counts every pull that was asked for and not yet answered as reward 0, evidence for bad
+           counts it as 1: E+ from (asked, told total), E- from (asked, told total + pending). Once all are told nothing
+           has been lost. Rules by totals, rewards in [0, 1].
+in order   all other evidence, and all rewards without bounds: the caller hands over the rewards of an arm in the
+           order in which they were asked for, and the bet reads the pool as it was when its pull was asked for
+           (`Parts.as_asked`).
+
+Choosing may use everything that is known: an arm with n pulls under way is shown to the sampling rule as if they had
+come back with its present mean, so that a batch spreads over the arms that deserve it.
+
+Here each rule is wrapped; the round itself stays that of `loop.py` and `structured.py`. The arm's row has `EXTRA` more
+numbers, which the wrapped rules see as `arm.memory`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import ARM_FIELDS, FOR_BAD, FOR_GOOD, Arm, Pool, Table, read_arm, write_arm
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
+from goodarm.rules.identification._base import decide_around
+from goodarm.rules.parameters import Formula
+from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
+
+PENDING, OFFSET, TOLD_GOOD, TOLD_BAD = range(4)
+EXTRA = 4
+"""Places in `arm.memory` of a live arm; what the rule itself keeps comes after them.
+
+PENDING             : pulls that were asked for and not yet answered
+OFFSET              : log(w K), w the arm's share of the error probability: where its evidence starts
+TOLD_GOOD, TOLD_BAD : evidence from what was told alone; guides choosing, decides nothing
+"""
+PENDING_COLUMN, OFFSET_COLUMN = ARM_FIELDS + PENDING, ARM_FIELDS + OFFSET
+
+
+def as_if_back(arm: Arm, bar: Bar) -> Arm:
+    """The arm as a sampling rule sees it: its pending pulls came back with its present mean.
+
+    With a model the mean stays too, and n pulls make the width w / sqrt(1 + n w^2), which is exact for the arm itself.
+    """
+    pending = arm.memory[PENDING]
+    if pending == 0.0:
+        return Arm(arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, 0.0, arm.verdict)
+    pulls = arm.pulls + pending
+    believed = arm.pulls > 0.0 or bar.modelled > 0.0
+    mean = arm.mean if believed else bar.threshold
+    narrower = arm.width / math.sqrt(1.0 + pending * arm.width * arm.width)
+    width = narrower if bar.modelled > 0.0 else 1.0 / math.sqrt(pulls)
+    ahead = pulls / arm.pulls if arm.pulls > 0.0 else 1.0
+    for_good = max(arm.memory[TOLD_GOOD], 0.0) * ahead + arm.memory[OFFSET]
+    for_bad = max(arm.memory[TOLD_BAD], 0.0) * ahead + arm.memory[OFFSET]
+    return Arm(pulls, arm.total + pending * mean, mean, width, for_good, for_bad, 0.0, arm.verdict)
+
+
+SETTLED_BY_PENDING = 1e12
+"""Taken off the index of an arm that its pending pulls would decide if they came back with its mean."""
+
+
+@cache
+def live_sampling(rule: SamplingRule) -> SamplingRule:
+    """The rule, seeing pending pulls as if they had come back."""
+    if isinstance(rule, IndexRule):
+        return replace(rule, index=_live_index(rule.index))
+    if isinstance(rule, LineRule):
+        return replace(rule, slope=_live_slope(rule.slope))
+    if isinstance(rule, ChoiceRule):
+        return replace(rule, choose=_live_choice(rule.choose))
+    raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")
+
+
+def _live_index(index: Formula) -> Formula:
+    def live_index(arm: Arm, pool: Pool, bar: Bar, *parameters: float) -> float:
+        shown = as_if_back(arm, bar)
+        value = index(shown, pool, bar, *parameters)
+        waiting = arm.memory[PENDING] > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget
+        return value - SETTLED_BY_PENDING if waiting else value  # type: ignore[no-any-return]  # a rule's function
+
+    return live_index
+
+
+def _live_slope(slope: Formula) -> Formula:
+    def live_slope(arm: Arm, bar: Bar, *parameters: float) -> float:
+        return slope(as_if_back(arm, bar), bar, *parameters)  # type: ignore[no-any-return]  # a rule's function
+
+    return live_slope
+
+
+def _live_choice(choose: Formula) -> Formula:
+    def live_choice(arms: Table, pool: Pool, bar: Bar, generator: Any, *parameters: float) -> int:
+        shown = arms
+        for i in range(len(arms)):
+            if arms[i, PENDING_COLUMN] > 0.0:
+                shown = arms.copy()
+                break
+        for i in range(len(arms)):
+            if arms[i, PENDING_COLUMN] > 0.0:
+                row = arms[i]
+                arm = read_arm(arms, i)
+                whole = Arm(
+                    arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, row[ARM_FIELDS:], arm.verdict
+                )  # fmt: skip
+                write_arm(shown, i, as_if_back(whole, bar))
+        return choose(shown, pool, bar, generator, *parameters)  # type: ignore[no-any-return]  # a rule's function
+
+    return live_choice
+
+
+@cache
+def live_identification(rule: IdentificationRule) -> tuple[Formula, Formula]:
+    """observe and decide of a rule whose arms have pulls under way; `observe` is told of the reward of one of them."""
+    if isinstance(rule, EvidenceRule) and rule.totals is not None:
+        return _observe_totals(rule.totals), _decide_evidence
+    if isinstance(rule, EvidenceRule):
+        return _observe_in_order(rule.observe, rule.memory > 1), _decide_evidence
+    if isinstance(rule, RadiusRule):
+        return _observe_nothing, _decide_radius(rule.radius)
+    raise TypeError(f"{rule!r} decides by a model of the arms, which no live campaign does")
+
+
+def _decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
+    if arm.for_good >= bar.budget:
+        return 1.0
+    return -1.0 if arm.for_bad >= bar.budget else 0.0
+
+
+@cache
+def worst_case(totals: Formula) -> Formula:
+    """log E+ with every pending reward at its worst, 0, and log E- with it at 1; both start at the arm's offset."""
+
+    def evidence(pulls: float, total: float, memory: Any, bar: Bar, *parameters: float) -> tuple[float, float]:
+        pending, offset = memory[PENDING] if bar.bounded > 0.0 else 0.0, memory[OFFSET]
+        if pulls + pending <= 0.0:
+            memory[TOLD_GOOD], memory[TOLD_BAD] = 0.0, 0.0
+            return offset, offset
+        for_good, for_bad = totals(pulls + pending, total, bar, *parameters)
+        if pending > 0.0:
+            _, for_bad = totals(pulls + pending, total + pending, bar, *parameters)
+            if pulls > 0.0:
+                memory[TOLD_GOOD], memory[TOLD_BAD] = totals(pulls, total, bar, *parameters)
+        else:
+            memory[TOLD_GOOD], memory[TOLD_BAD] = for_good, for_bad
+        return for_good + offset, for_bad + offset
+
+    return evidence
+
+
+def _observe_totals(totals: Formula) -> Formula:
+    evidence = worst_case(totals)
+
+    def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
+        for_good, for_bad = evidence(arm.pulls + 1.0, arm.total + reward, arm.memory, bar, *parameters)
+        return for_good, for_bad, 0.0
+
+    return observe
+
+
+def _observe_in_order(observe: Formula, rows: bool) -> Formula:
+    def own_row(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
+        seen = Arm(
+            arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory[EXTRA:], arm.verdict
+        )  # fmt: skip
+        for_good, for_bad, _ = observe(seen, reward, pool, bar, *parameters)
+        arm.memory[TOLD_GOOD], arm.memory[TOLD_BAD] = for_good - arm.memory[OFFSET], for_bad - arm.memory[OFFSET]
+        return for_good, for_bad, 0.0
+
+    def own_number(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
+        seen = Arm(
+            arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory[EXTRA], arm.verdict
+        )  # fmt: skip
+        for_good, for_bad, arm.memory[EXTRA] = observe(seen, reward, pool, bar, *parameters)
+        arm.memory[TOLD_GOOD], arm.memory[TOLD_BAD] = for_good - arm.memory[OFFSET], for_bad - arm.memory[OFFSET]
+        return for_good, for_bad, 0.0
+
+    return own_row if rows else own_number
+
+
+def _observe_nothing(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
+    return 0.0, 0.0, 0.0
+
+
+def _decide_radius(radius: Formula) -> Formula:
+    def decide(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
+        pending = arm.memory[PENDING] if bar.bounded > 0.0 else 0.0
+        pulls = arm.pulls + pending
+        if pulls <= 0.0:
+            return 0.0
+        # the arm's share of delta stands in delta itself
+        own = Bar(
+            bar.threshold, bar.delta * math.exp(arm.memory[OFFSET]), bar.arms, bar.sigma, bar.spread, bar.budget,
+            bar.bounded, bar.modelled,
+        )  # fmt: skip
+        width = 1.0 / math.sqrt(pulls)
+        low = Arm(pulls, arm.total, arm.total / pulls, width, 0.0, 0.0, 0.0, 0.0)
+        most = arm.total + pending
+        high = Arm(pulls, most, most / pulls, width, 0.0, 0.0, 0.0, 0.0)
+        if decide_around(low.mean, radius(low, pool, own, *parameters), own) > 0.0:
+            return 1.0
+        return -1.0 if decide_around(high.mean, radius(high, pool, own, *parameters), own) < 0.0 else 0.0
+
+    return decide
+
+
+def columns_of(rule: IdentificationRule) -> int:
+    """Columns of the table of arms of a live campaign."""
+    return ARM_FIELDS + EXTRA + (0 if rule.by_totals else max(rule.memory, 1))
+
+
+def start_at_offset(table: Table, offsets: Any) -> None:
+    """Arms of which nothing is known: their evidence starts at their offset."""
+    table[:, OFFSET_COLUMN] = offsets
+    table[:, FOR_GOOD] = offsets
+    table[:, FOR_BAD] = offsets

@@ -1,0 +1,552 @@
+"""One step at a time: `choose` an arm, note that it was asked for, `absorb` its reward. The engine of live campaigns.
+
+The round is that of `loop.py` (or `structured.py`), with arm and reward told instead of chosen and drawn. For index and
+line rules it runs as plain Python, so that a first step waits for no compiler; random rules, models of the arms, blocks
+and replays are compiled. Told one by one, a step pulls the same arms, gathers the same evidence and gives the same
+verdicts as the simulator, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goodarm.engine import loop as independent
+from goodarm.engine import structured
+from goodarm.engine.asking import choose_next, note_ask
+from goodarm.engine.assemble import Assembly, State, loop_parameters
+from goodarm.engine.compile import compiled
+from goodarm.engine.live import (
+    PENDING_COLUMN,
+    columns_of,
+    live_identification,
+    live_sampling,
+    start_at_offset,
+    worst_case,
+)
+from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, Kind, Parts, Tables
+from goodarm.engine.rule_parts import learner_parts, present_pool
+from goodarm.engine.selectors import selector_for, tree_for
+from goodarm.errors import InvalidValue, UnsoundPairing
+from goodarm.fingerprint import reachable
+from goodarm.policies import Policy
+from goodarm.problem import Bounded, Problem
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    CLOSED,
+    FOR_BAD,
+    FOR_GOOD,
+    MEAN,
+    PULLS,
+    TOTAL,
+    VERDICT,
+    WIDTH,
+    Pool,
+    Table,
+    at_round,
+    read_arm_with_row,
+)
+from goodarm.rules.identification import EvidenceRule, ModelRule, RadiusRule
+from goodarm.rules.identification.false_discovery import empty_ledger, settle
+from goodarm.rules.parameters import Formula
+from goodarm.rules.sampling import ChoiceRule
+from goodarm.streams import POLICY, generator
+from goodarm.verdict import Criterion
+
+MANY = 500
+"""From so many arms on, what looks at all of them is compiled."""
+ASK, TELL = 0, 1
+"""Kinds of events of a replay."""
+NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
+class Told(NamedTuple):
+    """What a step is made of: the arm, its reward, and the pool as it was when the pull was asked for."""
+
+    arm: int
+    reward: float
+    pool: Pool
+
+
+class Events(NamedTuple):
+    """What a replay is made of: asks and tells in their order, and how far it has got."""
+
+    kinds: NDArray[np.int8]
+    arms: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    cursor: NDArray[np.int64]
+
+
+def told_arm(
+    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Told
+) -> int:
+    """The arm that was told."""
+    return source.arm
+
+
+def told_reward(i: int, pulls: float, source: Told) -> float:
+    """The reward that was told."""
+    return source.reward
+
+
+def told_pool(pool: Pool, source: Told) -> Pool:
+    """The pool as of asking."""
+    return source.pool
+
+
+def replayed_arm(
+    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Events
+) -> int:
+    """The next arm that was told; what was asked for before it is pending by now."""
+    c = source.cursor[0]
+    while source.kinds[c] == ASK:
+        arms[source.arms[c], PENDING_COLUMN] += 1.0
+        c += 1
+    arms[source.arms[c], PENDING_COLUMN] -= 1.0
+    source.cursor[0] = c + 1
+    return source.arms[c]  # type: ignore[no-any-return]  # numpy's integers
+
+
+def replayed_reward(i: int, pulls: float, source: Events) -> float:
+    """The reward that belongs to it."""
+    return source.rewards[source.cursor[0] - 1]  # type: ignore[no-any-return]  # the same
+
+
+def _nothing(*arguments: Any) -> None:
+    """While a journal is replayed nothing is chosen: the selector is made ready at its end."""
+
+
+def check_live(policy: Policy, problem: Problem) -> None:
+    """Refuse policies that can't be used where rewards come late."""
+    rule = policy.identification
+    if isinstance(rule, ModelRule) or (isinstance(rule, RadiusRule) and rule.by_model and policy.estimator):
+        raise UnsoundPairing(
+            f"{policy.name} decides by a model of the arms; in a live campaign a model may guide the pulls, and each "
+            "arm's own rewards decide. Use own evidence, for example 'value+gap-mixture'."
+        )
+    if policy.criterion is Criterion.FDR and not by_totals(policy, problem):
+        raise UnsoundPairing(
+            f"{rule.name} folds rewards in the order of asking, and the false discovery rate needs evidence at a "
+            "stopping time, which a moment chosen by which rewards are missing is not. Use a rule by totals for "
+            "rewards in [0, 1], for example 'gap-mixture', or the criterion fwer."
+        )
+
+
+def by_totals(policy: Policy, problem: Problem) -> bool:
+    """May rewards be absorbed in any order, pending ones counted at their worst? Otherwise in the order of asking."""
+    return policy.identification.by_totals and isinstance(problem.rewards, Bounded)
+
+
+class Step:
+    """A policy on a problem, one ask and one told reward at a time.
+
+    Where `by_totals` is false, the rewards of an arm must be absorbed in the order in which they were asked for.
+
+    horizon  : pulls that the campaign is planned for, inf without a plan
+    features : of the arms, for a model that brings none of its own
+    weights  : each arm's share of the error probability, 1/K each if not given; their sum is at most 1
+
+    >>> from goodarm.policies import policy
+    >>> from goodarm.problem import Problem
+    >>> step = Step(policy("value+gap-mixture"), Problem(threshold=0.5, arms=3))
+    >>> arm = step.choose()
+    >>> step.ask(arm)
+    >>> step.absorb(arm, 1.0)
+    []
+    >>> step.state.arms[arm, :2].tolist(), step.choose()
+    ([1.0, 1.0], 1)
+    """
+
+    def __init__(
+        self, policy: Policy, problem: Problem, *, horizon: float = math.inf, features: Any = None, seed: int = 0,
+        weights: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
+        check_live(policy, problem)
+        policy.check(problem.rewards)
+        self.policy, self.problem, self.horizon = policy, problem, horizon
+        self.by_totals = by_totals(policy, problem)
+        self.fdr = policy.criterion is Criterion.FDR
+        self.generator = generator(seed, 0, POLICY)
+        self.asks = 0
+        self.stale: set[int] = set()
+        """Arms whose shown evidence does not know of their latest asks yet."""
+        self._assemble(features)
+        self.state: State = self.assembly.start(horizon)
+        start_at_offset(self.state.arms, offsets_of(problem, weights))
+        self.versions: list[Any] = [self.state.pool.learned]
+
+    # How it is put together
+
+    def _assemble(self, features: Any) -> None:
+        policy, problem = self.policy, self.problem
+        sampling, kind = live_sampling(policy.sampling), Kind(self.fdr, rows=True, outside=True)
+        rule = policy.identification
+        observe, self.decide = live_identification(rule)
+        self.observe = _as_native_rounds(observe)
+        self.evidence: Formula | None = None
+        if isinstance(rule, EvidenceRule) and rule.totals is not None:
+            self.evidence = _as_native_rounds(worst_case(rule.totals))
+        fit, next_round = learner_parts(policy.learner)
+        parameters, columns = loop_parameters(policy), columns_of(policy.identification)
+        if policy.estimator is None:
+            self.prepare, self.select, self.update = selector_for(sampling, False, rows=True)
+            many = problem.arms > MANY
+            parts = Parts(
+                _compiled(self.prepare) if many else self.prepare, told_arm, self.update, told_reward, told_pool,
+                self.observe, self.decide, _compiled(fit) if many and policy.learner else fit, next_round,
+            )  # fmt: skip
+            self.prepare = parts.prepare
+            if isinstance(sampling, ChoiceRule):
+                self.select = _compiled(self.select)
+            self.replay_parts = parts._replace(
+                prepare=_nothing, update=_nothing, choose=replayed_arm, reward=replayed_reward, as_asked=present_pool,
+                fit=fit,
+            )  # fmt: skip
+            run = independent.rounds(parts, kind)
+            self.assembly = Assembly(policy, problem, problem.bar, run, parameters, columns=columns)
+            return
+        estimator = policy.estimator.bind(features, problem.arms)
+        judge = structured.judge_by_rank if self.fdr else structured.judge_the_pulled(self.decide, True)
+        model_parts = structured.StructuredParts(
+            told_arm, told_reward, told_pool, self.observe, type(estimator).tell, judge, fit, next_round
+        )
+        self.prepare, self.update = _nothing, _nothing
+        self.select = _compiled(structured.scan_for(sampling, False, True))
+        run = structured.build(model_parts, kind)
+        bar = problem.bar._replace(modelled=1.0)
+        self.assembly = Assembly(policy, problem, bar, run, parameters, estimator, columns)
+
+    # Asking
+
+    def choose(self) -> int:
+        """The arm to ask for next: each arm once, then as the rule says; -1 where no arm is open."""
+        tables, pool = self.state.tables, at_round(self.state.pool, float(self.asks + 1))
+        return int(
+            choose_next(
+                self.prepare, self.select, self.assembly.estimator is not None, tables, pool, self.assembly.bar,
+                self.generator, self.assembly.parameters[0],
+            )
+        )  # fmt: skip
+
+    def ticket(self) -> tuple[int, int]:
+        """What to keep with the ticket that is asked for next: its round, and which version of the pool it saw."""
+        return self.asks + 1, len(self.versions) - 1
+
+    def ask(self, arm: int) -> None:
+        """One more pull of this arm is under way."""
+        self.asks += 1
+        pool = at_round(self.state.pool, float(self.asks))
+        note_ask(self.update, self.state.tables, arm, pool, self.assembly.bar, self.assembly.parameters[0])
+        self.stale.add(arm)
+        if self.fdr:
+            self.refresh()
+
+    def ask_block(self, pulls: int) -> NDArray[np.int64]:
+        """So many asks at once; returns the pulls of each arm. Fewer in all only where no arm is open."""
+        self._only_totals("blocks")
+        counts = np.zeros(len(self.state.arms), dtype=np.int64)
+        pool = at_round(self.state.pool, float(self.asks))
+        ask_many = _asking(self.prepare, self.select, self.update)
+        done = ask_many(
+            self.state.tables, pool, self.assembly.bar, self.generator, self.assembly.parameters[0], pulls, counts
+        )
+        self.asks += int(done)
+        self.stale.update(np.flatnonzero(counts).tolist())
+        if self.fdr:
+            self.refresh()
+        return counts
+
+    # Absorbing
+
+    def absorb(self, arm: int, reward: float, asked: tuple[int, int] | None = None) -> list[int]:
+        """The reward of a pull that was asked for; returns the arms that have their verdict now.
+
+        asked : what `ticket` returned when the pull was asked for; without it, the pull was the latest one
+        """
+        arms = self.state.arms
+        if arms[arm, PENDING_COLUMN] < 1.0:
+            raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
+        if self.fdr:
+            self.refresh()
+        arms[arm, PENDING_COLUMN] -= 1.0
+        before = arms[arm, VERDICT]
+        asked_round, version = asked if asked is not None else (self.asks, -1)
+        pool = Pool(float(asked_round), self.horizon, self.versions[version])
+        source = Told(arm, float(reward), pool)
+        self.assembly.advance(self.state, source, self.generator, self.state.round + 1, NO_TRACE)
+        self.stale.discard(arm)
+        self._new_version()
+        if self.fdr:
+            return self._decided_now()
+        return [arm] if arms[arm, VERDICT] != before else []
+
+    def void(self, arm: int) -> list[int]:
+        """A pull that was asked for will never be answered, for a reason that has nothing to do with its reward."""
+        arms, progress = self.state.arms, self.state.tables.progress
+        if arms[arm, PENDING_COLUMN] < 1.0:
+            raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
+        arms[arm, PENDING_COLUMN] -= 1.0
+        if arms[arm, PENDING_COLUMN] + arms[arm, PULLS] == 0.0 and arm < progress[FRESH]:
+            progress[FRESH] = arm  # asked for again before the rule chooses
+        return self._judge([arm])
+
+    def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
+        """Rewards of many pulls at once: per arm how many, and their sum; returns the arms decided by them."""
+        self._only_totals("blocks")
+        counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+        arms, progress = self.state.arms, self.state.tables.progress
+        if (counts > arms[:, PENDING_COLUMN]).any():
+            arm = int(np.argmax(counts > arms[:, PENDING_COLUMN]))
+            raise InvalidValue(
+                f"arm {arm} has {arms[arm, PENDING_COLUMN]:g} pulls under way, and {counts[arm]:g} were told."
+            )
+        there = np.flatnonzero(counts)
+        arms[there, PENDING_COLUMN] -= counts[there]
+        arms[there, PULLS] += counts[there]
+        arms[there, TOTAL] += sums[there]
+        arms[there, MEAN] = arms[there, TOTAL] / arms[there, PULLS]
+        arms[there, WIDTH] = 1.0 / np.sqrt(arms[there, PULLS])
+        progress[ROUND] += int(counts.sum())
+        decided = self._judge(there.tolist())
+        if progress[ROUND] >= progress[FIT_DUE]:
+            self._fit()
+        return decided
+
+    def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
+        """Asks and tells of a journal in their order, compiled: a million of them in about a second.
+
+        kinds : `ASK` or `TELL`, one per event; rewards of asks are not looked at
+        """
+        if not self.replayable:
+            raise InvalidValue(
+                f"{self.policy.name} is replayed step by step: its bets depend on the pool as of asking."
+            )
+        events = Events(
+            np.asarray(kinds, dtype=np.int8), np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=np.float64),
+            np.zeros(1, dtype=np.int64),
+        )  # fmt: skip
+        told = int((events.kinds == TELL).sum())
+        if told:
+            run = independent.build(self.replay_parts, Kind(self.fdr, rows=True, outside=True))
+            state, bar = self.state, self.assembly.bar
+            state.pool, _ = run(
+                state.tables, state.pool, events, bar, self.assembly.parameters, self.generator, state.round + told,
+                NO_TRACE,
+            )  # fmt: skip
+        waiting = events.arms[events.cursor[0] :]
+        np.add.at(self.state.arms[:, PENDING_COLUMN], waiting, 1.0)
+        self.asks += int((events.kinds == ASK).sum())
+        self.stale.update(np.flatnonzero(self.state.arms[:, PENDING_COLUMN]).tolist())
+        self._new_version()
+        self._make_ready()
+
+    @property
+    def replayable(self) -> bool:
+        """Can a journal be replayed without keeping the pool of every ask?"""
+        bets_on_the_pool = not self.by_totals and self.policy.identification.learner is not None
+        return self.assembly.estimator is None and not bets_on_the_pool
+
+    # Arms that come, go, and are looked at
+
+    def add_arms(self, weights: Sequence[float]) -> None:
+        """More arms, each with its share of the error probability; K and delta of the problem stay what they were."""
+        if self.assembly.estimator is not None:
+            raise InvalidValue(
+                "arms can't be added to a campaign with a model of the arms: the model was built on their features. "
+                "Create a campaign of its own for them."
+            )
+        old, state = self.state.tables, self.state
+        more = np.zeros((len(weights), old.arms.shape[1]))
+        start_at_offset(more, offsets_of(self.problem, weights))
+        table = np.vstack([old.arms, more])
+        count = len(table)
+        ledger = empty_ledger(count if self.fdr else 0)
+        ledger[:, : old.ledger.shape[1]] = old.ledger
+        old.progress[OPEN] += len(weights)
+        old.progress[FRESH] = min(int(old.progress[FRESH]), count - len(weights))
+        state.tables = Tables(
+            table,
+            np.concatenate([old.decided_at, np.zeros(len(weights), dtype=np.int64)]),
+            tree_for(live_sampling(self.policy.sampling), count, False),
+            old.progress,
+            ledger,
+            np.zeros(count if self.fdr else 0, dtype=np.int64),
+        )
+        self._make_ready()
+
+    def close(self, arm: int) -> None:
+        """Never choose this arm until it is opened again; no verdict is implied, and rewards under way still count."""
+        if self.state.arms[arm, VERDICT] == 0.0:
+            self._mark(arm, CLOSED, -1)
+
+    def reopen(self, arm: int) -> None:
+        """Choose it again."""
+        if self.state.arms[arm, VERDICT] == CLOSED:
+            self._mark(arm, 0.0, 1)
+
+    def _mark(self, arm: int, verdict: float, opened: int) -> None:
+        tables = self.state.tables
+        tables.arms[arm, VERDICT] = verdict
+        tables.progress[OPEN] += opened
+        if opened > 0 and tables.arms[arm, PULLS] + tables.arms[arm, PENDING_COLUMN] == 0.0:
+            tables.progress[FRESH] = min(int(tables.progress[FRESH]), arm)
+        self._show(arm)
+
+    def refresh(self) -> None:
+        """Let the shown evidence of every arm count its pending pulls at their worst."""
+        for arm in self.stale:
+            self._count(arm)
+        self.stale.clear()
+
+    # Small parts
+
+    def _count(self, arm: int) -> None:
+        """Evidence of an open arm from its totals."""
+        row = self.state.arms[arm]
+        if self.evidence is not None and self.by_totals and abs(row[VERDICT]) != 1.0:
+            row[FOR_GOOD], row[FOR_BAD] = self.evidence(
+                row[PULLS], row[TOTAL], row[ARM_FIELDS:], self.assembly.bar, *self.assembly.parameters[1]
+            )
+
+    def _judge(self, arms: list[int]) -> list[int]:
+        """Verdicts that follow from totals that were changed other than by a told reward."""
+        tables, decided = self.state.tables, []
+        if self.fdr:
+            self.refresh()
+        for arm in arms:
+            self._count(arm)
+            self.stale.discard(arm)
+            if abs(tables.arms[arm, VERDICT]) == 1.0 or not self.by_totals:
+                self._show(arm)
+                continue
+            found = [arm] if self._verdict(arm) else []
+            if self.fdr:
+                found = tables.settled[
+                    : settle(tables.arms, arm, tables.ledger, tables.settled, self.assembly.bar)
+                ].tolist()
+                tables.progress[OPEN] -= len(found)
+            for each in found:
+                tables.decided_at[each] = tables.progress[ROUND]
+                self._show(each)
+            decided += found
+            self._show(arm)
+        return decided
+
+    def _verdict(self, arm: int) -> bool:
+        """Give the arm its verdict, one by one, if it has earned it."""
+        tables = self.state.tables
+        if self.fdr:
+            return False
+        verdict = self.decide(
+            read_arm_with_row(tables.arms, arm), self.state.pool, self.assembly.bar, self.assembly.parameters[2]
+        )
+        if verdict == 0.0:
+            return False
+        tables.progress[OPEN] -= int(tables.arms[arm, VERDICT] == 0.0)
+        tables.arms[arm, VERDICT] = verdict
+        return True
+
+    def _show(self, arm: int) -> None:
+        """Let the selector see an arm that has changed."""
+        tables = self.state.tables
+        if tables.progress[FRESH] >= len(tables.arms):
+            self.update(
+                tables.kept, arm, read_arm_with_row(tables.arms, arm), self.state.pool, self.assembly.bar,
+                self.assembly.parameters[0],
+            )  # fmt: skip
+
+    def _make_ready(self) -> None:
+        """The selector from scratch, once every arm was asked for."""
+        tables = self.state.tables
+        asked = tables.arms[:, PULLS] + tables.arms[:, PENDING_COLUMN] > 0.0
+        tables.progress[FRESH] = len(asked) if asked.all() else int(np.argmin(asked))
+        if asked.all():
+            pool = at_round(self.state.pool, float(max(self.asks, 1)))
+            self.prepare(tables.kept, tables.arms, pool, self.assembly.bar, self.assembly.parameters[0])
+
+    def _fit(self) -> None:
+        fit, next_round = learner_parts(self.policy.learner)
+        progress, bar = self.state.tables.progress, self.assembly.bar
+        *_, fitting, timing = self.assembly.parameters
+        now = float(progress[ROUND])
+        run = _compiled(fit) if len(self.state.arms) > MANY else fit
+        self.state.pool = run(self.state.arms, at_round(self.state.pool, now), bar, *fitting)
+        progress[FIT_DUE] = int(next_round(now, bar, *timing))
+        self._new_version()
+        self._make_ready()
+
+    def _new_version(self) -> None:
+        """Keep what the pool was for tickets that were asked for under it, where a bet depends on it."""
+        if self.by_totals or self.policy.identification.learner is None:
+            self.versions[-1] = self.state.pool.learned
+        elif self.state.pool.learned is not self.versions[-1] and self.state.pool.learned != self.versions[-1]:
+            self.versions.append(self.state.pool.learned)
+
+    def _decided_now(self) -> list[int]:
+        return np.flatnonzero(self.state.decided_at == self.state.round).tolist()
+
+    def _only_totals(self, what: str) -> None:
+        if not self.by_totals or self.assembly.estimator is not None:
+            raise InvalidValue(
+                f"{what} need a rule by totals, rewards in [0, 1] and no model of the arms, since their order is lost; "
+                f"{self.policy.name} has not all of them. Use 'value+gap-mixture', or ask and tell one by one."
+            )
+
+
+def offsets_of(problem: Problem, weights: ArrayLike | None) -> NDArray[np.float64]:
+    """log(w K) of each arm; 0 where all arms have the same share."""
+    if weights is None:
+        return np.zeros(problem.arms)
+    shares = np.asarray(weights, dtype=np.float64)
+    if shares.ndim != 1 or not (np.isfinite(shares) & (shares > 0.0)).all():
+        raise InvalidValue("weights, the arms' shares of the error probability, must be positive numbers.")
+    offsets: NDArray[np.float64] = np.log(shares * problem.arms)
+    return offsets
+
+
+_native: dict[Any, Any] = {}
+
+
+def _compiled(function: Formula) -> Formula:
+    """The function as native code; compiled when first called."""
+    if function not in _native:
+
+        def call(*arguments: Any) -> Any:
+            return function(*arguments)
+
+        _native[function] = compiled(call)
+    native: Formula = _native[function]
+    return native
+
+
+def _as_native_rounds(function: Formula) -> Formula:
+    """The function itself, unless it calls lgamma: the one function that Python rounds otherwise than native code."""
+    inside = any("lgamma" in each.__code__.co_names for each in reachable([function]))  # type: ignore[list-item]  # plain functions
+    return _compiled(function) if inside else function
+
+
+def _asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., int]:
+    """Many asks in a row, compiled."""
+    key = (prepare, select, update)
+    if key not in _native:
+        ready, chosen = (getattr(function, "py_func", function) for function in (prepare, select))
+
+        def ask_many(
+            tables: Tables, pool: Pool, bar: Any, generator: Any, parameters: Any, pulls: int, counts: Any
+        ) -> int:
+            for done in range(pulls):
+                pool = at_round(pool, pool.round + 1.0)
+                i = choose_next(ready, chosen, False, tables, pool, bar, generator, parameters)
+                if i < 0:
+                    return done
+                note_ask(update, tables, i, pool, bar, parameters)
+                counts[i] += 1
+            return pulls
+
+        _native[key] = compiled(ask_many)
+    native: Callable[..., int] = _native[key]
+    return native
