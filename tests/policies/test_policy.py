@@ -24,7 +24,7 @@ def test_a_name_stands_for_one_policy(name: str) -> None:
 @pytest.mark.parametrize("beta", [1.5, 0.1, 1.0 / 3.0, 1e20, 1e-20, 12345678.9])
 def test_a_spelled_parameter_is_read_back_exactly(beta: float) -> None:
     made = policy("ucb", "kt", beta=beta)
-    assert policy(made.name).setting.values["beta"] == beta
+    assert policy(made.name).parameters["beta"] == beta
 
 
 def test_pairings_of_the_paper() -> None:
@@ -40,9 +40,9 @@ def test_a_policy_takes_a_criterion_and_parameters_later() -> None:
     assert policy(made) is made
     by_rank = policy(made, criterion="fdr")
     assert by_rank.criterion is Criterion.FDR
-    assert by_rank.setting.values["beta"] == 1.5
+    assert by_rank.parameters["beta"] == 1.5
     assert policy(by_rank).criterion is Criterion.FDR
-    assert policy(made, beta=3.0).setting.values["beta"] == 3.0
+    assert policy(made, beta=3.0).parameters["beta"] == 3.0
     with pytest.raises(UnsoundPairing):
         policy(policy("hdoc"), criterion="fdr")
 
@@ -58,10 +58,10 @@ BAD = {
     "ucb(beta=nan)+kt": (InvalidValue, "finite"),
     "ucb(beta=inf)+kt": (InvalidValue, "finite"),
     "ucb(gamma=1)+kt": (InvalidValue, "beta"),
-    "hdoc+lil(epsilon=2)": (InvalidValue, "between 0 and 1"),
-    "hdoc+lil(epsilon=0)": (InvalidValue, "between 0 and 1"),
-    "hdoc+beta-mixture(a0=-1)": (InvalidValue, "larger than 0"),
-    "hdoc+normal-mixture(best_at=0)": (InvalidValue, "larger than 0"),
+    "hdoc+lil(epsilon=2)": (InvalidValue, "at least 1e-06 and at most"),
+    "hdoc+lil(epsilon=0)": (InvalidValue, "at least 1e-06 and at most"),
+    "hdoc+beta-mixture(a0=-1)": (InvalidValue, "at least 0.001 and at most 5e+07, where its guarantee is proved"),
+    "hdoc+normal-mixture(best_at=0)": (InvalidValue, "at least 0.001"),
 }
 
 

@@ -15,7 +15,7 @@ from goodarm.problem import Bar, Problem
 from goodarm.rules.beliefs import Arm, Pool, Table
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius, keep_nothing
-from goodarm.rules.parameters import Formula, Learner, parameters_of
+from goodarm.rules.parameters import Formula, Learner, parameters_of, take
 from goodarm.verdict import Criterion
 
 
@@ -70,16 +70,16 @@ def parts_of(policy: Policy, environment: Environment, *, scan: bool = False) ->
 
 def loop_parameters(policy: Policy) -> tuple[Any, ...]:
     """The parameter tuples in the order in which the loop unpacks them."""
-    take = policy.setting.take
-    rule, learner = policy.identification, policy.learner
-    evidence = take(rule.defaults) if isinstance(rule, EvidenceRule) else ()
-    radius = take(rule.defaults) if isinstance(rule, RadiusRule) else ()
+    rule, learner, setting = policy.identification, policy.learner, policy.setting
+    deciding = take(setting.identification, rule.defaults)
+    evidence = deciding if isinstance(rule, EvidenceRule) else ()
+    radius = deciding if isinstance(rule, RadiusRule) else ()
     return (
         choosing_parameters(policy.sampling, policy.setting),
         evidence,
         radius,
-        take(parameters_of(learner.fit, 3)) if learner else (),
-        take(parameters_of(learner.next_round, 2)) if learner else (),
+        take(setting.learner, parameters_of(learner.fit, 3)) if learner else (),
+        take(setting.learner, parameters_of(learner.next_round, 2)) if learner else (),
     )
 
 
@@ -88,7 +88,7 @@ def start_pool(policy: Policy, bar: Bar, horizon: float) -> Pool:
     learner = policy.learner
     if learner is None:
         return Pool(0.0, horizon, bar.threshold, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    values = policy.setting.take(parameters_of(learner.start, 1))
+    values = take(policy.setting.learner, parameters_of(learner.start, 1))
     prior_mean, strength, variance, alpha, beta = learner.start(bar, *values)
     return Pool(0.0, horizon, prior_mean, strength, variance, alpha, beta, 0.0, 0.0)
 
@@ -98,7 +98,7 @@ def first_fit(policy: Policy, bar: Bar) -> float:
     learner = policy.learner
     if learner is None:
         return math.inf
-    first: float = learner.next_round(0.0, bar, *policy.setting.take(parameters_of(learner.next_round, 2)))
+    first: float = learner.next_round(0.0, bar, *take(policy.setting.learner, parameters_of(learner.next_round, 2)))
     return first
 
 

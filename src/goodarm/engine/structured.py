@@ -44,7 +44,7 @@ from goodarm.rules.beliefs import (
 from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.identification._base import decide_around, keep_nothing
 from goodarm.rules.identification.false_discovery import Ledger, empty_ledger, settle
-from goodarm.rules.parameters import Formula
+from goodarm.rules.parameters import Formula, take
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 from goodarm.streams import reward_key
 from goodarm.verdict import Criterion
@@ -153,7 +153,7 @@ def assemble_structured(policy: Policy, environment: Environment, problem: Probl
     )
     parameters = loop_parameters(policy)
     if isinstance(rule, ModelRule):
-        parameters = (*parameters[:2], policy.setting.take(rule.defaults), *parameters[3:])
+        parameters = (*parameters[:2], take(policy.setting.identification, rule.defaults), *parameters[3:])
     return StructuredAssembly(policy, problem, estimator, build(parts), parameters)
 
 

@@ -22,7 +22,7 @@ from goodarm.policies import Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
 from goodarm.policies.certificate import Certificate
 from goodarm.policies.file import SavedPolicy, write_policy
-from goodarm.rules.parameters import Setting
+from goodarm.policies.parameters import owners_of, settle, shortened
 from goodarm.simulation.run import Run, assembly_of, play
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.simulate import play_in_parallel
@@ -120,7 +120,7 @@ def learn(
     if calibrate:
         first = max(MOST_RUNS, budget)
         spec, alpha = _calibrated(spec, first, learning_runs, tests, workers, watch)
-        parameters["alpha"] = alpha
+        parameters[_named(spec.policy, "identification.alpha")] = alpha
     learned_on = _learned_on(spec, objective, budget, calibrate, learning_runs, tests)
     return LearnedPolicy(spec.policy, parameters, learned_on, history)
 
@@ -165,9 +165,15 @@ def check_family(spec: Specification) -> None:
 def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
     """The same spec with some parameters of its policy set; a certificate spoke of the old ones."""
     old = spec.policy
-    values = {**old.setting.values, **parameters}
-    name = spelled(old.sampling, old.identification, rounded({**old.chosen, **parameters}), old.estimator)
-    return replace(spec, policy=replace(old, name=name, setting=Setting(values), certificate=None))
+    given = {**old.chosen, **parameters}
+    name = spelled(old.sampling, old.identification, rounded(given), old.estimator)
+    setting = settle(owners_of(old.sampling, old.identification), given)
+    return replace(spec, policy=replace(old, name=name, setting=setting, certificate=None))
+
+
+def _named(made: Policy, parameter: str) -> str:
+    """The shortest name under which a policy takes a parameter: 'beta' for 'sampling.beta'."""
+    return next(iter(shortened(owners_of(made.sampling, made.identification), {parameter: 0.0})))
 
 
 def _learn_on_score(
@@ -182,6 +188,7 @@ def _learn_on_score(
             "or only a bound, with --calibrate and --objective none."
         )
     name, candidates = LEARNABLE[rule]
+    name = _named(spec.policy, f"sampling.{name}")
     steps = (budget - len(candidates) * STREAMS) // 2
     if steps < 1:
         raise InvalidValue(f"budget must be at least {len(candidates) * STREAMS + 2} runs; got {budget}.")
@@ -215,14 +222,12 @@ def _calibrated(
     if learning_runs < LEAST_LEARNING_RUNS:
         raise InvalidValue(f"a bound is learned on at least {LEAST_LEARNING_RUNS} runs; got {learning_runs}.")
     bound = make_policy(spec.policy.sampling, "studentised", rewards=problem.rewards, estimator=spec.policy.estimator)
-    values = {
-        **bound.setting.values,
-        **{k: v for k, v in spec.policy.setting.values.items() if k in bound.setting.values},
-    }
-    base = replace(spec, policy=replace(bound, setting=Setting(values)))
+    old = spec.policy.setting
+    setting = replace(bound.setting, sampling=old.sampling, learner=old.learner if bound.learner else {})
+    base = replace(spec, policy=replace(bound, setting=setting))
 
     def play_with(alpha: float, runs: int, *, first: int) -> Runs:
-        trial = _with(base, {"alpha": alpha})
+        trial = _with(base, {"identification.alpha": alpha})
         batches = play_in_parallel(trial, runs, workers=workers, first=fresh + first)
         finished: list[Run] = []
         for batch in batches:
@@ -239,7 +244,7 @@ def _calibrated(
     found = calibrate_alpha(
         play_with, problem.delta, learning_runs=learning_runs, tests=tests, certificate=certificate, watch=watch
     )
-    learned = _with(base, {"alpha": found.alpha})
+    learned = _with(base, {"identification.alpha": found.alpha})
     if not found.certificate.passes:
         warnings.warn(
             f"not calibrated: {found.certificate.wrong_runs} of {tests} fresh runs had a wrong verdict, so the error "

@@ -29,7 +29,7 @@ from goodarm.paper.soft_index import FLOOR, Floats, gather
 from goodarm.policies import policy
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool, Table, write_pool
-from goodarm.rules.parameters import Setting
+from goodarm.rules.parameters import values_of
 from goodarm.simulation.run import STRIDE
 from goodarm.simulation.specification import Specification
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
@@ -119,7 +119,9 @@ def train_paper(
     (2, 0.0, 3)
     """
     found = find_environment(environment)
-    chosen = Setting.of("the paper's objective", OPTIONS, options).values
+    if unknown := [name for name in options if name not in OPTIONS]:
+        raise InvalidValue(f"the paper's objective has no parameter {unknown[0]!r}; it has: {', '.join(OPTIONS)}.")
+    chosen = values_of(both_bounds, options)
     _check(found, horizon, epochs, every, draw)
     rounds = found.horizon if horizon is None else horizon
     instance = found.instance(generator(seed, 0, ENVIRONMENT))
@@ -143,14 +145,15 @@ def learn_as_printed(
     rule = spec.policy.sampling.name
     if rule not in TRAINED:
         raise InvalidValue(f"the paper's objective trains {' or '.join(TRAINED)}; got {rule}.")
-    given = {**options, "ridge": spec.policy.setting.values["ridge"]}
+    given = {**options, "ridge": spec.policy.setting.sampling["ridge"]}
     every = int(given.pop("every", 1))
     trained = train_paper(
         spec.environment, horizon=spec.horizon, epochs=epochs, seed=spec.seed, draw=TRAINED[rule],
         identification="learned-online", every=every,
         delta=spec.problem.delta, progress=lambda epoch: watch("epoch", epoch), **given,
     )  # fmt: skip
-    return {"alpha": trained.alpha, "beta": trained.beta}, trained.history
+    found = {"alpha": trained.alpha, "beta": trained.beta}
+    return {name: value for name, value in found.items() if name in spec.policy.parameters}, trained.history
 
 
 def _check(environment: Environment, horizon: int | None, epochs: int, every: int, draw: str) -> None:

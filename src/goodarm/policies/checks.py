@@ -10,7 +10,7 @@ from goodarm.models import Estimator
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
-from goodarm.rules.parameters import Formula, Setting, parameters_of
+from goodarm.rules.parameters import Formula, Setting, parameters_of, take
 from goodarm.rules.sampling import IndexRule, LineRule, SamplingRule
 
 _BAR = Bar(0.5, 0.05, 10.0, 0.5, 0.5, math.log(200.0), 1.0, 1.0)
@@ -32,16 +32,17 @@ def check_model(
 
 def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
     """Call the rules' functions once as Python: a slip in one's own rule is told in a line, not by the compiler."""
-    take = setting.take
+    own = setting.sampling
     if isinstance(sampling, IndexRule):
-        _try(sampling.name, sampling.index, 1, _PULLED, _POOL, _BAR, *take(sampling.defaults))
+        _try(sampling.name, sampling.index, 1, _PULLED, _POOL, _BAR, *take(own, sampling.defaults))
     if isinstance(sampling, LineRule):
-        _try(sampling.name, sampling.slope, 1, _PULLED, _BAR, *take(parameters_of(sampling.slope, skip=2)))
-        _try(sampling.name, sampling.clock, 1, _POOL.round, _BAR, *take(parameters_of(sampling.clock, skip=2)))
+        _try(sampling.name, sampling.slope, 1, _PULLED, _BAR, *take(own, parameters_of(sampling.slope, skip=2)))
+        _try(sampling.name, sampling.clock, 1, _POOL.round, _BAR, *take(own, parameters_of(sampling.clock, skip=2)))
+    own = setting.identification
     if isinstance(rule, EvidenceRule):
-        _try(rule.name, rule.observe, 3, _PULLED, 1.0, _POOL, _BAR, *take(rule.defaults))
+        _try(rule.name, rule.observe, 3, _PULLED, 1.0, _POOL, _BAR, *take(own, rule.defaults))
     if isinstance(rule, RadiusRule):
-        _try(rule.name, rule.radius, 1, _PULLED, _POOL, _BAR, *take(rule.defaults))
+        _try(rule.name, rule.radius, 1, _PULLED, _POOL, _BAR, *take(own, rule.defaults))
 
 
 def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
@@ -58,17 +59,6 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
     if len(values) != numbers or not all(isinstance(value, int | float) for value in values):
         wanted = "a number" if numbers == 1 else f"{numbers} numbers"
         raise InvalidValue(f"the rule {name!r} can't be used: {call} must return {wanted}; it returned {got!r}.")
-
-
-def check_limits(rule: IdentificationRule, setting: Setting) -> None:
-    """Refuse parameters outside of what the rule's proof allows."""
-    for name, low, high in rule.limits:
-        if not low < setting.values[name] < high:
-            allowed = f"larger than {low:g}" if math.isinf(high) else f"strictly between {low:g} and {high:g}"
-            raise InvalidValue(
-                f"parameter {name} of {rule.name} must be {allowed}, where its guarantee is proved; "
-                f"got {setting.values[name]:g}. Its default is {rule.defaults[name]:g}."
-            )
 
 
 def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estimator | None) -> None:
@@ -92,15 +82,12 @@ def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estim
 
 
 def _check_constants(rule: ModelRule, setting: Setting) -> None:
-    missing = [name for name in rule.defaults if math.isnan(setting.values[name])]
+    missing = [name for name in rule.defaults if math.isnan(setting.identification[name])]
     if missing:
         raise InvalidValue(
             f"{rule.name} needs {missing[0]}, a bound that only you can know and that has no safe default. "
             f"Write it as '{rule.name}({missing[0]}=1)'."
         )
-    for name in rule.defaults:
-        if setting.values[name] < 0.0:
-            raise InvalidValue(f"parameter {name} of {rule.name} must not be negative; got {setting.values[name]}.")
 
 
 def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setting) -> None:
@@ -108,7 +95,7 @@ def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setti
     if not isinstance(sampling, IndexRule):
         return
     try:
-        value = sampling.index(_NEVER_PULLED, _POOL, _BAR, *setting.take(sampling.defaults))
+        value = sampling.index(_NEVER_PULLED, _POOL, _BAR, *take(setting.sampling, sampling.defaults))
     except (ZeroDivisionError, ValueError):
         value = math.nan
     if math.isnan(value):

@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
 from goodarm.models import Estimator
 from goodarm.policies.certificate import Certificate
-from goodarm.policies.checks import check_formulas, check_limits, check_model
+from goodarm.policies.checks import check_formulas, check_model
 from goodarm.policies.file import read_policy
 from goodarm.policies.names import estimator as named_estimator
 from goodarm.policies.names import identification_names, identification_rule, sampling_names, sampling_rule
+from goodarm.policies.parameters import chosen, listed, owners_of, settle, with_owners, written
 from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Learner, Setting
@@ -118,11 +119,14 @@ class Policy:
         return self.sampling.learner or self.identification.learner
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """All parameters by the names under which they can be given."""
+        return listed(owners_of(self.sampling, self.identification), self.setting)
+
+    @property
     def chosen(self) -> dict[str, float]:
-        """The parameters that are not at their defaults."""
-        learned = self.learner.defaults if self.learner else {}
-        defaults = {**learned, **self.sampling.defaults, **self.identification.defaults}
-        return {name: value for name, value in self.setting.values.items() if value != defaults[name]}
+        """The parameters that are not at their defaults, as they can be given to `policy`."""
+        return chosen(owners_of(self.sampling, self.identification), self.setting)
 
     def check(self, rewards: Rewards) -> None:
         """Refuse rewards under which the guarantee would be false."""
@@ -153,6 +157,9 @@ def policy(
     criterion : which error delta bounds, "fwer" or "fdr"; None keeps that of a policy which was made before, and is
                 "fwer" otherwise. Another one than a policy was made with is refused.
 
+    A parameter that two rules have is written after its rule, as in `"ucb(beta=1.5)+mine(beta=0.3)"`, or with its
+    owner, `**{"sampling.beta": 1.5}` (`goodarm.policies.parameters`).
+
     >>> policy("hdoc").identification.name
     'hoeffding'
     >>> made = policy("ucb(beta=1.5)+betting")
@@ -171,21 +178,21 @@ def policy(
     if isinstance(sampling, Policy):
         sampling.check(rewards)
         return _adjusted(sampling, rewards, wanted, parameters)
-    given = dict(parameters)
     if isinstance(sampling, str) and sampling.endswith(".json"):
-        return _adjusted(_from_file(sampling, rewards), rewards, wanted, given)
+        return _adjusted(_from_file(sampling, rewards), rewards, wanted, parameters)
+    texts: dict[str | None, dict[str, float]] = {"sampling": {}, "identification": {}, None: parameters}
     if isinstance(sampling, str):
         sampling, at, model = sampling.partition("@")
         estimator = estimator or (model if at else None)
-        sampling, named, written = _read(sampling, rewards)
-        given = {**written, **given}
+        sampling, named, texts["sampling"], texts["identification"] = _read(sampling, rewards)
         identification = identification or named
     if isinstance(identification, str):
-        identification, written = _read_rule(identification)
-        given = {**written, **given}
+        identification, texts["identification"] = _read_rule(identification)
     rule = identification or identification_rule(certified_rule_for(rewards))
     if isinstance(estimator, str):
         estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
+    owners = owners_of(sampling, rule)
+    given = {name: value for at, text in texts.items() for name, value in with_owners(owners, text, at).items()}
     return _pair(sampling, rule, given, rewards, wanted, estimator)
 
 
@@ -253,10 +260,7 @@ def _pair(
             f"{sampling.name} and {rule.name} learn different things from the pool "
             f"({sampling.learner.name}, {rule.learner.name}); a policy learns one. Pair either with 'kt' or 'ucb'."
         )
-    learner = sampling.learner or rule.learner
-    defaults = (learner.defaults if learner else {}) | sampling.defaults | rule.defaults
-    setting = Setting.of(f"{sampling.name}+{rule.name}", defaults, given)
-    check_limits(rule, setting)
+    setting = settle(owners_of(sampling, rule), given)
     check_formulas(sampling, rule, setting)
     check_model(sampling, rule, estimator, setting)
     return Policy(spelled(sampling, rule, given, estimator), sampling, rule, setting, criterion, estimator)
@@ -270,9 +274,8 @@ def spelled(
     for name, pairing in PAIRINGS.items():
         if pairing == (sampling.name, rule.name) and not given:
             return name + model
-    own = {name: value for name, value in given.items() if name not in rule.defaults}
-    others = {name: value for name, value in given.items() if name in rule.defaults}
-    return f"{sampling.name}{_arguments(own)}+{rule.name}{_arguments(others)}{model}"
+    first, second = written(owners_of(sampling, rule), given)
+    return f"{sampling.name}{_arguments(first)}+{rule.name}{_arguments(second)}{model}"
 
 
 def rounded(parameters: Mapping[str, float]) -> dict[str, float]:
@@ -309,20 +312,22 @@ def _family_names(rule: IdentificationRule) -> str:
     return "rewards in [0, 1]" if rule.families == (Bounded,) else "sub-Gaussian rewards"
 
 
-def _read(text: str, rewards: Rewards) -> tuple[SamplingRule, IdentificationRule | None, dict[str, float]]:
-    """Sampling rule, identification rule if any was named, and parameters, from a policy's text."""
+def _read(
+    text: str, rewards: Rewards
+) -> tuple[SamplingRule, IdentificationRule | None, dict[str, float], dict[str, float]]:
+    """Sampling rule, identification rule if any was named, and the parameters that stand after each."""
     first, plus, second = (*_PLUS.split(text, maxsplit=1), "", "")[:3]
     name, given = _read_term(first, text)
     if not plus:
         if name in PAIRINGS:
             sampling, rule = (sampling_rule(PAIRINGS[name][0]), identification_rule(PAIRINGS[name][1]))
-            return sampling, rule if rule.valid_for(rewards) else None, given
+            return sampling, rule if rule.valid_for(rewards) else None, given, {}
         if name not in sampling_names():
             raise UnknownName("policy", name, policy_names())
-        return sampling_rule(name), None, given
+        return sampling_rule(name), None, given, {}
     sampling = sampling_rule(PAIRINGS[name][0] if name in PAIRINGS else name)
     rule, more = _read_rule(second)
-    return sampling, rule, {**given, **more}
+    return sampling, rule, given, more
 
 
 def _read_rule(text: str) -> tuple[IdentificationRule, dict[str, float]]:

@@ -9,7 +9,7 @@ from goodarm.engine.assemble import start_pool
 from goodarm.problem import Bar, Bounded, Problem
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, RadiusRule
-from goodarm.rules.parameters import parameters_of
+from goodarm.rules.parameters import parameters_of, take
 from goodarm.rules.sampling import IndexRule, LineRule
 from goodarm.testing.checks import require
 from goodarm.testing.reference import index_of, pulled
@@ -45,16 +45,16 @@ def check_an_index_is_finite_and_does_not_read_the_round(subject: Subject) -> No
 
 def check_a_clock_never_falls(subject: Subject) -> None:
     """A `LineRule`'s clock is finite and does not fall; its slope is finite."""
-    rule, take = subject.policy.sampling, subject.policy.setting.take
+    rule, own = subject.policy.sampling, subject.policy.setting.sampling
     if not isinstance(rule, LineRule):
         return
     bar = subject.spec.problem.bar
     rounds = [*range(1, 200), *(10.0**j for j in range(3, 15))]
-    clocks = [float(rule.clock(float(now), bar, *take(parameters_of(rule.clock, 2)))) for now in rounds]
+    clocks = [float(rule.clock(float(now), bar, *take(own, parameters_of(rule.clock, 2)))) for now in rounds]
     require(all(map(math.isfinite, clocks)), f"the clock shows {clocks}")
     require(clocks == sorted(clocks), "the clock falls; a LineRule's clock must not")
     for arm, _ in beliefs(subject, bar):
-        slope = rule.slope(arm, bar, *take(parameters_of(rule.slope, 2)))
+        slope = rule.slope(arm, bar, *take(own, parameters_of(rule.slope, 2)))
         require(math.isfinite(slope), f"the slope of {arm} is {slope}; it must be a finite number")
 
 
@@ -101,7 +101,7 @@ def check_a_radius_is_a_number(subject: Subject) -> None:
     rule = subject.policy.identification
     if not isinstance(rule, RadiusRule):
         return
-    bar, values = subject.spec.problem.bar, subject.policy.setting.take(rule.defaults)
+    bar, values = subject.spec.problem.bar, take(subject.policy.setting.identification, rule.defaults)
     for arm, pool in beliefs(subject, bar):
         radius = rule.radius(arm, pool, bar, *values)
         require(not math.isnan(radius), f"the radius of {arm} is NaN")

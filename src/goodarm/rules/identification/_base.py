@@ -21,7 +21,7 @@ from functools import cache
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar, Bounded, Rewards, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.parameters import Formula, Learner, first_line, parameters_of
+from goodarm.rules.parameters import Formula, Learner, Limits, first_line, parameters_of
 from goodarm.verdict import Guarantee
 
 BOUNDED_ONLY: tuple[type, ...] = (Bounded,)
@@ -32,7 +32,10 @@ ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
 class IdentificationRule:
     """A name, a reference, a guarantee and the reward families under which the guarantee holds.
 
-    limits    : (parameter, low, high), the open interval in which the proof holds; outside of it no policy is made
+    limits    : (parameter, low, high), the closed interval in which the proof holds, also in floating point; outside of
+                it no policy is made
+    shared    : parameters that have one value together with the sampling rule and the learner, where these share the
+                name too
     by_totals : is the verdict a function of the arm's pulls and total alone, whatever the order of the rewards? Such a
                 rule can judge a log whose order is lost, and a campaign whose rewards come late
     """
@@ -42,7 +45,8 @@ class IdentificationRule:
     guarantee: Guarantee = Guarantee.CERTIFIED
     families: tuple[type, ...] = BOUNDED_ONLY
     learner: Learner | None = None
-    limits: tuple[tuple[str, float, float], ...] = ()
+    limits: Limits = ()
+    shared: tuple[str, ...] = ()
     by_totals: bool = False
 
     @property

@@ -29,5 +29,5 @@ beta_mixture = EvidenceRule(
     name="beta-mixture",
     reference="Robbins 1970, Annals of Mathematical Statistics 41(5); Howard et al. 2021, Proposition 7",
     totals=totals,
-    limits=(("a0", 0.0, math.inf), ("b0", 0.0, math.inf)),
+    limits=(("a0", 1e-3, 5e7), ("b0", 1e-3, 5e7)),
 )

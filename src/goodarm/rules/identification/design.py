@@ -7,7 +7,7 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, ModelRule
-from goodarm.rules.identification.self_normalised import noise_scale
+from goodarm.rules.identification.self_normalised import CONSTANTS, noise_scale
 
 
 def check_number(now: float, first: float, growth: float) -> float:
@@ -58,4 +58,5 @@ design = ModelRule(
     factor=factor,
     models=("linear",),
     blind=True,
+    limits=(*CONSTANTS, ("first", 1.0, math.inf), ("growth", 1.01, math.inf)),
 )

@@ -47,4 +47,5 @@ learned_bets = EvidenceRule(
     reference="goodarm (docs/learning.md); validity by Ville 1939",
     observe=observe,
     learner=prior_learner,
+    limits=(("edge", 0.0, 1e8),),
 )

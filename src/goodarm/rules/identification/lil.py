@@ -28,5 +28,5 @@ lil = RadiusRule(
     families=ANY_SUB_GAUSSIAN,
     radius=radius,
     by_totals=True,
-    limits=(("epsilon", 0.0, 1.0),),
+    limits=(("epsilon", 1e-6, 1.0 - 1e-6),),
 )

@@ -36,5 +36,5 @@ normal_mixture = EvidenceRule(
     reference="Howard et al. 2021, Annals of Statistics 49(2), Proposition 6",
     families=ANY_SUB_GAUSSIAN,
     totals=totals,
-    limits=(("best_at", 0.0, math.inf),),
+    limits=(("best_at", 1e-3, 1e8),),
 )

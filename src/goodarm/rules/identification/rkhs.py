@@ -7,6 +7,7 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, ModelRule
+from goodarm.rules.identification.self_normalised import CONSTANTS
 from goodarm.rules.identification.self_normalised import factor as linear_factor
 
 
@@ -32,4 +33,5 @@ rkhs = ModelRule(
     families=ANY_SUB_GAUSSIAN,
     factor=factor,
     models=("kernel",),
+    limits=CONSTANTS,
 )

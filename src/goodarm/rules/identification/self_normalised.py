@@ -8,6 +8,8 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, ModelRule
 
+CONSTANTS = (("norm", 0.0, math.inf), ("sigma", 0.0, math.inf))
+
 
 def noise_scale(sigma: float, bar: Bar) -> float:
     """`sigma` if it was given, otherwise the scale of the reward family: 1/2 for rewards in [0, 1]."""
@@ -38,4 +40,5 @@ self_normalised = ModelRule(
     families=ANY_SUB_GAUSSIAN,
     factor=factor,
     models=("linear",),
+    limits=CONSTANTS,
 )

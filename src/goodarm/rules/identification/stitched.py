@@ -32,5 +32,5 @@ stitched = RadiusRule(
     families=ANY_SUB_GAUSSIAN,
     radius=radius,
     by_totals=True,
-    limits=(("tight_from", 0.0, math.inf),),
+    limits=(("tight_from", 1e-8, 1e8),),
 )

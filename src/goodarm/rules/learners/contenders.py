@@ -18,8 +18,8 @@ import math
 from goodarm.numerics import sigmoid
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table, read_arm
+from goodarm.rules.learners.prior import TIMES, next_round, posterior_mean, posterior_scale
 from goodarm.rules.learners.prior import fit as fit_prior
-from goodarm.rules.learners.prior import next_round, posterior_mean, posterior_scale
 from goodarm.rules.parameters import Learner
 
 SHARPNESS = 2.0
@@ -78,4 +78,4 @@ def with_bounds(pool: Pool, alpha: float, beta: float) -> Pool:
     )  # fmt: skip
 
 
-contenders_learner = Learner(name="contenders", start=start, fit=fit, next_round=next_round)
+contenders_learner = Learner(name="contenders", start=start, fit=fit, next_round=next_round, limits=TIMES)
