@@ -6,7 +6,7 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN
-from goodarm.rules.identification.gap_mixture import GAPS, log_ratio
+from goodarm.rules.identification.gap_mixture import STEPS, log_ratio
 from goodarm.rules.identification.kt import observe as kt_observe
 from goodarm.rules.identification.learned_bets import observe as learned_observe
 from goodarm.rules.identification.normal_mixture import log_mixture
@@ -56,9 +56,9 @@ def half_the_variance(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence
 def the_best_gap(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
     """`gap-mixture` with the largest of its likelihood ratios in place of their average: chosen after the rewards."""
     good, bad = -math.inf, -math.inf
-    for gap in GAPS:
-        good = max(good, log_ratio(gap, pulls, total, bar))
-        bad = max(bad, log_ratio(-gap, pulls, total, bar))
+    for step in range(STEPS):
+        good = max(good, log_ratio(step, 1.0, pulls, total, bar))
+        bad = max(bad, log_ratio(step, -1.0, pulls, total, bar))
     return good, bad
 
 
