@@ -32,7 +32,7 @@ def test_pairings_of_the_paper() -> None:
         assert policy(name).identification.name == "hoeffding"
     assert policy("lil-hdoc").identification.name == "lil"
     assert policy("lil-hdoc").sampling.name == "hdoc"
-    assert policy("thompson").identification.name == "kt"
+    assert policy("thompson").identification.name == "gap-mixture"
 
 
 def test_a_policy_takes_a_criterion_and_parameters_later() -> None:
@@ -76,7 +76,7 @@ def test_a_bad_name_is_refused_with_a_hint(text: str) -> None:
 @pytest.mark.parametrize("rule", ["kt", "beta-mixture", "betting", "learned-bets"])
 def test_rules_for_bounded_rewards_refuse_gaussian_ones(rule: str) -> None:
     """When the policy is made, with the reason and a call that works."""
-    with pytest.raises(UnsoundPairing, match=r"rewards in \[0, 1\].*Gaussian.*'hdoc\+normal-mixture'"):
+    with pytest.raises(UnsoundPairing, match=r"rewards in \[0, 1\].*Gaussian.*'hdoc\+gap-mixture'"):
         policy("hdoc", rule, rewards=Gaussian(1.0))
     assert policy("hdoc+normal-mixture", rewards=Gaussian(1.0)).guarantee is Guarantee.CERTIFIED
     with pytest.raises(UnsoundPairing):
@@ -90,7 +90,7 @@ def test_a_name_alone_finds_a_rule_for_gaussian_rewards(name: str) -> None:
 
 @pytest.mark.parametrize("rule", ["hoeffding", "stitched", "lil", "learned", "none"])
 def test_ranking_needs_evidence(rule: str) -> None:
-    with pytest.raises(UnsoundPairing, match=r"'hdoc\+kt'"):
+    with pytest.raises(UnsoundPairing, match=r"'hdoc\+gap-mixture'"):
         policy("hdoc", rule, criterion="fdr")
 
 

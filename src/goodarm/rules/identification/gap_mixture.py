@@ -21,7 +21,7 @@ ODDS_UP, ODDS_DOWN = np.expm1(GAPS), np.expm1(-GAPS)
 """e^g - 1 and e^-g - 1."""
 
 NEGLIGIBLE = 35.0
-"""A term that is e^35 times smaller than the largest doesn't change a sum of floats; to leave it out can only lower it."""
+"""A term e^35 times smaller than the largest does not change a sum of floats; to leave it out can only lower it."""
 
 
 def log_weights() -> Row:
