@@ -32,7 +32,7 @@ class UnknownName(GoodarmError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        near = get_close_matches(str(name), names, n=3, cutoff=0.5)
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(names)}."
         super().__init__(f"unknown {kind} {name!r}. {hint}")
 

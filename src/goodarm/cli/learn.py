@@ -158,9 +158,9 @@ def _figure(learned: LearnedPolicy, out: Path) -> list[Path]:
     if not learned.history or find_spec("matplotlib") is None:
         return []
     from goodarm.report import learning_curve
+    from goodarm.report.drawing import save
     from goodarm.report.files import explained
     from goodarm.report.files import whole as write_whole
-    from goodarm.report.verdicts_over_time import save
 
     drawn = learning_curve.draw(learned)
     with explained(out.parent):

@@ -117,7 +117,8 @@ def _print(made: CampaignPlan) -> None:
 
 def _write(made: CampaignPlan, out: Path) -> None:
     """The paths go to stderr, so that stdout stays the text or the JSON object."""
-    from goodarm.report import plan_figure, verdicts_over_time
+    from goodarm.report import plan_figure
+    from goodarm.report.drawing import save
     from goodarm.report.files import explained, write_text
     from goodarm.report.files import whole as write_whole
     from goodarm.report.numbers import json_text
@@ -125,8 +126,8 @@ def _write(made: CampaignPlan, out: Path) -> None:
     figure = plan_figure.draw(plan_figure.info(made))
     writers: dict[str, Callable[[Path], None]] = {
         "plan.json": lambda path: write_text(path, json_text(as_json(made)) + "\n"),
-        "plan.svg": lambda path: verdicts_over_time.save(figure, path),
-        "plan.png": lambda path: verdicts_over_time.save(figure, path),
+        "plan.svg": lambda path: save(figure, path),
+        "plan.png": lambda path: save(figure, path),
     }
     with explained(out):
         for name, write in writers.items():

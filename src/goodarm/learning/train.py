@@ -23,9 +23,9 @@ from goodarm.policies import policy as make_policy
 from goodarm.policies.certificate import Certificate
 from goodarm.policies.file import SavedPolicy, write_policy
 from goodarm.policies.parameters import owners_of, settle, shortened
-from goodarm.simulation.run import Run, assembly_of, play
+from goodarm.simulation.run import assembly_of, play
 from goodarm.simulation.runs import Runs
-from goodarm.simulation.simulate import play_in_parallel
+from goodarm.simulation.simulate import collect
 from goodarm.simulation.specification import Specification, specify
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.theory import exploit_ceiling
@@ -228,12 +228,7 @@ def _calibrated(
 
     def play_with(alpha: float, runs: int, *, first: int) -> Runs:
         trial = _with(base, {"identification.alpha": alpha})
-        batches = play_in_parallel(trial, runs, workers=workers, first=fresh + first)
-        finished: list[Run] = []
-        for batch in batches:
-            finished.extend(batch)
-            watch("runs", len(batch))
-        return Runs(trial, tuple(finished))
+        return collect(trial, runs, first=fresh + first, workers=workers, progress=lambda ended: watch("runs", ended))
 
     def certificate(*, runs: int, wrong_runs: int) -> Certificate:
         return Certificate(

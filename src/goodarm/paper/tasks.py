@@ -15,8 +15,8 @@ from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.learning import learn
 from goodarm.learning.offline import Epoch
-from goodarm.paper.kept import Columns, Part, key_of
-from goodarm.paper.scope import DATASETS, ENTRIES, REWARD_ENTRIES, Dataset, Entry, Request, Scale, entries_of
+from goodarm.paper.kept import Columns, FinishedTask, key_of
+from goodarm.paper.scope import DATASETS, ENTRIES, REWARD_ENTRIES, Entry, PaperDataset, Request, Scale, entries_of
 from goodarm.paper.training import train_paper
 from goodarm.policies import reward_policy
 from goodarm.simulation.run import Interrupted, interrupted, play_runs
@@ -67,7 +67,7 @@ def tasks_of(request: Request) -> list[Task]:
     return sorted(tasks, key=lambda task: (task.goal != "policy", not task.spec.slow, -task.horizon))
 
 
-def _of_dataset(dataset: Dataset, request: Request) -> Iterator[Task]:
+def _of_dataset(dataset: PaperDataset, request: Request) -> Iterator[Task]:
     scale, seed = request.scale, request.seed
     horizon = dataset.quick_horizon if request.quick else find_environment(dataset.name).horizon
     if set(request.items) - {"figure4"}:
@@ -89,8 +89,8 @@ def _of_dataset(dataset: Dataset, request: Request) -> Iterator[Task]:
                 yield Task("reward", dataset.name, entry.name, span, first, 1, seed, scale)
 
 
-def perform(task: Task, parts: Path) -> Part:
-    """Play the task. What it waits for lies in `parts` already."""
+def perform(task: Task, kept: Path) -> FinishedTask:
+    """Play the task. What it waits for lies in `kept` already."""
     if task.goal == "policy":
         return _learn_policy(task)
     if task.goal == "reward":
@@ -101,7 +101,7 @@ def perform(task: Task, parts: Path) -> Part:
     if task.learned is None:
         spec = specify(task.spec.policy, task.dataset, horizon=task.horizon, seed=task.seed)
         return _played(task, spec, points=task.spec.name in ("dgai-online", "value"))
-    facts = json.loads((parts / task.learned / "facts.json").read_text(encoding="utf-8"))
+    facts = json.loads((kept / task.learned / "facts.json").read_text(encoding="utf-8"))
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         file.write(facts["file"])
         file.flush()
@@ -109,7 +109,7 @@ def perform(task: Task, parts: Path) -> Part:
     return _played(task, spec, points=False, facts={"parameters": facts["parameters"]})
 
 
-def _played(task: Task, spec: Specification, *, points: bool, facts: dict[str, Any] | None = None) -> Part:
+def _played(task: Task, spec: Specification, *, points: bool, facts: dict[str, Any] | None = None) -> FinishedTask:
     spec = replace(spec, trajectory=task.scale.points if points else 0)
     runs = Runs(spec, tuple(play_runs(spec, range(task.first, task.first + task.runs))))
     tables: dict[str, Columns] = {}
@@ -118,7 +118,7 @@ def _played(task: Task, spec: Specification, *, points: bool, facts: dict[str, A
     if points:
         tables["curve"] = _curve(runs)
     seconds = sum(run.seconds for run in runs.runs)
-    return Part(tables, {**_facts(task, runs), "seconds": seconds, **(facts or {})})
+    return FinishedTask(tables, {**_facts(task, runs), "seconds": seconds, **(facts or {})})
 
 
 def _facts(task: Task, runs: Runs) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _curve(runs: Runs) -> Columns:
     return columns | {name: points[:, 6 + j] for j, name in enumerate(POOL_COLUMNS)}
 
 
-def _learn_policy(task: Task) -> Part:
+def _learn_policy(task: Task) -> FinishedTask:
     """A policy learned on the dataset, as the text of its file."""
     calibrated = task.spec.made == "calibrated"
     learning_runs, tests = next(each.calibration for each in DATASETS if each.name == task.dataset)
@@ -172,10 +172,10 @@ def _learn_policy(task: Task) -> Part:
         "goal": task.goal, "dataset": task.dataset, "entry": task.entry, "parameters": learned.parameters,
         "certificate": tested, "file": text,
     }  # fmt: skip
-    return Part({}, facts)
+    return FinishedTask({}, facts)
 
 
-def _train_and_play(task: Task) -> Part:
+def _train_and_play(task: Task) -> FinishedTask:
     """The paper's offline training on the very arms of the run, then that run with what was learned."""
     environment = find_environment(task.dataset)
     means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
@@ -184,11 +184,11 @@ def _train_and_play(task: Task) -> Part:
         seed=task.seed + ELSEWHERE + task.first, progress=_stop_if_interrupted,
     )  # fmt: skip
     spec = specify(trained.policy, task.dataset, horizon=task.horizon, seed=task.seed)
-    part = _played(task, spec, points=False, facts={"parameters": {"alpha": trained.alpha, "beta": trained.beta}})
+    played = _played(task, spec, points=False, facts={"parameters": {"alpha": trained.alpha, "beta": trained.beta}})
     rows = list(trained.rows())
     training: Columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     training["run"] = np.full(len(rows), task.first)
-    return Part({**part.tables, "training": training}, part.facts)
+    return FinishedTask({**played.tables, "training": training}, played.facts)
 
 
 def _fixed(environment: Environment, means: Any) -> Environment:

@@ -30,6 +30,7 @@ from goodarm.policies import policy
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool, Table, write_pool
 from goodarm.rules.parameters import values_of
+from goodarm.scores import score
 from goodarm.simulation.run import STRIDE
 from goodarm.simulation.specification import Specification
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
@@ -204,9 +205,8 @@ class _Training:
 
     def _summary(self, state: State, alpha: float, beta: float) -> Epoch:
         rounds = int(state.progress[0])
-        means, threshold = self.instance.means, self.problem.threshold
-        verdicts = state.arms[:, 7]
-        good = verdicts > 0.0
+        means, verdicts = self.instance.means, state.arms[:, 7]
+        scored = score(means, verdicts, state.decided_at, self.problem.threshold, self.horizon)
         # after the last verdict the beliefs stand still, and the objective keeps counting arms that were called good
         frozen = Pool(0.0, 1.0, 0.0, 0.0, 0.0, alpha, beta, 0.0, 0.0)
         left = float(self.horizon - rounds)
@@ -214,9 +214,9 @@ class _Training:
         return Epoch(
             alpha=alpha,
             beta=beta,
-            score=float(((self.horizon - state.decided_at) * (means - threshold))[good].sum()),
-            wrong=int((((means >= threshold) & (verdicts < 0.0)) | ((means < threshold) & good)).sum()),
-            decided=int((verdicts != 0.0).sum()),
+            score=scored.exploit_score,
+            wrong=scored.wrong,
+            decided=scored.decided,
             rounds=rounds,
             gradient_alpha=float(state.pool[7] + end.past_alpha) / self.horizon,
             gradient_beta=float(state.pool[8]) / self.horizon,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
+from goodarm.arguments import check_whole
 from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue
 from goodarm.plan.bounds import campaign_lower_bound, decidable, pulls_lower_bound
@@ -128,6 +129,7 @@ def plan(
 
 
 def _check_numbers(budget: int | None, runs: int | None) -> None:
+    check_whole(**{name: value for name, value in (("budget", budget), ("runs", runs)) if value is not None})
     if budget is not None and budget < 1:
         raise InvalidValue(f"budget must be at least one round; got {budget}.")
     if runs is not None and runs < 1:

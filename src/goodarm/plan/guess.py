@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from goodarm.arguments import check_real, check_whole
 from goodarm.environments._base import Environment, fixed
 from goodarm.environments.columns import Source
 from goodarm.environments.laws import bernoulli_reward
@@ -50,6 +51,8 @@ def guess_means(
         raise InvalidValue("give one of gap, means and prior: each says where the means lie.")
     if means is not None:
         return _from_table(threshold, arms, means)
+    if arms is not None:
+        check_whole(arms=arms)
     if arms is None or arms < 1:
         raise InvalidValue(f"arms must be the number of arms, at least 1; got {arms}.")
     if prior is not None:
@@ -59,6 +62,8 @@ def guess_means(
 
 def _from_gap(threshold: float, arms: int, gap: float | None) -> MeansGuess:
     room = min(threshold, 1.0 - threshold)
+    if gap is not None:
+        check_real(gap=gap)
     size = room / 4.0 if gap is None else gap
     if not 0.0 < size <= room:
         raise InvalidValue(
@@ -78,7 +83,7 @@ def _from_table(threshold: float, arms: int | None, means: Source) -> MeansGuess
 
 
 def _from_prior(arms: int, prior: str) -> MeansGuess:
-    match = _PRIOR.fullmatch(prior.replace(" ", ""))
+    match = _PRIOR.fullmatch(str(prior).replace(" ", ""))
     try:
         family, first, second = (match[1], float(match[2]), float(match[3])) if match else ("", 0.0, 0.0)
     except ValueError:

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from goodarm.arguments import shown
 from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
 from goodarm.models import Estimator
 from goodarm.policies.certificate import Certificate
@@ -172,6 +173,10 @@ def policy(
     >>> policy("ucb", "kt", beta=1.0).name
     'ucb(beta=1)+kt'
     """
+    if not isinstance(sampling, str | SamplingRule | Policy):
+        raise InvalidValue(f"a policy is a name like 'hdoc+kt', a sampling rule or a Policy; got {shown(sampling)}.")
+    if not isinstance(identification, str | IdentificationRule | None):
+        raise InvalidValue(f"an identification rule is a name like 'kt', or a rule; got {shown(identification)}.")
     wanted = None if criterion is None else Criterion(criterion)
     finished = isinstance(sampling, Policy) or (isinstance(sampling, str) and sampling.endswith(".json"))
     if finished and (identification is not None or estimator is not None):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.plan import CampaignPlan, Outlook
-from goodarm.report.verdicts_over_time import COLOURS
+from goodarm.report.drawing import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,7 @@ STYLES = ("-", "--", "-.", ":")
 Floats = NDArray[np.float64]
 
 
-class Line(NamedTuple):
+class ShareCurve(NamedTuple):
     """Share of the arms decided by each round: mean over the runs, and the runs' lowest and highest."""
 
     words: str
@@ -36,7 +36,7 @@ class PlanFigure(NamedTuple):
     title: str
     setting: str
     rounds: Floats
-    lines: list[Line]
+    lines: list[ShareCurve]
     marks: list[tuple[str, float]]
 
 
@@ -55,7 +55,7 @@ def info(plan: CampaignPlan) -> PlanFigure:
         f"{plan.arms:,} arms, threshold {plan.threshold:g}, delta {plan.delta:g}",
         f"{plan.means.split(' (a guess')[0]}\n{plan.policy} ({plan.guarantee}), {runs}",
         rounds,
-        [_line(outlook, plan, rounds) for outlook in outlooks],
+        [_curve(outlook, plan, rounds) for outlook in outlooks],
         marks,
     )
 
@@ -113,9 +113,11 @@ def _rounds(outlooks: list[Outlook], marks: list[float], last_round: int) -> Flo
     return np.unique(np.round(np.geomspace(start, max(1.4 * last, start + 1.0), POINTS)))
 
 
-def _line(outlook: Outlook, plan: CampaignPlan, rounds: Floats) -> Line:
+def _curve(outlook: Outlook, plan: CampaignPlan, rounds: Floats) -> ShareCurve:
     shares = np.array([np.searchsorted(at, rounds, side="right") / plan.arms for at in outlook.decided_at])
     shown = np.where(rounds <= plan.last_round, 1.0, np.nan)  # nothing was played after the last round
     if all(at.size == plan.arms for at in outlook.decided_at):
         shown = np.ones_like(rounds)
-    return Line(outlook.words, shares.mean(axis=0) * shown, shares.min(axis=0) * shown, shares.max(axis=0) * shown)
+    return ShareCurve(
+        outlook.words, shares.mean(axis=0) * shown, shares.min(axis=0) * shown, shares.max(axis=0) * shown
+    )

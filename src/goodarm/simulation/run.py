@@ -31,7 +31,7 @@ class Interrupted(Exception):
     """A run was given up before its end."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """What came out of one run. Arrays have one entry an arm."""
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any
 
+from goodarm.arguments import check_whole
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.policies import DEFAULT_POLICY, Policy
 from goodarm.simulation.run import Interrupted, Run, interrupted, play_runs
 from goodarm.simulation.runs import Runs
-from goodarm.simulation.specification import Specification, check_whole, specify
+from goodarm.simulation.specification import Specification, specify
 from goodarm.verdict import Criterion
 
 BACKENDS = ("threading", "loky", "dask", "ray")
@@ -56,14 +57,27 @@ def simulate(
         policy, environment, horizon=horizon, seed=seed, delta=delta, criterion=criterion,
         trajectory=trajectory, trace=trace, scan=scan,
     )  # fmt: skip
-    finished: list[Run] = []
-    for batch in play_in_parallel(spec, runs, workers=workers, backend=backend):
-        finished.extend(batch)
-        if progress is not None:
-            progress(len(batch))
-    result = Runs(spec, tuple(finished))
+    result = collect(spec, runs, workers=workers, backend=backend, progress=progress)
     result.warn()
     return result
+
+
+def collect(
+    spec: Specification, runs: int, *, first: int = 0, workers: int = 1, backend: str = "threading",
+    progress: Callable[[int], None] | None = None, finished: list[Run] | None = None,
+) -> Runs:  # fmt: skip
+    """Play runs number `first` to `first + runs - 1` and collect the batches as they end.
+
+    progress : called with the number of runs that have just ended
+    finished : a list that the runs are added to, for whoever wants to keep those that ended before Ctrl-C
+    """
+    kept = [] if finished is None else finished
+    with closing(play_in_parallel(spec, runs, first=first, workers=workers, backend=backend)) as batches:
+        for batch in batches:
+            kept.extend(batch)
+            if progress is not None:
+                progress(len(batch))
+    return Runs(spec, tuple(kept))
 
 
 def check_workload(runs: int, workers: int, backend: str) -> None:
@@ -79,7 +93,7 @@ def check_workload(runs: int, workers: int, backend: str) -> None:
 
 def play_in_parallel(
     spec: Specification, runs: int, *, first: int = 0, workers: int = 1, backend: str = "threading"
-) -> Iterator[list[Run]]:
+) -> Generator[list[Run], None, None]:
     """Finished batches of runs, in order from run number `first`; Ctrl-C ends it and gives up what is under way."""
     check_workload(runs, workers, backend)
     size = max(1, min(ROUNDS_PER_TASK // spec.horizon, -(-runs // max(workers, 1))))
