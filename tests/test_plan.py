@@ -239,7 +239,7 @@ def test_remaining_learns_the_prior_from_the_other_arms() -> None:
     ("pulls", "totals", "options", "message"),
     [
         ([1, 2], [1], {}, r"got shapes \(2,\) and \(1,\)"),
-        ([], [], {}, "one number an arm"),
+        ([], [], {}, "one number per arm"),
         ([5, 5], [1, 6], {}, "arm 1 has 6 of 5"),
         ([5], [math.nan], {}, "arm 0 has nan of 5"),
         ([5], [1], {"limit": 0}, "limit and draws must be at least 1"),

@@ -6,6 +6,8 @@ The public names, sorted; each is imported when it is first used, so that `impor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from goodarm.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from goodarm import plan as plan
     from goodarm.environments import Environment as Environment
@@ -73,7 +75,6 @@ _WHERE = {
     "table": "goodarm.environments",
 }
 
-__version__ = "0.1.0"
 __all__ = sorted(_WHERE)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from goodarm.errors import CertificateLost, InvalidValue, NotCalibrated
 from goodarm.learning import calibrate, learn, train
 from goodarm.learning.train import LearnedPolicy
 from goodarm.numerics import binomial_tail
-from goodarm.simulation.run import Run
+from goodarm.simulation.runs import Runs
 from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import Specification
 from goodarm.verdict import Guarantee
@@ -88,13 +88,13 @@ def test_a_certificate_does_not_speak_of_other_arms_of_the_same_name() -> None:
 
 def test_the_test_never_plays_runs_that_a_parameter_was_learned_on(monkeypatch: pytest.MonkeyPatch) -> None:
     first_runs: list[int] = []
-    plays = train.play_in_parallel
+    collect = train.collect
 
-    def watched(spec: Specification, runs: int, *, workers: int, first: int) -> Iterator[list[Run]]:
+    def watched(spec: Specification, runs: int, *, first: int, **options: Any) -> Runs:
         first_runs.append(first)
-        return plays(spec, runs, workers=workers, first=first)
+        return collect(spec, runs, first=first, **options)
 
-    monkeypatch.setattr(train, "play_in_parallel", watched)
+    monkeypatch.setattr(train, "collect", watched)
     easy = bernoulli([0.9, 0.9, 0.1, 0.1], 0.5)
     learn(easy, "value", horizon=500, budget=130, calibrate=True, learning_runs=200, tests=100)
     assert min(first_runs) == 130

@@ -111,7 +111,7 @@ def test_every_file_that_a_task_loads_is_part_of_the_key() -> None:
         "from goodarm.paper.scope import QUICK\n"
         "for goal, entry in (('verdicts', 'value'), ('verdicts', 'dgai-offline'), ('reward', 'ucb1'),"
         " ('policy', 'dgai learned')):\n"
-        "    perform(Task(goal, 'synth-small', entry, 500, 0, 1, 0, QUICK._replace(epochs=2)), pathlib.Path())\n"
+        "    perform(Task(goal, 'synth-small', entry, 20_000, 0, 1, 0, QUICK._replace(epochs=2)), pathlib.Path())\n"
         "print(*(name for name in sys.modules if name.startswith('goodarm.')))"
     )
     ran = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)

@@ -8,9 +8,9 @@ import pytest
 
 from goodarm import bernoulli, policy, simulate
 from goodarm.errors import InvalidValue
-from goodarm.report.summary import as_json, summarise
 from goodarm.report.text_table import headline
-from goodarm.simulation.compare import Comparison, compare
+from goodarm.simulation.compare import compare
+from goodarm.simulation.summary import as_json, summarise
 from goodarm.verdict import Criterion
 
 CRITERIA = (None, "fwer", "fdr")
@@ -58,6 +58,6 @@ def test_another_criterion_than_a_policy_was_made_with_is_refused(made: str, ask
 
 def test_policies_of_two_criteria_are_told_apart_in_one_table() -> None:
     both = (policy("uniform+kt", criterion="fdr"), policy("uniform+betting"))
-    summary = summarise(compare(Comparison(twenty_at_the_bar(), both, runs=1)))
+    summary = summarise(compare(twenty_at_the_bar(), both, runs=1))
     assert "fdr, fwer at delta 0.05" in list(headline(summary))[1]
     assert [each.promise for each in summary.policies] == ["certified, fdr", "certified"]

@@ -57,7 +57,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from goodarm import __version__
+        from goodarm.version import __version__
 
         typer.echo(f"goodarm {__version__}")
         raise typer.Exit

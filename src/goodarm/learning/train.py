@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from goodarm import __version__
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.calibrate import calibrate as calibrate_alpha
@@ -29,6 +28,7 @@ from goodarm.simulation.simulate import collect
 from goodarm.simulation.specification import Specification, specify
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.theory import exploit_ceiling
+from goodarm.version import __version__
 
 LEARNABLE = {
     "dgai": ("beta", (0.5, 1.0, 2.0, 4.0)),

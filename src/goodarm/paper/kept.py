@@ -43,7 +43,7 @@ def code_print(package: Path = PACKAGE) -> str:
     """A hash of every line of the package that can change what is played, and of the versions it is played with."""
     import numba
 
-    from goodarm import __version__
+    from goodarm.version import __version__
 
     digest = hashlib.sha256(f"{FORMAT} {__version__} {np.__version__} {numba.__version__}".encode())
     for path in sorted(package.rglob("*")):

@@ -79,7 +79,7 @@ def summarise(results: Comparison) -> Summary:
         runs=results.request.runs,
         seed=spec.seed,
         delta=spec.problem.delta,
-        criterion=", ".join(sorted({str(each.policy.criterion) for each in results.comparison.specs})),
+        criterion=", ".join(sorted({str(each.policy.criterion) for each in results.request.specs})),
         good_arms=_good_arms(most) if most else math.nan,
         ceiling=ceiling,
         limit=limit,
