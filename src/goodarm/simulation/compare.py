@@ -265,7 +265,7 @@ def compare(
     seed: int = 0,
     delta: float = 0.05,
     threshold: float | None = None,
-    criterion: str | Criterion = Criterion.FWER,
+    criterion: str | Criterion | None = None,
     goal: str = GOOD_ARMS,
     workers: int = 1,
     backend: str = "threading",

@@ -99,6 +99,7 @@ def _row(setting: Any, whole: Summary, line: PolicySummary, runs: Runs) -> dict[
     first = line.output_at[0] if line.output_at else Estimate(math.nan, math.nan, math.nan, 0)
     return {
         "setting": setting, "environment": whole.environment, "policy": line.policy, "guarantee": line.guarantee,
+        "criterion": line.criterion,
         "arms": whole.arms, "good_arms": whole.good_arms, "threshold": whole.threshold, "horizon": whole.horizon,
         "delta": whole.delta, "runs": line.runs, "exploit_score": line.exploit_score.mean,
         "exploit_score_low": line.exploit_score.low, "exploit_score_high": line.exploit_score.high,
