@@ -32,6 +32,7 @@ ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
 class IdentificationRule:
     """A name, a reference, a guarantee and the reward families under which the guarantee holds.
 
+    guarantee : heuristic unless it is said; `certified` needs a proof in the docstring of the rule's function
     limits    : (parameter, low, high), the closed interval in which the proof holds, also in floating point; outside of
                 it no policy is made
     shared    : parameters that have one value together with the sampling rule and the learner, where these share the
@@ -42,7 +43,7 @@ class IdentificationRule:
 
     name: str
     reference: str = ""
-    guarantee: Guarantee = Guarantee.CERTIFIED
+    guarantee: Guarantee = Guarantee.HEURISTIC
     families: tuple[type, ...] = BOUNDED_ONLY
     learner: Learner | None = None
     limits: Limits = ()
@@ -106,6 +107,13 @@ class RadiusRule(IdentificationRule):
     radius: Formula
     by_model: bool = False
 
+    def __post_init__(self) -> None:
+        if self.by_model and self.guarantee is Guarantee.CERTIFIED:
+            raise InvalidValue(
+                f"the radius rule {self.name!r} can't be certified with by_model=True: a proof about an arm's own mean "
+                "S/N says nothing about a model's mean. Leave by_model out, or write a ModelRule."
+            )
+
     @property
     def formula(self) -> Formula:
         return self.radius
@@ -129,7 +137,6 @@ class ModelRule(IdentificationRule):
     factor: Formula
     models: tuple[str, ...]
     blind: bool = False
-    guarantee: Guarantee = Guarantee.CERTIFIED_UNDER_MODEL
 
     @property
     def formula(self) -> Formula:

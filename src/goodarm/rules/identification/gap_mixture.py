@@ -9,6 +9,7 @@ import numpy as np
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Row
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
+from goodarm.verdict import Guarantee
 
 SMALLEST, GROWTH, STEPS = 0.01, 2.0, 10
 TYPICAL, BREADTH = 0.3, 1.2
@@ -91,6 +92,7 @@ gap_mixture = EvidenceRule(
     name="gap-mixture",
     reference="Robbins 1970, Annals of Mathematical Statistics 41(5), for mixtures; the ladder is goodarm's "
     "(docs/learning.md)",
+    guarantee=Guarantee.CERTIFIED,
     families=ANY_SUB_GAUSSIAN,
     totals=totals,
 )
