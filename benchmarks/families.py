@@ -216,8 +216,8 @@ def run(policy: str = "value", count: int = COUNT, seed: int = REPORTED_SEED) ->
         "ratio",
         rows,
         [
-            f"{count} families of seed {seed}; on {count - len(counted)} nobody scored 1% of the ceiling. The best other "
-            f"policy is chosen on seed {CHOSEN_ON}, the ratio is of seed {JUDGED_ON}; above 2 it counts as 2.",
+            f"{count} families of seed {seed}; on {count - len(counted)} nobody scored 1% of the ceiling. The best "
+            f"other policy is chosen on seed {CHOSEN_ON}, the ratio is of seed {JUDGED_ON}; above 2 it counts as 2.",
             "The ten families with the smallest ratio are listed.",
         ],
     )
