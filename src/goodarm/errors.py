@@ -72,5 +72,9 @@ class MissingExtra(GoodarmError):
         super().__init__(f"{feature} needs an optional package. Install it with: pip install 'goodarm[{extra}]'")
 
 
+class ScaleWarning(UserWarning):
+    """Rewards that scatter more than was declared of them: verdicts may be wrong more often than was promised."""
+
+
 class ModelWarning(UserWarning):
     """A model of the arms that does not suit them: its verdicts, or its guidance, should not be trusted."""

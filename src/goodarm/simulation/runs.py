@@ -19,6 +19,7 @@ from goodarm.models.misfit import ALARM
 from goodarm.numerics import clopper_pearson, student_quantile
 from goodarm.rules.beliefs import Pool
 from goodarm.scores import Score, first_good_verdict, regret, score
+from goodarm.simulation.declared import warn_of_scale
 from goodarm.simulation.run import Run
 from goodarm.simulation.specification import Specification
 from goodarm.simulation.tables import PER_ARM, PER_POINT, PER_RUN, ResultTable
@@ -190,7 +191,8 @@ class Runs:
         return sum(run.misfit > ALARM for run in self.runs)
 
     def warn(self) -> None:
-        """Say so where a model does not fit."""
+        """Say so where a model does not fit, or where rewards scatter more than was declared."""
+        warn_of_scale(self.spec, self.runs, stacklevel=4)
         if self.misfitting:
             worst = max(run.misfit for run in self.runs if run.misfit > ALARM)
             advice = (
