@@ -1,7 +1,7 @@
 """`python -m benchmarks.misfit_power [--runs N]`: how often the check of a model's fit warns, where the line is wrong.
 
 1000 unit vectors in 10 dimensions, means linear in them within 0.2 of the threshold, and then some arms are lowered.
-Printed: runs with a wrong verdict, runs with the warning, and runs in which each of the four questions alone would warn.
+Printed: runs with a wrong verdict, runs with the warning, and runs in which each of the four questions alone warns.
 """
 
 from __future__ import annotations

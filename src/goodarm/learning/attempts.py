@@ -33,7 +33,9 @@ def count_attempt(spec: Specification, given: int, earlier: str | Path | None, *
         raise InvalidValue(f"attempt must be at least 1; got {given}. It counts the calibrations of this family.")
     made, problem = spec.policy, spec.problem
     model = made.estimator.name if made.estimator else ""
-    family = _short(spec.environment.fingerprint, problem.threshold, problem.delta, spec.horizon, made.sampling.name, model)
+    family = _short(
+        spec.environment.fingerprint, problem.threshold, problem.delta, spec.horizon, made.sampling.name, model
+    )
     this = _short(made.fingerprint, spec.seed, *call)
     calls = _made.setdefault(family, [])
     if this not in calls:
@@ -51,7 +53,7 @@ def _after(earlier: str | Path | None, family: str, call: str) -> int:
         return 1
     if told.get("family") != family:
         return 1
-    return int(told["number"]) + (told["call"] != call)
+    return int(told["number"]) + int(told["call"] != call)
 
 
 def _short(*parts: object) -> str:

@@ -7,16 +7,68 @@ import math
 
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.models import Estimator
-from goodarm.problem import Bar
+from goodarm.policies.parameters import check_setting, owners_of
+from goodarm.problem import Bar, Bounded, Rewards
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Formula, Setting, parameters_of, take
 from goodarm.rules.sampling import IndexRule, LineRule, SamplingRule
+from goodarm.verdict import Criterion, Guarantee
 
 _BAR = Bar(0.5, 0.05, 10.0, 0.5, 0.5, math.log(200.0), 1.0, 1.0)
 _POOL = Pool(1.0, 1e6, 0.5, 1.0, 0.01, 1.0, 1.0, 0.0, 0.0)
 _PULLED = Arm(10.0, 6.0, 0.6, 10.0**-0.5, 0.2, -0.1, 0.0, 0.0)
 _NEVER_PULLED = Arm(0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def certified_rule_for(rewards: Rewards) -> str:
+    """The certified identification rule that suits a family: `gap-mixture`, for every one that we know.
+
+    It needs the fewest pulls of our rules that know nothing of the other arms, where rewards are 0/1 or Gaussian. For
+    rewards between 0 and 1 that vary little, `betting` is better (docs/learning.md).
+    """
+    return "gap-mixture"
+
+
+def check_policy(
+    sampling: SamplingRule,
+    rule: IdentificationRule,
+    setting: Setting,
+    criterion: Criterion,
+    estimator: Estimator | None,
+) -> None:
+    """Everything that must be true of a policy whatever the rewards: asked whenever one is made, or changed."""
+    if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
+        suits = certified_rule_for(Bounded())
+        raise UnsoundPairing(
+            f"the false discovery rate needs certified evidence that can be ranked, and {rule.name} has none. "
+            f"Use an evidence rule, for example '{sampling.name}+{suits}'."
+        )
+    if sampling.learner and rule.learner and sampling.learner is not rule.learner:
+        raise UnsoundPairing(
+            f"{sampling.name} and {rule.name} learn different things from the pool "
+            f"({sampling.learner.name}, {rule.learner.name}); a policy learns one. Pair either with 'kt' or 'ucb'."
+        )
+    check_setting(owners_of(sampling, rule), setting)
+    check_formulas(sampling, rule, setting)
+    check_model(sampling, rule, estimator, setting)
+
+
+def check_rewards(sampling: SamplingRule, rule: IdentificationRule, setting: Setting, rewards: Rewards) -> None:
+    """Refuse rewards, or a scale of them, under which the guarantee would be false."""
+    if not rule.valid_for(rewards):
+        families = "rewards in [0, 1]" if rule.families == (Bounded,) else "sub-Gaussian rewards"
+        raise UnsoundPairing(
+            f"{rule.name} is valid only for {families}, not for {rewards}: "
+            f"its verdicts would carry no guarantee. Use '{sampling.name}+{certified_rule_for(rewards)}'."
+        )
+    sigma = setting.identification.get("sigma", 0.0) if isinstance(rule, ModelRule) else 0.0
+    if 0.0 < sigma < rewards.sigma():
+        raise UnsoundPairing(
+            f"{rule.name}(sigma={sigma:g}) assumes less noise than {rewards} may have, whose scale is "
+            f"{rewards.sigma():g}: its verdicts would carry no guarantee. Leave sigma out; if you know that the noise "
+            f"is smaller, say so of the rewards: rewards=SubGaussian({sigma:g})."
+        )
 
 
 def check_model(

@@ -124,9 +124,10 @@ def check_rules(sampling: SamplingRule, rule: IdentificationRule) -> None:
         except UnknownName:
             found = None
         if found != own:
+            what = "another rule" if found else "no rule"
             raise InvalidValue(
-                f"a file can't keep the {kind} rule {own.name!r}: it keeps names, and {'another' if found else 'no'} rule "
-                f"is registered under this one. Register yours through the entry points 'goodarm.{kind}'."
+                f"a file can't keep the {kind} rule {own.name!r}: it keeps names, and {what} is registered under this "
+                f"one. Register yours through the entry points 'goodarm.{kind}'."
             )
 
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from goodarm import __version__
 from goodarm.fingerprint import fingerprint, functions_in, package_of
 from goodarm.models import Estimator
 from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.parameters import Setting
 from goodarm.rules.sampling import SamplingRule
 from goodarm.verdict import Criterion
+from goodarm.version import __version__
 
 
 def identity(

@@ -59,7 +59,15 @@ def settle(owners: Owners, given: Given) -> Setting:
 
 
 def check_setting(owners: Owners, setting: Setting) -> None:
-    """Refuse values outside of the limits of the rule that they belong to."""
+    """Refuse values that are missing, that nobody has, or outside of the limits of the rule that they belong to."""
+    for role in ("sampling", "identification", "learner"):
+        wanted, given = set(owners[role].defaults if role in owners else ()), set(getattr(setting, role))
+        if wanted != given:
+            odd = ", ".join(sorted(wanted ^ given))
+            raise InvalidValue(
+                f"the setting of {_pairing(owners)} must have every parameter of the {role} and no other; {odd} "
+                f"{'is missing' if wanted - given else 'is not one'}. Make a policy with goodarm.policy(...)."
+            )
     for role, owner in owners.items():
         proved = isinstance(owner, IdentificationRule) and owner.guarantee is Guarantee.CERTIFIED
         check_limits(owner, getattr(setting, role), ", where its guarantee is proved" if proved else "")

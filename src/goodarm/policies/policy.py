@@ -14,18 +14,21 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from goodarm.arguments import shown
 from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
 from goodarm.models import Estimator
+from goodarm.models._base import shortest
 from goodarm.policies.certificate import Certificate
-from goodarm.policies.checks import check_formulas, check_model
-from goodarm.policies.file import read_policy
+from goodarm.policies.checks import certified_rule_for, check_policy, check_rewards
+from goodarm.policies.file import read_model, read_policy
+from goodarm.policies.identity import identity
 from goodarm.policies.names import estimator as named_estimator
 from goodarm.policies.names import identification_names, identification_rule, sampling_names, sampling_rule
 from goodarm.policies.parameters import chosen, listed, owners_of, settle, with_owners, written
 from goodarm.problem import Bounded, Problem, Rewards
-from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
+from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Learner, Setting
 from goodarm.rules.sampling import SamplingRule
 from goodarm.verdict import Basis, Criterion, Guarantee
@@ -74,6 +77,22 @@ class Policy:
     estimator: Estimator | None = None
     certificate: Certificate | None = None
 
+    def __post_init__(self) -> None:
+        check_policy(self.sampling, self.identification, self.setting, self.criterion, self.estimator)
+        if self.certificate is not None and self.certificate.policy != self.fingerprint:
+            warnings.warn(
+                f"{self.name}: its certificate was measured with other rules, parameters, models or criterion, or with "
+                "another version of goodarm or Python. Its verdicts are heuristic; calibrate it as it is.",
+                CertificateLost,
+                stacklevel=4,
+            )
+            object.__setattr__(self, "certificate", None)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that could change a pull or a verdict: code, parameters, model, criterion, version."""
+        return identity(self.sampling, self.identification, self.setting, self.criterion, self.estimator)
+
     @property
     def criterion(self) -> Criterion:
         """Which error it keeps below delta: what was asked for, otherwise the probability of any wrong verdict."""
@@ -98,9 +117,10 @@ class Policy:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What its verdicts are worth: a heuristic bound with a certificate is calibrated."""
-        calibrated = self.identification.guarantee is Guarantee.HEURISTIC and self.certificate is not None
-        return Guarantee.CALIBRATED if calibrated else self.identification.guarantee
+        """What its verdicts are worth: a heuristic bound with a certificate that passes is calibrated."""
+        own = self.identification.guarantee
+        passes = self.certificate is not None and self.certificate.passes
+        return Guarantee.CALIBRATED if own is Guarantee.HEURISTIC and passes else own
 
     def on(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> Policy:
         """This policy for one problem: a certificate that does not speak of it is taken off, with a warning."""
@@ -131,21 +151,12 @@ class Policy:
 
     def check(self, rewards: Rewards) -> None:
         """Refuse rewards under which the guarantee would be false."""
-        _check_family(self.sampling.name, self.identification, rewards)
+        check_rewards(self.sampling, self.identification, self.setting, rewards)
 
 
 def policy_names() -> list[str]:
     """All names that stand for a policy without a `+`."""
     return sorted({*PAIRINGS, *sampling_names()})
-
-
-def certified_rule_for(rewards: Rewards) -> str:
-    """The certified identification rule that suits a family: `gap-mixture`, for every one that we know.
-
-    It needs the fewest pulls of our rules that know nothing of the other arms, where rewards are 0/1 or Gaussian. For
-    rewards between 0 and 1 that vary little, `betting` is better (docs/learning.md).
-    """
-    return "gap-mixture"
 
 
 def policy(
@@ -245,7 +256,8 @@ def _from_file(path: str, rewards: Rewards) -> Policy:
             f"{path} was learned on {saved.rewards}, and these are {rewards}: its parameters mean nothing there. "
             "Learn a policy on this family with 'goodarm learn'."
         )
-    made = policy(saved.policy, None, rewards=rewards, criterion=None, estimator=None, **saved.parameters)
+    model = read_model(path, saved.model)
+    made = policy(saved.policy, None, rewards=rewards, criterion=saved.criterion, estimator=model, **saved.parameters)
     name = spelled(made.sampling, made.identification, rounded(saved.parameters), made.estimator)
     return replace(made, name=name, certificate=saved.certificate)
 
@@ -258,20 +270,8 @@ def _pair(
     criterion: Criterion | None,
     estimator: Estimator | None,
 ) -> Policy:
-    _check_family(sampling.name, rule, rewards)
-    if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
-        raise UnsoundPairing(
-            f"the false discovery rate needs certified evidence that can be ranked, and {rule.name} has none. "
-            f"Use an evidence rule, for example '{sampling.name}+{certified_rule_for(rewards)}'."
-        )
-    if sampling.learner and rule.learner and sampling.learner is not rule.learner:
-        raise UnsoundPairing(
-            f"{sampling.name} and {rule.name} learn different things from the pool "
-            f"({sampling.learner.name}, {rule.learner.name}); a policy learns one. Pair either with 'kt' or 'ucb'."
-        )
     setting = settle(owners_of(sampling, rule), given)
-    check_formulas(sampling, rule, setting)
-    check_model(sampling, rule, estimator, setting)
+    check_rewards(sampling, rule, setting, rewards)
     return Policy(spelled(sampling, rule, given, estimator), sampling, rule, setting, criterion, estimator)
 
 
@@ -297,28 +297,7 @@ def rounded(parameters: Mapping[str, float]) -> dict[str, float]:
 
 
 def _arguments(given: Mapping[str, float]) -> str:
-    return f"({', '.join(f'{name}={_number(value)}' for name, value in given.items())})" if given else ""
-
-
-def _number(value: float) -> str:
-    """The shortest text that is read back as the same number.
-
-    >>> _number(1.0), _number(0.1), _number(1e6), _number(1.0 / 3.0)
-    ('1', '0.1', '1000000', '0.3333333333333333')
-    """
-    return repr(float(value)).removesuffix(".0")
-
-
-def _check_family(sampling: str, rule: IdentificationRule, rewards: Rewards) -> None:
-    if not rule.valid_for(rewards):
-        raise UnsoundPairing(
-            f"{rule.name} is valid only for {_family_names(rule)}, not for {rewards}: "
-            f"its verdicts would carry no guarantee. Use '{sampling}+{certified_rule_for(rewards)}'."
-        )
-
-
-def _family_names(rule: IdentificationRule) -> str:
-    return "rewards in [0, 1]" if rule.families == (Bounded,) else "sub-Gaussian rewards"
+    return f"({', '.join(f'{name}={shortest(value)}' for name, value in given.items())})" if given else ""
 
 
 def _read(

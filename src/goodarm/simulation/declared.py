@@ -1,4 +1,4 @@
-"""Is the declared scale of the rewards true? Rewards that a run has pulled are drawn again and their scatter measured."""
+"""Is the declared scale of rewards true? Rewards that a run has pulled are drawn again and their scatter measured."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FALSE_ALARMS = 1e-4
 class Scatter(NamedTuple):
     """Rewards that were looked at, arms they are of, and their squares around each arm's mean, in declared scales."""
 
-    count: int
+    rewards: int
     arms: int
     squares: float
 
     @property
     def deviation(self) -> float:
         """Standard deviation in units of the declared scale."""
-        return math.sqrt(self.squares / max(self.count - self.arms, 1))
+        return math.sqrt(self.squares / max(self.rewards - self.arms, 1))
 
 
 def _python_collector(reward: Formula, print_of_rules: str) -> Callable[..., float]:
@@ -85,14 +85,14 @@ def warn_of_scale(spec: Specification, runs: tuple[Run, ...], stacklevel: int) -
     if not isinstance(spec.problem.rewards, SubGaussian):
         return
     found = scatter(spec, runs)
-    if log_scale_evidence(found.count, found.squares) < math.log(1.0 / FALSE_ALARMS):
+    if log_scale_evidence(found.rewards, found.squares) < math.log(1.0 / FALSE_ALARMS):
         return
     declared = spec.problem.rewards.scale
     warnings.warn(
-        f"{spec.environment.name}: rewards are declared to have scale {declared:g}, and {found.count:,} of them have a "
-        f"standard deviation of {declared * found.deviation:.3g}: verdicts may be wrong more often than delta. Declare "
-        f"at least that scale. (Where the declaration is true this warning comes once in {1 / FALSE_ALARMS:,.0f} "
-        "simulations.)",
+        f"{spec.environment.name}: rewards are declared to have scale {declared:g}, and {found.rewards:,} of them have "
+        f"a standard deviation of {declared * found.deviation:.3g}: verdicts may be wrong more often than delta. "
+        "Declare at least that scale. (Where the declaration is true this warning comes once in "
+        f"{1 / FALSE_ALARMS:,.0f} simulations.)",
         ScaleWarning,
         stacklevel=stacklevel,
     )
