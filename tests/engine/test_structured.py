@@ -116,6 +116,7 @@ def test_results_do_not_depend_on_stops_workers_or_backend():
             assert np.array_equal(one.verdict_rounds, two.verdict_rounds)
 
 
+@pytest.mark.filterwarnings("ignore:.*verdicts rest on own evidence and stand:goodarm.errors.ModelWarning")
 def test_own_evidence_radius_looks_at_the_arms_own_mean():
     """A model that is sure and wrong must not move a verdict that rests on own evidence."""
     environment = goodarm.bernoulli([0.9, 0.9, 0.9, 0.1], 0.5)
