@@ -30,10 +30,19 @@ function route(hash) {
 /** @param {Crumb[]} crumbs */
 function showCrumbs(crumbs) {
   const items = crumbs.map(({ text, href }, i) =>
-    h("li", {}, href && i < crumbs.length - 1 ? h("a", { href }, h("bdi", {}, text))
-      : h("span", { "aria-current": "page" }, h("bdi", {}, text))));
+    h(
+      "li",
+      {},
+      href && i < crumbs.length - 1
+        ? h("a", { href }, h("bdi", {}, text))
+        : h("span", { "aria-current": "page" }, h("bdi", {}, text)),
+    ),
+  );
   byId("crumbs").replaceChildren(...items);
-  document.title = crumbs.map(({ text }) => text).reverse().join(" · ");
+  document.title = crumbs
+    .map(({ text }) => text)
+    .reverse()
+    .join(" · ");
 }
 
 /** @param {unknown} error @returns {View} */
@@ -41,8 +50,15 @@ function sorry(error) {
   const message = error instanceof Error ? error.message : String(error);
   const missing = error instanceof Problem && error.status === 404;
   const again = h("button", { type: "button", onclick: () => void show() }, "Try again");
-  return { element: h("section", { class: "card", role: "alert" },
-    h("h1", {}, missing ? "Not found" : "This did not work"), h("p", {}, message), again) };
+  return {
+    element: h(
+      "section",
+      { class: "card", role: "alert" },
+      h("h1", {}, missing ? "Not found" : "This did not work"),
+      h("p", {}, message),
+      again,
+    ),
+  };
 }
 
 /** @param {View} view */

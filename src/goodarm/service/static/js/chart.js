@@ -29,7 +29,7 @@ export function axis(write, more = {}) {
   };
 }
 
-/** A size for a left axis that fits its longest label. @param {(value: number) => string} write @param {number[]} values */
+/** Room for the longest label. @param {(value: number) => string} write @param {number[]} values */
 export function axisWidth(write, values) {
   const ctx = document.createElement("canvas").getContext("2d");
   if (!ctx) return 60;
@@ -72,7 +72,10 @@ export function chart(kind, options, data) {
   };
 }
 
-/** Horizontal line with its words, on top of a plot. @param {Plot} u @param {number} value @param {string} words @param {string} ink */
+/**
+ * A horizontal line with its words.
+ * @param {Plot} u @param {number} value @param {string} words @param {string} ink
+ */
 export function level(u, value, words, ink) {
   const { ctx, bbox } = u;
   const y = Math.round(u.valToPos(value, "y", true)) + 0.5;

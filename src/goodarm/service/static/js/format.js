@@ -1,26 +1,33 @@
 /** Numbers and times in the reader's locale. */
 
+/** @typedef {number | null | undefined} Maybe */
+/** @typedef {(x: Maybe) => string} Writer */
+
 const locale = navigator.languages?.[0] ?? "en";
 const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const rounded = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
 const words = new Intl.NumberFormat(locale, {
-  notation: locale.startsWith("en") ? "compact" : "standard",
+  notation: "compact",
   compactDisplay: "long",
   maximumSignificantDigits: 2,
 });
 const tick = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 3 });
 const real = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 });
+const two = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
 const clock = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
-const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
 
 /** @param {number} value */
 export const count = (value) => whole.format(value);
 /** "46 million" in English, 46.000.000 elsewhere, since the page's words are English. @param {number} value */
-export const about = (value) => words.format(value);
+export const about = (value) => (value >= 1e6 && locale.startsWith("en") ? words : rounded).format(value);
 /** @param {number} value */
 export const short = (value) => tick.format(value);
-/** @param {number | null | undefined} value */
+/** @param {Maybe} value */
 export const decimal = (value) => (value === null || value === undefined ? "–" : real.format(value));
+/** Evidence: a logarithm, of which two digits are plenty. @param {Maybe} value */
+export const evidence = (value) => (value === null || value === undefined ? "–" : two.format(value));
 /** @param {number} value @param {number} [digits] */
 export const percent = (value, digits = 2) =>
   new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: digits }).format(value);
@@ -31,17 +38,20 @@ export const counted = (many, noun) => `${count(many)} ${noun}${many === 1 ? "" 
 /**
  * How this campaign's rewards are written: percent where rewards lie in [0, 1], plain numbers elsewhere.
  * @param {import("./types.js").Summary} summary
- * @returns {{value: (x: number | null | undefined) => string, tick: (x: number) => string, bar: (x: number) => string, bounded: boolean}}
+ * @returns {{value: Writer, tick: Writer, bar: Writer, bounded: boolean}}
  */
 export function scaleOf(summary) {
-  const bounded = !summary.rewards || /^bounded(:0(\.0*)?, ?1(\.0*)?)?$/.test(summary.rewards);
+  const bounded = !summary.rewards || /\[0, 1\]/.test(summary.rewards);
   if (!bounded) return { value: decimal, tick: decimal, bar: decimal, bounded };
   const digits = summary.threshold < 0.1 ? 2 : 1;
   const fixed = new Intl.NumberFormat(locale, {
-    style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits,
+    style: "percent",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
   });
-  const value = (/** @type {number | null | undefined} */ x) => (x === null || x === undefined ? "–" : fixed.format(x));
-  return { value, tick: (x) => percent(x, 3), bar: (x) => percent(x, 3), bounded };
+  const value = (/** @type {Maybe} */ x) => (x === null || x === undefined ? "–" : fixed.format(x));
+  const bar = (/** @type {Maybe} */ x) => percent(x ?? NaN, 3);
+  return { value, tick: bar, bar, bounded };
 }
 
 /** @param {Date} date */

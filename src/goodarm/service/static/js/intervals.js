@@ -16,8 +16,10 @@ export const nameOf = (row) => row.label || row.arm;
 export function describe(row, scale) {
   const waiting = row.pending ? `, ${counted(row.pending, "ticket")} waiting` : "";
   if (row.mean === null) return `${nameOf(row)}: not pulled yet${waiting}`;
-  return `${nameOf(row)}: ${row.verdict}, mean ${scale.value(row.mean)}, between ${scale.value(row.low)} and ` +
-    `${scale.value(row.high)}, ${counted(row.pulls, "pull")}${waiting}`;
+  return (
+    `${nameOf(row)}: ${row.verdict}, mean ${scale.value(row.mean)}, between ${scale.value(row.low)} and ` +
+    `${scale.value(row.high)}, ${counted(row.pulls, "pull")}${waiting}`
+  );
 }
 
 /** @param {Row} row @param {Scale} scale @returns {Node[]} */
@@ -45,11 +47,23 @@ export class IntervalChart {
     this.dragged = false;
     this.made = chart("intervals", () => this.options(), [[], []]);
     this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-    this.slider = h("div", {
-      class: "plot-box", role: "slider", tabindex: "0", "aria-label": "Arms by rank", "aria-valuemin": "1",
-      "aria-valuemax": "1", "aria-valuenow": "1", "aria-valuetext": "no arm",
-      onkeydown: (/** @type {KeyboardEvent} */ event) => this.keys(event), onblur: () => this.hideTip(),
-    }, this.made.box, this.tip);
+    this.slider = h(
+      "div",
+      {
+        class: "plot-box",
+        role: "slider",
+        tabindex: "0",
+        "aria-label": "Arms by rank",
+        "aria-valuemin": "1",
+        "aria-valuemax": "1",
+        "aria-valuenow": "1",
+        "aria-valuetext": "no arm",
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.keys(event),
+        onblur: () => this.hideTip(),
+      },
+      this.made.box,
+      this.tip,
+    );
     this.element = h("div", { class: "intervals-box" }, this.slider, this.tools());
   }
 
@@ -59,8 +73,14 @@ export class IntervalChart {
     this.all = button("all arms", "Show all arms", () => this.reset());
     this.all.hidden = true;
     const hint = h("span", { class: "hint" }, "arms by mean; drag to zoom, click for the arm");
-    return h("div", { class: "tools" }, hint, this.all,
-      button("−", "Zoom out", () => this.zoom(2)), button("+", "Zoom in", () => this.zoom(0.5)));
+    return h(
+      "div",
+      { class: "tools" },
+      hint,
+      this.all,
+      button("−", "Zoom out", () => this.zoom(2)),
+      button("+", "Zoom in", () => this.zoom(0.5)),
+    );
   }
 
   /** @returns {Omit<import("uplot").Options, "width" | "height">} */
@@ -77,10 +97,12 @@ export class IntervalChart {
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {
-        draw: [(u) => {
-          paintIntervals(u, this);
-          level(u, this.threshold, bar, colour("ink"));
-        }],
+        draw: [
+          (u) => {
+            paintIntervals(u, this);
+            level(u, this.threshold, bar, colour("ink"));
+          },
+        ],
         setSelect: [(u) => this.selected(u)],
         setCursor: [(u) => this.point(u)],
         ready: [(u) => this.mouse(u)],
@@ -90,7 +112,9 @@ export class IntervalChart {
 
   /** @param {import("./chart.js").Plot} u */
   mouse(u) {
-    u.over.addEventListener("mousedown", () => { this.dragged = false; });
+    u.over.addEventListener("mousedown", () => {
+      this.dragged = false;
+    });
     u.over.addEventListener("dblclick", () => this.reset());
     u.over.addEventListener("click", () => {
       const row = this.rows[this.at - 1];
@@ -162,10 +186,21 @@ export class IntervalChart {
 
   /** @param {KeyboardEvent} event */
   keys(event) {
-    const many = this.rows.length, page = Math.max(1, Math.round((this.span()[1] - this.span()[0]) / 10));
+    const many = this.rows.length,
+      page = Math.max(1, Math.round((this.span()[1] - this.span()[0]) / 10));
     /** @type {Record<string, number>} */
-    const moves = { ArrowRight: 1, ArrowLeft: -1, ArrowUp: -1, ArrowDown: 1, PageDown: page, PageUp: -page, Home: -many, End: many };
-    const row = this.rows[this.at - 1], by = moves[event.key];
+    const moves = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowUp: -1,
+      ArrowDown: 1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -many,
+      End: many,
+    };
+    const row = this.rows[this.at - 1],
+      by = moves[event.key];
     if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.slider) return;
     if (by !== undefined) this.move(by);
     else if (event.key === "+") this.zoom(0.5);

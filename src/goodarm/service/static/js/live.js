@@ -12,74 +12,83 @@ const LONGEST_WAIT = 8_000;
 
 /** Split a stream's text into events. @param {(id: string, data: string) => void} emit */
 export function parser(emit) {
-  let rest = "", id = "", data = /** @type {string[]} */ ([]);
+  let [rest, id] = ["", ""];
+  let data = /** @type {string[]} */ ([]);
   return (/** @type {string} */ text) => {
-    const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
+    const lines = (rest + text).split(/\r\n|\n/);
     rest = lines.pop() ?? "";
     for (const line of lines) {
-      const [, field, value] = /^([^:]*):? ?(.*)$/.exec(line) ?? ["", "", ""];
-      if (line === "") {
-        if (data.length) emit(id, data.join("\n"));
+      const [, field, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      if (field === "id") id = value;
+      else if (field === "data") data.push(value);
+      else if (line === "" && data.length) {
+        emit(id, data.join("\n"));
         data = [];
-      } else if (field === "id") id = value ?? "";
-      else if (field === "data") data.push(value ?? "");
+      }
     }
   };
 }
 
-/**
- * Follow a stream until closed; reconnects by itself, from the last event seen; pauses while the tab is hidden.
- * @param {string} path @param {number} from
- * @param {(change: any) => void} onChange @param {(state: State) => void} onState
- * @returns {() => void} close
- */
-export function follow(path, from, onChange, onState) {
-  let last = String(from), wait = FIRST_WAIT, ended = false, running = false;
-  let stale = /** @type {Date | null} */ (null);
-  let abort = new AbortController();
+/** Follows a stream until closed; reconnects by itself, from the last event seen; rests while the tab is hidden. */
+export class Stream {
+  /**
+   * @param {string} path @param {number} from journal number of what is already shown
+   * @param {(change: any) => void} onChange @param {(state: State) => void} onState
+   */
+  constructor(path, from, onChange, onState) {
+    this.path = path;
+    this.last = String(from);
+    this.onChange = onChange;
+    this.onState = onState;
+    this.wait = FIRST_WAIT;
+    this.stale = /** @type {Date | null} */ (null);
+    this.ended = this.running = false;
+    this.abort = new AbortController();
+    this.wake = () => (document.hidden ? this.abort.abort() : void this.run());
+    document.addEventListener("visibilitychange", this.wake);
+    void this.run();
+  }
 
-  async function read() {
-    const headers = { Accept: "text/event-stream", "Last-Event-ID": last };
-    const response = await fetch(path, { headers, credentials: "same-origin", cache: "no-store", signal: abort.signal });
+  async run() {
+    if (this.running) return;
+    this.running = true;
+    while (!this.ended && !document.hidden) {
+      await this.read().catch(() => null);
+      if (this.ended || document.hidden) break;
+      this.stale ??= new Date();
+      this.onState({ live: false, since: this.stale });
+      await new Promise((resolve) => setTimeout(resolve, this.wait * (0.75 + Math.random() / 2)));
+      this.wait = Math.min(this.wait * 2, LONGEST_WAIT);
+    }
+    this.running = false;
+  }
+
+  /** One connection, until it ends. */
+  async read() {
+    this.abort = new AbortController();
+    const headers = { Accept: "text/event-stream", "Last-Event-ID": this.last };
+    const { signal } = this.abort;
+    const response = await fetch(this.path, { headers, credentials: "same-origin", cache: "no-store", signal });
     if (!response.ok || !response.body) throw await problemOf(response);
     const feed = parser((id, data) => {
-      if (id) last = id;
-      onChange(JSON.parse(data));
+      this.last = id || this.last;
+      this.onChange(JSON.parse(data));
     });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    [wait, stale] = [FIRST_WAIT, null];
-    onState({ live: true, since: null });
+    this.wait = FIRST_WAIT;
+    this.stale = null;
+    this.onState({ live: true, since: null });
     for (;;) {
-      const watchdog = setTimeout(() => abort.abort(), SILENCE);
+      const watchdog = setTimeout(() => this.abort.abort(), SILENCE);
       const { done, value } = await reader.read().finally(() => clearTimeout(watchdog));
       if (done) return;
       feed(value);
     }
   }
 
-  async function run() {
-    running = true;
-    while (!ended && !document.hidden) {
-      abort = new AbortController();
-      await read().catch(() => null);
-      if (ended || document.hidden) break;
-      stale ??= new Date();
-      onState({ live: false, since: stale });
-      await new Promise((resolve) => setTimeout(resolve, wait * (0.75 + Math.random() / 2)));
-      wait = Math.min(wait * 2, LONGEST_WAIT);
-    }
-    running = false;
+  close() {
+    this.ended = true;
+    this.abort.abort();
+    document.removeEventListener("visibilitychange", this.wake);
   }
-
-  const wake = () => {
-    if (document.hidden) abort.abort();
-    else if (!running) void run();
-  };
-  document.addEventListener("visibilitychange", wake);
-  void run();
-  return () => {
-    ended = true;
-    abort.abort();
-    document.removeEventListener("visibilitychange", wake);
-  };
 }

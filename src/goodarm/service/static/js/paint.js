@@ -2,6 +2,7 @@
 import { colour } from "./chart.js";
 
 /** @typedef {import("./types.js").Row} Row */
+/** @typedef {import("./chart.js").Plot} Plot */
 /** @typedef {{rows: Row[], faded: (row: Row) => boolean}} Scene */
 const ORDER = /** @type {const} */ (["open", "bad", "good"]);
 
@@ -27,10 +28,15 @@ function hatch(ctx, ink, ground) {
 
 /** @param {CanvasRenderingContext2D} ctx */
 const inks = (ctx) => ({
-  good: colour("good"), open: colour("open-fill"), bad: hatch(ctx, colour("bad"), colour("bad-soft")),
+  good: colour("good"),
+  open: colour("open-fill"),
+  bad: hatch(ctx, colour("bad"), colour("bad-soft")),
 });
 
-/** A mark at the mean: up, down or round. @param {CanvasRenderingContext2D} ctx @param {string} verdict @param {number} x @param {number} y @param {number} r */
+/**
+ * A mark at the mean: up, down or round.
+ * @param {CanvasRenderingContext2D} ctx @param {string} verdict @param {number} x @param {number} y @param {number} r
+ */
 function mark(ctx, verdict, x, y, r) {
   ctx.beginPath();
   if (verdict === "open") ctx.arc(x, y, r * 0.8, 0, 7);
@@ -45,11 +51,12 @@ function mark(ctx, verdict, x, y, r) {
   ctx.stroke();
 }
 
-/** @param {import("./chart.js").Plot} u @param {Scene} scene */
+/** @param {Plot} u @param {Scene} scene */
 export function paintIntervals(u, { rows, faded }) {
   const { ctx, bbox } = u;
   const x = (/** @type {number} */ rank) => u.valToPos(rank, "x", true);
-  const y0 = u.valToPos(0, "y", true), slope = u.valToPos(1, "y", true) - y0;
+  const y0 = u.valToPos(0, "y", true),
+    slope = u.valToPos(1, "y", true) - y0;
   const first = Math.max(0, Math.floor(u.posToVal(0, "x")) - 1);
   const last = Math.min(rows.length, Math.ceil(u.posToVal(u.bbox.width / devicePixelRatio, "x")) + 1);
   const step = x(1) - x(0);
@@ -79,7 +86,7 @@ export function paintIntervals(u, { rows, faded }) {
   ctx.restore();
 }
 
-/** @param {import("./chart.js").Plot} u @param {Row[]} rows @param {number} first @param {number} last @param {(v: number) => number} y */
+/** @param {Plot} u @param {Row[]} rows @param {number} first @param {number} last @param {(v: number) => number} y */
 function paintMarks(u, rows, first, last, y) {
   const { ctx } = u;
   ctx.fillStyle = colour("ink");
@@ -87,11 +94,12 @@ function paintMarks(u, rows, first, last, y) {
   ctx.lineWidth = 1.5 * devicePixelRatio;
   for (let i = first; i < last; i++) {
     const row = rows[i];
-    if (row && row.mean !== null) mark(ctx, row.verdict, u.valToPos(i + 1, "x", true), y(row.mean), 5 * devicePixelRatio);
+    if (row && row.mean !== null)
+      mark(ctx, row.verdict, u.valToPos(i + 1, "x", true), y(row.mean), 5 * devicePixelRatio);
   }
 }
 
-/** @param {import("./chart.js").Plot} u @param {Row[]} rows @param {number} first @param {number} last @param {(v: number) => number} y */
+/** @param {Plot} u @param {Row[]} rows @param {number} first @param {number} last @param {(v: number) => number} y */
 function paintMeans(u, rows, first, last, y) {
   const { ctx } = u;
   ctx.lineJoin = "round";
@@ -100,7 +108,10 @@ function paintMeans(u, rows, first, last, y) {
     const row = rows[i];
     if (row && row.mean !== null) ctx.lineTo(u.valToPos(i + 1, "x", true), y(row.mean));
   }
-  for (const [ink, wide] of /** @type {const} */ ([["card", 3.5], ["ink", 1.5]])) {
+  for (const [ink, wide] of /** @type {const} */ ([
+    ["card", 3.5],
+    ["ink", 1.5],
+  ])) {
     ctx.strokeStyle = colour(ink);
     ctx.lineWidth = wide * devicePixelRatio;
     ctx.stroke();

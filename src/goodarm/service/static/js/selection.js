@@ -28,11 +28,29 @@ export class Selection {
     this.key = /** @type {SortKey} */ ("mean");
     this.down = true;
     this.found = h("span", { class: "hint found", role: "status" });
-    const search = h("input", { type: "search", placeholder: "Search arms", "aria-label": "Search arms",
-      oninput: () => { this.query = search.value.trim().toLocaleLowerCase(); changed(); } });
-    const buttons = FILTERS.map((filter) => h("button", { type: "button", "aria-pressed": String(filter === "all"),
-      onclick: () => this.choose(filter, buttons) }, filter));
-    this.element = h("div", { class: "selection" }, search, h("div", { class: "segments", role: "group", "aria-label": "Verdict" }, ...buttons), this.found);
+    const search = h("input", {
+      type: "search",
+      placeholder: "Search arms",
+      "aria-label": "Search arms",
+      oninput: () => {
+        this.query = search.value.trim().toLocaleLowerCase();
+        changed();
+      },
+    });
+    const buttons = FILTERS.map((filter) =>
+      h(
+        "button",
+        { type: "button", "aria-pressed": String(filter === "all"), onclick: () => this.choose(filter, buttons) },
+        filter,
+      ),
+    );
+    this.element = h(
+      "div",
+      { class: "selection" },
+      search,
+      h("div", { class: "segments", role: "group", "aria-label": "Verdict" }, ...buttons),
+      this.found,
+    );
   }
 
   /** @param {string} filter @param {HTMLElement[]} buttons */
@@ -52,12 +70,17 @@ export class Selection {
   /** @param {Row} row */
   matches(row) {
     if (this.filter !== "all" && row.verdict !== this.filter) return false;
-    return !this.query || nameOf(row).toLocaleLowerCase().includes(this.query) || row.arm.toLocaleLowerCase().includes(this.query);
+    return (
+      !this.query ||
+      nameOf(row).toLocaleLowerCase().includes(this.query) ||
+      row.arm.toLocaleLowerCase().includes(this.query)
+    );
   }
 
   /** @param {Row[]} rows */
   of(rows) {
-    const compare = COMPARE[this.key], sign = this.down ? -1 : 1;
+    const compare = COMPARE[this.key],
+      sign = this.down ? -1 : 1;
     const chosen = rows.filter((row) => this.matches(row));
     say(this.found, chosen.length === rows.length ? "" : `${count(chosen.length)} of ${count(rows.length)}`);
     return chosen.sort((a, b) => sign * compare(a, b) || (a.arm < b.arm ? -1 : 1));

@@ -5,15 +5,17 @@
 import { post, url } from "./api.js";
 
 const PREFIX = "simulated-";
-const THRESHOLD = 0.7;
-const BATCH = 25;
-const PAUSE = 200;
+const THRESHOLD = 0.6;
+const BATCH = 20;
+const PAUSE = 100;
 const MOST = 40_000;
-const TONES = ["Plain", "Friendly", "Step by step", "With an example", "As a teacher", "As a lawyer", "In one sentence",
-  "With sources", "With a checklist", "Very polite"];
+const TONES = ["Plain", "Friendly", "Step by step", "With an example", "As a teacher", "In one sentence"];
 const TASKS = ["summary", "translation", "bug report", "reply to a customer"];
 
-/** Whether this page made up the rewards, or the server did (`goodarm serve --demo`); null: they are real. @param {import("./types.js").Summary} summary */
+/**
+ * Whether the page made up the rewards, or the server did (`goodarm serve --demo`); null: they are real.
+ * @param {import("./types.js").Summary} summary
+ */
 export function simulatedBy({ name, metadata }) {
   if (name.startsWith(PREFIX)) return "page";
   return metadata?.simulated || name.startsWith("demo: simulated") ? "server" : null;
@@ -32,14 +34,20 @@ function fraction(text) {
 export const truth = (arm) => 0.25 + 0.74 * fraction(arm) ** 0.7;
 
 /** @param {import("./types.js").Row} row */
-export const isWrong = (row) =>
-  row.verdict !== "open" && (row.verdict === "good") !== (truth(row.arm) >= THRESHOLD);
+export const isWrong = (row) => row.verdict !== "open" && (row.verdict === "good") !== truth(row.arm) >= THRESHOLD;
 
 /** Creates the campaign, and has this tab play it. @returns {Promise<string>} its name */
 export async function startSimulation() {
-  const name = PREFIX + new Date().toISOString().slice(0, 19).replaceAll(/[^0-9]/g, "");
+  const name =
+    PREFIX +
+    new Date()
+      .toISOString()
+      .slice(0, 19)
+      .replaceAll(/[^0-9]/g, "");
   const salt = name.slice(-6);
-  const arms = TASKS.flatMap((task, i) => TONES.map((tone, j) => ({ id: `p${salt}-${i}${j}`, label: `${tone}: ${task}` })));
+  const arms = TASKS.flatMap((task, i) =>
+    TONES.map((tone, j) => ({ id: `p${salt}-${i}${j}`, label: `${tone}: ${task}` })),
+  );
   await post("/api/v1/campaigns", { name, arms, threshold: THRESHOLD, metadata: { simulated: true } });
   player(name).start();
   return name;
@@ -52,7 +60,14 @@ const players = /** @type {Map<string, Player>} */ (new Map());
 export function player(name) {
   const known = players.get(name);
   if (known) return known;
-  const made = { start: () => void play(made, name), stop: () => { made.running = false; }, running: false, problem: "" };
+  const made = {
+    start: () => void play(made, name),
+    stop: () => {
+      made.running = false;
+    },
+    running: false,
+    problem: "",
+  };
   players.set(name, made);
   return made;
 }
@@ -63,7 +78,9 @@ async function play(me, name) {
   [me.running, me.problem] = [true, ""];
   try {
     for (let told = 0; me.running && told < MOST; told += BATCH) {
-      const { tickets } = /** @type {{tickets: import("./types.js").Ticket[]}} */ (await post(url(name, "/ask"), { n: BATCH }));
+      const { tickets } = /** @type {{tickets: import("./types.js").Ticket[]}} */ (
+        await post(url(name, "/ask"), { n: BATCH })
+      );
       if (!tickets.length) break;
       const rewards = tickets.map(({ ticket, arm }) => ({ ticket, reward: Math.random() < truth(arm) ? 1 : 0 }));
       await post(url(name, "/tell-many"), { rewards });
