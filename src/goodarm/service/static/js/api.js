@@ -15,7 +15,8 @@ export const url = (name, rest = "") => `/api/v1/campaigns/${encodeURIComponent(
 /** @param {Response} response @returns {Promise<Problem>} */
 export async function problemOf(response) {
   const body = await response.json().catch(() => ({}));
-  if (response.status === 401) window.dispatchEvent(new Event("goodarm-login"));
+  const refused = response.status === 401 && !response.url.endsWith("/login");
+  if (refused) window.dispatchEvent(new Event("goodarm-login"));
   const detail = typeof body.detail === "string" ? body.detail : "";
   return new Problem(response.status, body.title ?? `the server answered ${response.status}`, detail);
 }

@@ -24,6 +24,9 @@ const field = (id, label, input, hint) => {
   return h("div", { class: "field" }, h("label", { for: id }, label), input, note);
 };
 
+/** @param {string} text */
+const hint = (text) => h("p", { class: "hint" }, text);
+
 /** @returns {import("./types.js").View} */
 export function createView() {
   const form = new CreateForm();
@@ -32,36 +35,27 @@ export function createView() {
 
 class CreateForm {
   constructor() {
-    const change = () => this.changed();
-    this.name = h("input", { required: true, maxlength: "100", autocomplete: "off", oninput: change });
-    this.bar = h("input", {
-      required: true,
-      inputmode: "decimal",
-      placeholder: "2%",
-      autocomplete: "off",
-      oninput: change,
-    });
-    this.gap = h("input", { inputmode: "decimal", placeholder: "not known", autocomplete: "off", oninput: change });
-    this.delta = h("input", { inputmode: "decimal", value: "5%", autocomplete: "off", oninput: change });
-    this.text = h("textarea", {
-      rows: "10",
-      spellcheck: "false",
-      placeholder: "One arm per line",
-      oninput: () => {
-        this.dropped = null;
-        change();
-      },
-    });
-    this.file = h("input", {
-      type: "file",
-      accept: ".csv,.txt,text/csv,text/plain",
-      onchange: () => void this.read(this.file.files?.[0]),
-    });
+    const oninput = () => this.changed();
+    const quick = { autocomplete: "off", oninput };
+    this.name = h("input", { ...quick, required: true, maxlength: "200" });
+    this.bar = h("input", { ...quick, required: true, inputmode: "decimal", placeholder: "2%" });
+    this.delta = h("input", { ...quick, inputmode: "decimal", value: "5%" });
+    this.gap = h("input", { ...quick, inputmode: "decimal", placeholder: "not known" });
+    this.spread = h("input", { ...quick, inputmode: "decimal", placeholder: "1.5" });
+    const kinds = ["between 0 and 1: clicks, passes, shares", "measurements around a mean"];
+    this.kind = h("select", { onchange: oninput }, ...kinds.map((text) => h("option", {}, text)));
+    const typed = () => {
+      this.dropped = null;
+      oninput();
+    };
+    this.text = h("textarea", { rows: "10", spellcheck: "false", placeholder: "One arm per line", oninput: typed });
+    const onchange = () => void this.read(this.file.files?.[0]);
+    this.file = h("input", { type: "file", accept: ".csv,.txt,text/csv,text/plain", onchange });
     this.found = h("p", { class: "hint", role: "status" });
     this.plan = h(
       "div",
       { class: "plan", role: "status" },
-      h("p", { class: "hint" }, "What it will take is shown here as soon as there are a bar and arms."),
+      hint("As soon as there are a bar and arms, it is said here."),
     );
     this.problem = h("p", { class: "problem", role: "alert" });
     this.start = h("button", { class: "main", type: "submit", disabled: true }, "Start the campaign");
@@ -69,6 +63,7 @@ class CreateForm {
     this.timer = 0;
     this.abort = new AbortController();
     this.element = this.layout();
+    this.changed();
   }
 
   layout() {
@@ -86,11 +81,19 @@ class CreateForm {
   }
 
   fields() {
+    this.gapField = field("gap", "Typical distance from the bar", this.gap, "Only for the plan, if you have an idea.");
+    this.spreadField = field("spread", "Standard deviation", this.spread, "Of one measurement; it must be known.");
     return [
       field("name", "Name", this.name, "What you will call it."),
-      field("bar", "The bar", this.bar, "A good arm's mean reward reaches it: 2%, or 0.02."),
-      field("delta", "Allowed error", this.delta, "The probability that any verdict is wrong."),
-      field("gap", "Typical distance from the bar", this.gap, "Only for the plan, if you have an idea."),
+      field("kind", "Rewards", this.kind, ""),
+      h(
+        "div",
+        { class: "two" },
+        field("bar", "The bar", this.bar, "A good arm's mean reward reaches it."),
+        field("delta", "Allowed error", this.delta, "The probability that any verdict is wrong."),
+      ),
+      this.gapField,
+      this.spreadField,
       h("h2", {}, "What it will take"),
       this.plan,
       this.problem,
@@ -148,40 +151,47 @@ class CreateForm {
   /** What would be sent; null where something is missing. */
   wish() {
     const [arms, threshold, delta] = [this.arms(), parseBar(this.bar.value), parseBar(this.delta.value)];
-    if (!arms.length || threshold === null || delta === null) return null;
-    return { name: this.name.value.trim(), arms, threshold, delta };
+    const spread = parseBar(this.spread.value);
+    if (!arms.length || threshold === null || delta === null || (this.measured && !spread)) return null;
+    const rewards = this.measured ? { rewards: `gaussian:${spread}` } : {};
+    return { name: this.name.value.trim(), arms, threshold, delta, ...rewards };
+  }
+
+  get measured() {
+    return this.kind.selectedIndex === 1;
   }
 
   changed() {
-    const arms = this.arms(),
-      twice = doubled(arms);
+    const arms = this.arms();
+    const twice = [...new Set(doubled(arms))];
+    const named = `${twice.slice(0, 3).join(", ")}${twice.length > 3 ? ", …" : ""}`;
     say(
       this.found,
-      twice.length
-        ? `${counted(arms.length, "arm")}; twice: ${twice.slice(0, 3).join(", ")}${twice.length > 3 ? ", …" : ""}`
-        : arms.length
-          ? counted(arms.length, "arm")
-          : "",
+      arms.length ? counted(arms.length, "arm") + (twice.length ? `; more than once: ${named}` : "") : "",
     );
     say(this.problem, "");
+    if (this.gapField && this.spreadField)
+      [this.gapField.hidden, this.spreadField.hidden] = [this.measured, !this.measured];
     const wish = this.wish();
     this.start.disabled = !wish || !wish.name || twice.length > 0;
     clearTimeout(this.timer);
     this.abort.abort();
-    if (wish && !twice.length) this.timer = window.setTimeout(() => void this.makePlan(wish), WAIT);
+    if (this.measured) this.plan.replaceChildren(hint("There is no plan for measurements yet."));
+    else if (wish && !twice.length) this.timer = window.setTimeout(() => void this.makePlan(wish), WAIT);
   }
 
   /** @param {{arms: NewArm[], threshold: number, delta: number}} wish */
   async makePlan({ arms, threshold, delta }) {
     this.abort = new AbortController();
+    const { signal } = this.abort;
     const gap = parseBar(this.gap.value) || likelyGap(threshold);
-    this.plan.replaceChildren(h("p", { class: "hint" }, "Working it out…"));
+    this.plan.replaceChildren(hint("Working it out…"));
     try {
       /** @type {Plan} */
-      const plan = await post("/api/v1/plan", { arms: arms.length, threshold, delta, gap }, this.abort.signal);
+      const plan = await post("/api/v1/plan", { arms: arms.length, threshold, delta, gap }, signal);
       this.plan.replaceChildren(...planLines(plan, gap));
     } catch (error) {
-      if (this.abort.signal.aborted) return;
+      if (signal.aborted) return;
       this.plan.replaceChildren(h("p", { class: "problem" }, error instanceof Error ? error.message : String(error)));
     }
   }
@@ -228,6 +238,6 @@ function planLines(plan, gap) {
   return [
     h("p", { class: "sentence" }, sentence),
     h("ul", { class: "steps", "aria-label": "Pulls until so many arms are decided" }, ...rows),
-    h("p", { class: "hint" }, `Simulated, with arms ${percent(gap)} above or below the bar.`),
+    hint(`Simulated, with arms ${percent(gap)} above or below the bar.`),
   ];
 }
