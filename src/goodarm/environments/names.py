@@ -63,7 +63,7 @@ def environment(name: str | Environment, *, threshold: float | None = None) -> E
         found = name
     elif name.startswith(("table:", "replay:")):
         if threshold is None:
-            raise InvalidValue(f"{name} has no threshold of its own. Give one, for example --threshold 0.05.")
+            raise InvalidValue(f"{name} has no threshold of its own. Give one, for example `threshold=0.05`.")
         kind, _, path = name.partition(":")
         return table(path, threshold) if kind == "table" else replay(path, threshold)
     elif name in OWN:

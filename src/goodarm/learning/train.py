@@ -190,11 +190,11 @@ def _learn_on_score(
 ) -> tuple[dict[str, float], Sequence[Step]]:
     rule = spec.policy.sampling.name
     if rule in _printed().TRAINED:
-        raise InvalidValue(f"{rule} is trained by the paper's objective: give --objective paper.")
+        raise InvalidValue(f"{rule} is trained by the paper's objective: give `objective='paper'`.")
     if rule not in LEARNABLE:
         raise InvalidValue(
             f"{rule} has no parameter to learn. Learn one of: {', '.join(LEARNABLE)}; "
-            "or only a bound, with --calibrate and --objective none."
+            "or only a bound, with `calibrate=True` and `objective='none'`."
         )
     name, candidates = LEARNABLE[rule]
     name = _named(spec.policy, f"sampling.{name}")

@@ -8,14 +8,17 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from goodarm.plan.ahead import CampaignPlan, Outlook, plan
+from goodarm.plan.ahead import CampaignPlan, plan
 from goodarm.plan.bounds import campaign_lower_bound, decidable, pulls_lower_bound
 from goodarm.plan.guess import MeansGuess, guess_means
+from goodarm.plan.outlook import Milestone, OneCampaign, Outlook
 from goodarm.plan.under_way import Remaining, remaining
 
 __all__ = [
     "CampaignPlan",
     "MeansGuess",
+    "Milestone",
+    "OneCampaign",
     "Outlook",
     "Remaining",
     "campaign_lower_bound",

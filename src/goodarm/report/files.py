@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from goodarm.errors import MissingExtra, UnusableFolder
-from goodarm.report import rewards_over_time, verdicts_over_time
+from goodarm.plan import CampaignPlan
+from goodarm.report import plan_figure, rewards_over_time, verdicts_over_time
 from goodarm.report.drawing import save
 from goodarm.report.numbers import json_text
+from goodarm.report.plan_text import as_json as plan_as_json
 from goodarm.report.rewards import RewardSummary
 from goodarm.report.rewards import as_json as rewards_as_json
 from goodarm.simulation.compare import Comparison
@@ -28,7 +30,7 @@ def prepare_folder(folder: Path) -> None:
     if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
         raise MissingExtra("writing results", "report")
     if folder.exists() and not folder.is_dir():
-        raise UnusableFolder(f"{folder} is a file, not a folder. Give --out a folder; it is made if it does not exist.")
+        raise UnusableFolder(f"{folder} is a file, not a folder. Give `out` a folder; it is made if it does not exist.")
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".goodarm-probe"
@@ -57,6 +59,18 @@ def write_rewards(results: Comparison, summary: RewardSummary, folder: Path) -> 
         "summary.json": lambda path: write_text(path, json_text(rewards_as_json(summary)) + "\n"),
         "rewards.svg": lambda path: save(figure, path),
         "rewards.png": lambda path: save(figure, path),
+    }
+    with explained(folder):
+        return [whole(folder / name, write) for name, write in writers.items()]
+
+
+def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:
+    """Write a plan and its figure; returns the paths."""
+    figure = plan_figure.draw(plan_figure.info(made))
+    writers: dict[str, Callable[[Path], None]] = {
+        "plan.json": lambda path: write_text(path, json_text(plan_as_json(made)) + "\n"),
+        "plan.svg": lambda path: save(figure, path),
+        "plan.png": lambda path: save(figure, path),
     }
     with explained(folder):
         return [whole(folder / name, write) for name, write in writers.items()]
@@ -109,4 +123,4 @@ def explained(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or error
-        raise UnusableFolder(f"can't write into {folder}: {reason}. Give --out another folder.") from None
+        raise UnusableFolder(f"can't write into {folder}: {reason}. Give `out` another folder.") from None

@@ -156,7 +156,7 @@ def _dask(workers: int) -> Iterator[None]:
     try:
         from distributed import Client, default_client
     except ImportError:
-        raise MissingExtra("--backend dask", "cluster") from None
+        raise MissingExtra("`backend=dask`", "cluster") from None
     try:
         default_client()  # type: ignore[no-untyped-call]  # dask has no types
     except ValueError:
@@ -171,6 +171,6 @@ def _ray(workers: int) -> Iterator[None]:
     try:
         from ray.util.joblib import register_ray
     except ImportError:
-        raise MissingExtra("--backend ray", "ray") from None
+        raise MissingExtra("`backend=ray`", "ray") from None
     register_ray()
     yield
