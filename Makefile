@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
+NODE := $(VENV)/node
+NODE_PACKAGES := typescript@5.9.3 axe-core@4.14.0 uplot@1.6.32
 
-.PHONY: demo test lint types contract pytest bench format clean
+.PHONY: demo test lint types contract pytest bench format clean browser node
 
 demo: $(READY)
 	$(BIN)/goodarm reproduce --quick --out demo
@@ -22,8 +24,20 @@ types: $(READY)
 contract: $(READY)
 	$(BIN)/lint-imports
 
-pytest: $(READY)
+pytest: $(READY) browser node
 	$(BIN)/pytest -n 2 --dist worksteal
+
+# What the dashboard's tests need beyond Python; where it can't be had they are skipped, and say so.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update && \
+	DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium >/dev/null; } || \
+	echo "no chromium, and no way to install it: tests in a browser are skipped"
+
+node: | $(BIN)/python
+	@command -v npm >/dev/null || { echo "no npm: types of the dashboard and axe are not checked"; exit 0; }; \
+	[ -x $(NODE)/node_modules/.bin/tsc ] || npm install --silent --no-fund --no-audit --prefix $(NODE) $(NODE_PACKAGES) || \
+	echo "npm could not install $(NODE_PACKAGES): types of the dashboard and axe are not checked"
 
 bench: $(BENCH_READY)
 	$(BIN)/python -m benchmarks

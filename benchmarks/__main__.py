@@ -24,6 +24,7 @@ BENCHMARKS = {
     "rules": "benchmarks.rules",
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
+    "families": "benchmarks.families",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "river")

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from goodarm.report.numbers import percent, short
-from goodarm.simulation.compare import Comparison, compare
+from goodarm.simulation.compare import compare
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE / "replication.md"
@@ -48,7 +48,7 @@ def must_hold() -> Iterator[str]:
     yield "| dataset | runs | HDoC | value | ratio | of the ceiling | wrong runs | p-value |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for dataset, runs in MUST_HOLD:
-        value, hdoc = compare(Comparison(dataset, ("value", "hdoc"), runs=runs, workers=2)).finished
+        value, hdoc = compare(dataset, ("value", "hdoc"), runs=runs, workers=2).finished
         ratio = value.exploit_score.mean / hdoc.exploit_score.mean if hdoc.exploit_score.mean > 0.0 else math.nan
         row = [
             dataset, str(runs), short(hdoc.exploit_score.mean, 3), short(value.exploit_score.mean, 3),

@@ -6,7 +6,10 @@ The public names, sorted; each is imported when it is first used, so that `impor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from goodarm.version import __version__ as __version__
+
 if TYPE_CHECKING:
+    from goodarm import plan as plan
     from goodarm.environments import Environment as Environment
     from goodarm.environments import bernoulli as bernoulli
     from goodarm.environments import beta as beta
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from goodarm.problem import Gaussian as Gaussian
     from goodarm.problem import Problem as Problem
     from goodarm.problem import SubGaussian as SubGaussian
+    from goodarm.simulation.compare import Comparison as Comparison
+    from goodarm.simulation.compare import compare as compare
     from goodarm.simulation.runs import Estimate as Estimate
     from goodarm.simulation.runs import Runs as Runs
     from goodarm.simulation.simulate import simulate as simulate
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Basis": "goodarm.verdict",
     "Bounded": "goodarm.problem",
+    "Comparison": "goodarm.simulation.compare",
     "Criterion": "goodarm.verdict",
     "Environment": "goodarm.environments",
     "Estimate": "goodarm.simulation.runs",
@@ -58,20 +64,23 @@ _WHERE = {
     "bernoulli": "goodarm.environments",
     "beta": "goodarm.environments",
     "classification": "goodarm.environments",
+    "compare": "goodarm.simulation.compare",
     "environment": "goodarm.environments.names",
     "gaussian": "goodarm.environments",
     "learn": "goodarm.learning",
+    "plan": "goodarm",
     "policy": "goodarm.policies",
     "replay": "goodarm.environments",
     "simulate": "goodarm.simulation.simulate",
     "table": "goodarm.environments",
 }
 
-__version__ = "0.1.0"
 __all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plan":  # a room that can be called: goodarm.plan(...), goodarm.plan.remaining(...)
+        return import_module("goodarm.plan")
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'goodarm' has no attribute {name!r}")

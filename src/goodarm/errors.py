@@ -32,7 +32,7 @@ class UnknownName(GoodarmError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        near = get_close_matches(str(name), names, n=3, cutoff=0.5)
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(names)}."
         super().__init__(f"unknown {kind} {name!r}. {hint}")
 
@@ -70,6 +70,10 @@ class MissingExtra(GoodarmError):
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional package. Install it with: pip install 'goodarm[{extra}]'")
+
+
+class ScaleWarning(UserWarning):
+    """Rewards that scatter more than was declared of them: verdicts may be wrong more often than was promised."""
 
 
 class ModelWarning(UserWarning):

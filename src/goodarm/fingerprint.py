@@ -23,12 +23,14 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _values(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def _values(function: FunctionType, packages: Collection[str] | None = None) -> Iterator[tuple[str, Any]]:
     """What the function can see: its globals by name (also `module.name`), its closure, its defaults."""
     names = sorted(set(_names(function.__code__)))
     for name in names:
         if name in function.__globals__:
-            yield from _members(name, function.__globals__[name], names)
+            value = function.__globals__[name]
+            if not isinstance(value, ModuleType) or packages is None or root(value.__name__) in packages:
+                yield from _members(name, value, names)
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
     for j, value in enumerate(function.__defaults__ or ()):
@@ -62,7 +64,7 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
 def reachable(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> list[FunctionType]:
     """The functions and all plain functions that they call, each once, in a fixed order.
 
-    packages : go only into functions of these top-level packages; None goes everywhere
+    packages : go only into functions and modules of these top-level packages; None goes everywhere
     """
     found: dict[FunctionType, None] = {}
     waiting = list(functions)
@@ -71,7 +73,7 @@ def reachable(functions: Iterable[FunctionType], packages: Collection[str] | Non
         if function in found or (packages is not None and package_of(function) not in packages):
             continue
         found[function] = None
-        waiting.extend(called for _, value in _values(function) for called in functions_in(value))
+        waiting.extend(called for _, value in _values(function, packages) for called in functions_in(value))
     return list(found)
 
 
@@ -97,7 +99,16 @@ def _literal_text(value: Any) -> str:
 
 def package_of(function: FunctionType) -> str:
     """The top-level package that a function was written in."""
-    return str(function.__module__ or "").partition(".")[0]
+    return root(str(function.__module__ or ""))
+
+
+def root(module: str) -> str:
+    """The first part of a module's name.
+
+    >>> root("goodarm.rules.beliefs")
+    'goodarm'
+    """
+    return module.partition(".")[0]
 
 
 def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> str:
@@ -111,6 +122,6 @@ def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | N
     digest = hashlib.sha256()
     for function in reachable(functions, packages):
         digest.update(_code_text(function.__code__).encode())
-        for name, value in _values(function):
+        for name, value in _values(function, packages):
             digest.update(f"{name}={_constant_text(value)};".encode())
     return digest.hexdigest()

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue
 from goodarm.numerics import bernoulli_kl
 
@@ -78,6 +79,7 @@ class SubGaussian:
     scale: float
 
     def __post_init__(self) -> None:
+        check_real(scale=self.scale)
         if not (math.isfinite(self.scale) and self.scale > 0.0):
             raise InvalidValue(f"scale, a reward's standard deviation, must be a positive number; got {self.scale}.")
 
@@ -142,6 +144,8 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
     rewards: Rewards = Bounded()
 
     def __post_init__(self) -> None:
+        check_real(threshold=self.threshold, delta=self.delta)
+        check_whole(arms=self.arms)
         if not 0.0 < self.delta < 1.0:
             raise InvalidValue(
                 f"delta must lie strictly between 0 and 1; got {self.delta}. "

@@ -6,6 +6,8 @@ finaliser of SplitMix64 (Steele, Lea & Flood 2014). Compiled code only: Python's
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 from numpy.random import Generator, SeedSequence, default_rng
 
@@ -42,6 +44,15 @@ ENVIRONMENT, REWARDS, POLICY = 0, 1, 2
 def generator(seed: int, run: int, role: int) -> Generator:
     """The random generator of one role in one run."""
     return default_rng(SeedSequence(seed, spawn_key=(run, role)))
+
+
+def derived_seed(seed: int, text: str) -> int:
+    """A seed of 128 bits that belongs to a seed and a text: streams that no other text, and no one's own seed, has.
+
+    >>> derived_seed(1, "test") == derived_seed(1, "test"), derived_seed(1, "test") == derived_seed(2, "test")
+    (True, False)
+    """
+    return int.from_bytes(hashlib.sha256(f"{seed} {text}".encode()).digest()[:16], "big")
 
 
 def run_key(seed: int, run: int) -> np.uint64:

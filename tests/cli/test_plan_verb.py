@@ -16,10 +16,13 @@ QUICK = ["plan", "--arms", "10", "--threshold", "0.5", "--gap", "0.2", "--runs",
 def test_text() -> None:
     shown = runner.invoke(app, [*QUICK, "--budget", "5e3"])
     assert shown.exit_code == 0, shown.stderr
-    assert "10 arms, threshold 0.5, delta 0.05, budget 5,000 rounds" in shown.stdout
+    assert "10 arms, threshold 0.5, delta 0.05, budget 5,000 samples" in shown.stdout
     words = " ".join(shown.stdout.split())
-    assert "any policy needs on average at least: 32.21 pulls of an arm, 322.1 rounds in all" in words
-    assert "value (certified) takes, by 4 simulated runs:" in words
+    assert "To find half, 80%, 90% of the good arms: " in words
+    assert "All 4 simulated ones find half, 80%, 90% within" in words
+    assert "The budget finds 100.0% of the good arms on average; the same in every campaign." in words
+    assert "at least 322.1 samples, 32.21 of an arm" in words
+    assert words.index("To find half") < words.index("any policy needs"), "what people plan for comes first"
     for setting in ("as asked", "delta 0.1", "threshold 0.45", "threshold 0.55"):
         assert setting in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80
@@ -32,13 +35,17 @@ def test_json() -> None:
     assert shown["budget"] is None
     assert shown["asked"]["rounds"]["runs"] == 4
     assert shown["asked"]["rounds"]["mean"] == pytest.approx(10 * shown["pulls_per_arm"]["mean"])
+    assert [each["share"] for each in shown["asked"]["milestones"]] == [0.5, 0.8, 0.9]
+    assert shown["asked"]["end"]["median"] <= shown["asked"]["end"]["high"]
     assert [each["words"] for each in shown["alternatives"]] == ["delta 0.1", "threshold 0.45", "threshold 0.55"]
 
 
 def test_impossible_wish_is_told() -> None:
     shown = runner.invoke(app, [*QUICK, "--budget", "200"])
     assert shown.exit_code == 0
-    assert "Impossible: no policy that keeps delta = 0.05" in shown.stdout
+    words = " ".join(shown.stdout.split())
+    assert "A verdict on every arm is out of reach: no policy that keeps delta = 0.05" in words
+    assert "Impossible" not in words, "good arms are found all the same"
     shown = runner.invoke(app, [*QUICK, "--budget", "9"])
     assert "Impossible: 9 rounds do not pull each of the 10 arms once." in shown.stdout
 
@@ -61,6 +68,11 @@ def test_means_from_a_file_and_a_picture(tmp_path) -> None:
         (["plan", "--threshold", "0.5"], "arms must be the number of arms"),
         (["plan", "--threshold", "0.5", "--arms", "3", "--prior", "normal:0,1"], "can't read the prior"),
         (["plan", "--threshold", "5", "--arms", "3"], "threshold must lie strictly between 0 and 1"),
+        (["plan", "--threshold", "0.5", "--arms", "1e9"], "Plan for a sample, --arms 100000:"),
+        (
+            ["plan", "--threshold", "0.5", "--arms", "3", "--gap", "0.1", "--prior", "beta:1,1"],
+            "give one of --gap, --means and --prior",
+        ),
     ],
 )
 def test_wrong_input_is_one_message(arguments: list[str], message: str) -> None:

@@ -10,6 +10,7 @@ from goodarm.environments import bernoulli
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.kt import bet
 from goodarm.rules.sampling import IndexRule
+from goodarm.verdict import Guarantee
 
 
 def index(arm, pool, bar, pull=1.0):
@@ -25,7 +26,7 @@ def observe(arm, reward, pool, bar, stake=0.1):
 
 
 curious = IndexRule(name="curious", index=index)
-steady = EvidenceRule(name="steady", observe=observe)
+steady = EvidenceRule(name="steady", guarantee=Guarantee.CERTIFIED, observe=observe)
 
 
 def headlines():

@@ -19,6 +19,7 @@ from goodarm.policies import policy
 from goodarm.rules.beliefs import Arm, is_open, read_arm
 from goodarm.rules.identification import EvidenceRule, ModelRule
 from goodarm.rules.identification._base import decide_around, decide_by_evidence
+from goodarm.rules.parameters import take
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.simulation.run import assembly_of, play
 from goodarm.simulation.simulate import simulate
@@ -40,7 +41,6 @@ def plain_loop(spec, rounds):
     tracker = Tracker(made.estimator.bind(spec.environment.features, spec.problem.arms), bar)
     instance = spec.environment.instance(generator(spec.seed, 0, ENVIRONMENT))
     run, rule, table = run_key(spec.seed, 0), made.identification, tracker.table
-    take = made.setting.take
     assembly = assembly_of(spec)
     pool = assembly.start(float(spec.horizon)).pool
     trace = []
@@ -51,20 +51,23 @@ def plain_loop(spec, rounds):
         if not options:
             break
         a = max(
-            options, key=lambda i: made.sampling.index(read_arm(table, i), pool, bar, *take(made.sampling.defaults))
+            options,
+            key=lambda i: made.sampling.index(
+                read_arm(table, i), pool, bar, *take(made.setting.sampling, made.sampling.defaults)
+            ),
         )
         before = read_arm(table, a)
         with np.errstate(over="ignore"):
             x = spec.environment.reward(a, instance.means, instance.extra, reward_key(run, a, before.pulls))
         if isinstance(rule, EvidenceRule):
-            table[a, 4:7] = rule.observe(before, x, pool, bar, *take(rule.defaults))
+            table[a, 4:7] = rule.observe(before, x, pool, bar, *take(made.setting.identification, rule.defaults))
         tracker.tell(a, x)
         trace.append(a)
         if isinstance(rule, EvidenceRule):
             table[a, 7] = decide_by_evidence(read_arm(table, a), bar)
         else:
             numbers = tracker.belief.numbers
-            size = rule.factor(numbers[0], numbers[1], pool, bar, *take(rule.defaults))
+            size = rule.factor(numbers[0], numbers[1], pool, bar, *take(made.setting.identification, rule.defaults))
             for i in range(len(table)):
                 if is_open(table, i) and size < math.inf:
                     table[i, 7] = decide_around(table[i, 2], size * table[i, 3], bar)
@@ -112,6 +115,7 @@ def test_results_do_not_depend_on_stops_workers_or_backend():
             assert np.array_equal(one.verdict_rounds, two.verdict_rounds)
 
 
+@pytest.mark.filterwarnings("ignore:.*verdicts rest on own evidence and stand:goodarm.errors.ModelWarning")
 def test_own_evidence_radius_looks_at_the_arms_own_mean():
     """A model that is sure and wrong must not move a verdict that rests on own evidence."""
     environment = goodarm.bernoulli([0.9, 0.9, 0.9, 0.1], 0.5)
@@ -155,7 +159,7 @@ def test_what_verdicts_rest_on():
         ("widest+design@linear", InvalidValue, "design needs norm"),
         ("ucb+self-normalised(norm=1)", UnsoundPairing, "the policy has none"),
         ("ucb+self-normalised(norm=1)@kernel", UnsoundPairing, "not for @kernel"),
-        ("ucb+rkhs(norm=-1)@kernel", InvalidValue, "must not be negative"),
+        ("ucb+rkhs(norm=-1)@kernel", InvalidValue, "must be at least 0"),
         ("lucb-g+kt@linear", UnsoundPairing, "divides by the number of pulls"),
         ("ucb+kt@linaer", UnknownName, "Did you mean 'linear'"),
         ("ucb+kt@linear(rigde=1)", InvalidValue, "has no parameter 'rigde'"),

@@ -1,4 +1,4 @@
-"""A reproduction continues where it was stopped, and never takes a part that was made otherwise."""
+"""A reproduction continues where it was stopped, and never takes one that was made otherwise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from goodarm.errors import InvalidValue, UnknownName
-from goodarm.paper.kept import Part, code_print, read_part, write_part
+from goodarm.paper.kept import PLAYS, FinishedTask, code_print, plays, read_finished, write_finished
 from goodarm.paper.reproduction import reproduce
 from goodarm.paper.scope import DATASETS, ENTRIES, FULL, QUICK, Request
 from goodarm.paper.tasks import Task, tasks_of
@@ -23,10 +23,10 @@ from goodarm.simulation.simulate import simulate
 SMALL = Request(quick=True, only=("open-bandit-sample", "table1"), runs=2)
 
 
-def finished_parts(folder: Path) -> dict[str, int]:
-    """Name and time of writing of every part that is there."""
-    parts = folder / "parts"
-    return {p.name: p.stat().st_mtime_ns for p in parts.glob("[!.]*")} if parts.is_dir() else {}
+def finished_tasks(folder: Path) -> dict[str, int]:
+    """Name and time of writing of every task that is finished."""
+    kept = folder / "finished"
+    return {p.name: p.stat().st_mtime_ns for p in kept.glob("[!.]*")} if kept.is_dir() else {}
 
 
 def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Path) -> None:
@@ -35,31 +35,31 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     command = [sys.executable, "-c", start, *SMALL.command().split()[1:], "--workers", "1", "--out"]
     process = subprocess.Popen([*command, str(tmp_path / "stopped")], stderr=subprocess.PIPE, text=True)
     patience = time.monotonic() + 300.0
-    while len(finished_parts(tmp_path / "stopped")) < 2 and process.poll() is None and time.monotonic() < patience:
+    while len(finished_tasks(tmp_path / "stopped")) < 2 and process.poll() is None and time.monotonic() < patience:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 130, said
     assert "the same command goes on from there" in said
-    kept = finished_parts(tmp_path / "stopped")
+    kept = finished_tasks(tmp_path / "stopped")
     wanted = {task.key for task in tasks_of(SMALL)}
     assert 2 <= len(kept) < len(wanted)
     assert set(kept) < wanted
 
     continued = reproduce(SMALL, tmp_path / "stopped")
     assert continued.played == len(wanted) - len(kept)
-    assert {name: at for name, at in finished_parts(tmp_path / "stopped").items() if name in kept} == kept
+    assert {name: at for name, at in finished_tasks(tmp_path / "stopped").items() if name in kept} == kept
     assert reproduce(SMALL, tmp_path / "stopped").played == 0
     undisturbed = reproduce(SMALL, tmp_path / "undisturbed")
-    for one, other in zip(continued.parts, undisturbed.parts, strict=True):
+    for one, other in zip(continued.tasks, undisturbed.tasks, strict=True):
         for name, columns in one.tables.items():
             for column, values in columns.items():
                 np.testing.assert_array_equal(values, other.tables[name][column])
 
 
-def test_a_part_holds_what_simulate_plays(tmp_path: Path) -> None:
+def test_a_finished_task_holds_what_simulate_plays(tmp_path: Path) -> None:
     found = reproduce(SMALL, tmp_path)
-    rows = [p.tables["rows"] for p in found.parts if p.facts["entry"] == "value" and p.facts["goal"] == "verdicts"]
+    rows = [p.tables["rows"] for p in found.tasks if p.facts["entry"] == "value" and p.facts["goal"] == "verdicts"]
     direct = simulate("value", "open-bandit-sample", horizon=DATASETS[4].quick_horizon, runs=2)
     np.testing.assert_array_equal(
         np.concatenate([table["verdict_round"] for table in rows]),
@@ -81,7 +81,7 @@ def test_whatever_changes_a_task_changes_its_key(changes: dict[str, object]) -> 
     assert replace(TASK, **changes).key != TASK.key  # type: ignore[arg-type]
 
 
-def test_more_repetitions_keep_the_parts_that_are_there() -> None:
+def test_more_repetitions_keep_the_tasks_that_are_there() -> None:
     fewer, more = ({t.key for t in tasks_of(SMALL._replace(runs=n))} for n in (20, 40))
     assert fewer < more
 
@@ -94,22 +94,44 @@ def test_every_line_of_code_that_plays_is_part_of_the_key(tmp_path: Path) -> Non
         code_print.cache_clear()
         return code_print(tmp_path)
 
-    first = changed("sampling/rule.py", "index = 1")
-    assert changed("sampling/rule.py", "index = 2") != first
-    assert changed("sampling/rule.py", "index = 1") == first
+    first = changed("rules/rule.py", "index = 1")
+    assert changed("rules/rule.py", "index = 2") != first
+    assert changed("rules/rule.py", "index = 1") == first
     assert changed("report/page.py", "anything") == first, "what only shows results may change"
-    assert changed("data.csv", "1") != first
+    assert changed("campaign/new.py", "anything") == first, "a new room discards nothing"
+    assert changed("environments/data.csv", "1") != first
 
 
-def test_a_damaged_part_counts_as_missing(tmp_path: Path) -> None:
-    write_part(tmp_path / "part", Part({"rows": {"run": np.arange(3)}}, {"entry": "hdoc"}))
-    assert read_part(tmp_path / "part") is not None
-    table = tmp_path / "part" / "rows.parquet"
+def test_every_file_that_a_task_loads_is_part_of_the_key() -> None:
+    """In a fresh process: what is loaded after tasks of every kind were performed."""
+    code = (
+        "import sys, pathlib, tempfile\n"
+        "from dataclasses import replace\n"
+        "from goodarm.paper.tasks import Task, perform\n"
+        "from goodarm.paper.scope import QUICK\n"
+        "for goal, entry in (('verdicts', 'value'), ('verdicts', 'dgai-offline'), ('reward', 'ucb1'),"
+        " ('policy', 'dgai learned')):\n"
+        "    perform(Task(goal, 'synth-small', entry, 20_000, 0, 1, 0, QUICK._replace(epochs=2)), pathlib.Path())\n"
+        "print(*(name for name in sys.modules if name.startswith('goodarm.')))"
+    )
+    ran = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
+    loaded = {name.removeprefix("goodarm.").replace(".", "/") + ".py" for name in ran.stdout.split()}
+    aside = {"errors.py", "arguments.py", "paper/kept.py", "scores.py", "simulation/runs.py", "simulation/tables.py"}
+    rooms = {f"{name}.py" for name in ("paper", "simulation")}  # their __init__ files hold no code
+    assert {name for name in loaded if not plays(name) and name not in aside | rooms} == {
+        f"{name}.py" for name in PLAYS if "." not in name and f"{name}.py" in loaded
+    }, "a room's own __init__ is named as its folder"
+
+
+def test_a_damaged_task_counts_as_missing(tmp_path: Path) -> None:
+    write_finished(tmp_path / "task", FinishedTask({"rows": {"run": np.arange(3)}}, {"entry": "hdoc"}))
+    assert read_finished(tmp_path / "task") is not None
+    table = tmp_path / "task" / "rows.parquet"
     table.write_bytes(table.read_bytes()[: os.path.getsize(table) // 2])
-    assert read_part(tmp_path / "part") is None
-    (tmp_path / "part" / "facts.json").unlink()
-    assert read_part(tmp_path / "part") is None
-    assert read_part(tmp_path / "absent") is None
+    assert read_finished(tmp_path / "task") is None
+    (tmp_path / "task" / "facts.json").unlink()
+    assert read_finished(tmp_path / "task") is None
+    assert read_finished(tmp_path / "absent") is None
 
 
 def test_the_full_reproduction_has_ten_repetitions_of_the_papers_four_datasets() -> None:
@@ -134,4 +156,4 @@ def test_what_cannot_be_reproduced_is_refused_first(
 ) -> None:
     with pytest.raises(error, match=words):
         reproduce(request_, tmp_path)
-    assert not (tmp_path / "parts").exists()
+    assert not (tmp_path / "finished").exists()

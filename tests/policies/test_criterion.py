@@ -8,9 +8,9 @@ import pytest
 
 from goodarm import bernoulli, policy, simulate
 from goodarm.errors import InvalidValue
-from goodarm.report.summary import as_json, summarise
 from goodarm.report.text_table import headline
-from goodarm.simulation.compare import Comparison, compare
+from goodarm.simulation.compare import ComparisonRequest, compare, play
+from goodarm.simulation.summary import as_json, summarise
 from goodarm.verdict import Criterion
 
 CRITERIA = (None, "fwer", "fdr")
@@ -38,8 +38,8 @@ def test_what_is_played_is_what_is_reported(made: str | None, asked: str | None)
 @pytest.mark.parametrize(("made", "asked"), ALLOWED)
 def test_a_comparison_reports_what_each_policy_plays(made: str | None, asked: str | None) -> None:
     expected = made or asked or "fwer"
-    wanted = Comparison(twenty_at_the_bar(), (policy("uniform+kt", criterion=made),), runs=1, criterion=asked)
-    told = as_json(summarise(compare(wanted)))
+    wanted = ComparisonRequest(twenty_at_the_bar(), (policy("uniform+kt", criterion=made),), runs=1, criterion=asked)
+    told = as_json(summarise(play(wanted)))
     assert (told["criterion"], told["policies"][0]["criterion"]) == (expected, expected)
 
 
@@ -50,7 +50,7 @@ def test_another_criterion_than_a_policy_was_made_with_is_refused(made: str, ask
     for use in (
         lambda: policy(finished, criterion=asked),
         lambda: simulate(finished, "kano-1", horizon=100, criterion=asked),
-        lambda: Comparison("kano-1", (finished,), criterion=asked).specs,
+        lambda: ComparisonRequest("kano-1", (finished,), criterion=asked).specs,
     ):
         with pytest.raises(InvalidValue, match=f"was made for the criterion {made}, and {asked} is asked for"):
             use()
@@ -58,6 +58,6 @@ def test_another_criterion_than_a_policy_was_made_with_is_refused(made: str, ask
 
 def test_policies_of_two_criteria_are_told_apart_in_one_table() -> None:
     both = (policy("uniform+kt", criterion="fdr"), policy("uniform+betting"))
-    summary = summarise(compare(Comparison(twenty_at_the_bar(), both, runs=1)))
+    summary = summarise(compare(twenty_at_the_bar(), both, runs=1))
     assert "fdr, fwer at delta 0.05" in list(headline(summary))[1]
     assert [each.promise for each in summary.policies] == ["certified, fdr", "certified"]

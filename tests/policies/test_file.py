@@ -42,13 +42,13 @@ def test_the_file_keeps_what_was_chosen_and_not_learned(tmp_path: Path) -> None:
     assert policy(str(path)).setting == learned.policy.setting
     by_model = learn("linear", "ucb+self-normalised(norm=2)@linear", horizon=1500, budget=14)
     by_model.save(path)
-    assert policy(str(path)).setting.values["norm"] == 2.0
+    assert policy(str(path)).parameters["norm"] == 2.0
 
 
 def test_a_file_is_a_whole_policy(saved: Path) -> None:
     with pytest.raises(InvalidValue, match="is a whole policy"):
         policy(str(saved), "kt")
-    assert policy(str(saved), beta=0.5).setting.values["beta"] == 0.5
+    assert policy(str(saved), beta=0.5).parameters["beta"] == 0.5
 
 
 def test_an_altered_file_is_refused(saved: Path) -> None:

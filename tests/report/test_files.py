@@ -12,18 +12,18 @@ import pytest
 from goodarm import bernoulli, table
 from goodarm.errors import UnusableFolder
 from goodarm.report.files import prepare_folder, whole, write_files, write_rows
-from goodarm.report.summary import as_json, summarise
-from goodarm.simulation.compare import Comparison, Results, compare
+from goodarm.simulation.compare import Comparison, compare
+from goodarm.simulation.summary import as_json, summarise
 
 SMALL = bernoulli([0.2, 0.8, 0.5], threshold=0.5, horizon=300, name="small")
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
-    return compare(Comparison(SMALL, ("hdoc", "hdoc+kt"), runs=4))
+def results() -> Comparison:
+    return compare(SMALL, ("hdoc", "hdoc+kt"), runs=4)
 
 
-def test_all_files_are_written_and_nothing_else(results: Results, tmp_path: Path) -> None:
+def test_all_files_are_written_and_nothing_else(results: Comparison, tmp_path: Path) -> None:
     folder = tmp_path / "Ergebnisse für später 🎯"
     prepare_folder(folder)
     assert list(folder.iterdir()) == []
@@ -36,7 +36,7 @@ def test_all_files_are_written_and_nothing_else(results: Results, tmp_path: Path
     assert told["policies"][0]["found"] == as_json(summarise(results))["policies"][0]["found"]
 
 
-def test_the_parquet_rows_are_the_rows(results: Results, tmp_path: Path) -> None:
+def test_the_parquet_rows_are_the_rows(results: Comparison, tmp_path: Path) -> None:
     write_rows(results.finished, tmp_path / "rows.parquet")
     read = parquet.read_table(tmp_path / "rows.parquet").to_pylist()
     assert read == [row for runs in results.finished for row in runs.rows()]
@@ -47,11 +47,11 @@ def test_the_parquet_rows_are_the_rows(results: Results, tmp_path: Path) -> None
 
 def test_labels_are_written(tmp_path: Path) -> None:
     named = table({"arm": ["rouge", "bleu foncé"], "mean": [0.1, 0.9]}, threshold=0.5, horizon=20)
-    write_rows(compare(Comparison(named, ("hdoc",), runs=1)).finished, tmp_path / "rows.parquet")
+    write_rows(compare(named, ("hdoc",), runs=1).finished, tmp_path / "rows.parquet")
     assert parquet.read_table(tmp_path / "rows.parquet")["label"].to_pylist() == ["rouge", "bleu foncé"]
 
 
-def test_same_runs_same_bytes(results: Results, tmp_path: Path) -> None:
+def test_same_runs_same_bytes(results: Comparison, tmp_path: Path) -> None:
     written = []
     for name in ("first", "second"):
         prepare_folder(tmp_path / name)

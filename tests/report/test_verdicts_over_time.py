@@ -1,4 +1,4 @@
-"""The figure shows the numbers of the runs, and its legend covers no line."""
+"""The figure shows the numbers of the runs, wrong verdicts in red, and no name squeezes it."""
 
 from __future__ import annotations
 
@@ -6,50 +6,76 @@ import numpy as np
 import pytest
 
 from goodarm import bernoulli
-from goodarm.report.verdicts_over_time import COLOURS, STYLES, Line, VerdictsOverTime, draw, info
-from goodarm.simulation.compare import Comparison, Results, compare
+from goodarm.report.drawing import COLOURS, STYLES, WRONG, round_ticks
+from goodarm.report.verdicts_over_time import VerdictCurve, VerdictsOverTime, draw, info
+from goodarm.simulation.compare import Comparison, compare
 
 SMALL = bernoulli([0.2, 0.8, 0.9], threshold=0.5, horizon=2000, name="small")
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
-    return compare(Comparison(SMALL, ("hdoc", "hdoc+kt"), runs=6))
+def results() -> Comparison:
+    return compare(SMALL, ("hdoc", "hdoc+kt"), runs=6)
 
 
-def test_lines_count_the_good_verdicts(results: Results) -> None:
+def test_lines_count_the_good_arms_found(results: Comparison) -> None:
     shown = info(results)
     assert shown.good_arms == 2.0
-    for line, runs in zip(shown.lines, results.finished, strict=True):
+    for line, runs in zip(shown.curves, results.finished, strict=True):
         for place in (0, len(shown.rounds) // 2, -1):
             given = [
-                int(((run.verdicts == 1) & (run.verdict_rounds <= shown.rounds[place])).sum()) for run in runs.runs
+                int(((run.verdicts == 1) & (run.means >= 0.5) & (run.verdict_rounds <= shown.rounds[place])).sum())
+                for run in runs.runs
             ]
             assert line.mean[place] == pytest.approx(np.mean(given))
         assert (np.diff(line.mean) >= 0.0).all()
-        assert (line.low <= line.mean).all()
-        assert (line.mean <= line.high).all()
+        assert (line.low <= line.high).all()
         assert line.mean[-1] == runs.found.mean
+        assert line.wrong[-1] == (runs.false_good + runs.false_bad) / len(runs)
+
+
+def test_wrong_verdicts_are_dashed_and_red_and_right_ones_never() -> None:
+    """As printed, the paper's method calls bad arms good at first sight."""
+    bad = compare("synth-small", ("dgai-online", "hdoc+kt"), horizon=500, runs=2)
+    (axes,) = draw(info(bad)).axes
+    looks = [(line.get_color(), line.get_linestyle()) for line in axes.get_lines()]
+    assert looks[:2] == [(COLOURS[0], "-"), (COLOURS[1], "-")]
+    assert looks[2] == (WRONG, "--")
+    assert any("wrong, dgai-online" in text.get_text() for text in axes.texts)
+    assert WRONG not in COLOURS
+    assert "--" not in STYLES
 
 
 def test_no_verdict_at_all_can_be_drawn() -> None:
-    shown = info(compare(Comparison(SMALL, ("hdoc",), horizon=3, runs=1)))
-    assert shown.lines[0].mean.max() == 0.0
+    shown = info(compare(SMALL, ("hdoc",), horizon=3, runs=1))
+    assert shown.curves[0].mean.max() == 0.0
     draw(shown).draw_without_rendering()
 
 
-def test_the_legend_covers_no_line_and_every_policy_looks_different() -> None:
+def curves(names: list[str]) -> list[VerdictCurve]:
     rounds = np.geomspace(10.0, 1e6, 50)
-    lines = [
-        Line(f"ucb(beta={number})+beta-mixture", "certified", rounds / 1e5 + number, rounds / 1e5, rounds / 1e5 + 20.0)
-        for number in range(len(COLOURS) + 3)
+    return [
+        VerdictCurve(name, "certified", rounds / 1e5 + n, rounds / 1e5, rounds / 1e5 + 20.0, 0.0 * rounds)
+        for n, name in enumerate(names)
     ]
-    figure = draw(VerdictsOverTime("many", "setting", rounds, 12.0, lines))
+
+
+@pytest.mark.parametrize(
+    "names", [["hdoc"], [f"ucb(beta={n})+beta-mixture" for n in range(9)], ["ucb(beta=1.5)+betting" * 4, "value"]]
+)
+def test_no_name_squeezes_the_plot_or_covers_a_line(names: list[str]) -> None:
+    figure = draw(VerdictsOverTime("many", "setting", np.geomspace(10.0, 1e6, 50), 12.0, curves(names)))
     figure.draw_without_rendering()
     (axes,) = figure.axes
     (legend,) = figure.legends
     assert not legend.get_window_extent().overlaps(axes.get_window_extent())
-    looks = {(line.get_color(), line.get_linestyle()) for line in axes.get_lines()[: len(lines)]}
-    assert len(looks) == len(lines)
-    assert len(set(COLOURS)) == len(COLOURS)
-    assert len(set(STYLES)) == len(STYLES)
+    assert axes.get_window_extent().width > 0.85 * figure.bbox.width
+    looks = {(line.get_color(), line.get_linestyle()) for line in axes.get_lines()[: len(names)]}
+    assert len(looks) == len(names)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (70.0, 400.0), (300.0, 2e6), (1.0, 1e9), (801.0, 803.0)])
+def test_ticks_are_of_one_kind_and_there_are_enough(low: float, high: float) -> None:
+    ticks = round_ticks(low, high)
+    assert 2 <= len(ticks) <= 12
+    assert all(low <= each <= high for each in ticks)

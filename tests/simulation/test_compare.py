@@ -7,21 +7,21 @@ import pytest
 
 from goodarm import bernoulli
 from goodarm.errors import GoodarmError, InvalidValue, UnknownName
-from goodarm.simulation.compare import Comparison, compare
+from goodarm.simulation.compare import ComparisonRequest, compare, play
 
 SMALL = bernoulli([0.2, 0.8, 0.9], threshold=0.5, horizon=400, name="small")
 
 
 def test_policies_come_out_in_the_order_they_went_in() -> None:
-    results = compare(Comparison(SMALL, ("hdoc+kt", "hdoc"), runs=3))
+    results = compare(SMALL, ("hdoc+kt", "hdoc"), runs=3)
     assert [runs.policy for runs in results.finished] == ["hdoc+kt", "hdoc"]
     assert [len(runs) for runs in results.finished] == [3, 3]
     assert not results.interrupted
 
 
 def test_a_policy_plays_the_same_alone_and_in_company() -> None:
-    alone = compare(Comparison(SMALL, ("hdoc",), runs=4, seed=3)).finished[0]
-    beside = compare(Comparison(SMALL, ("hdoc+kt", "hdoc"), runs=4, seed=3, workers=2)).finished[1]
+    alone = compare(SMALL, ("hdoc",), runs=4, seed=3).finished[0]
+    beside = compare(SMALL, ("hdoc+kt", "hdoc"), runs=4, seed=3, workers=2).finished[1]
     assert list(alone.rows()) == list(beside.rows())
 
 
@@ -31,7 +31,7 @@ def test_progress_hears_of_every_run() -> None:
     def progress(policy: str, runs: int) -> None:
         heard[policy] += runs
 
-    compare(Comparison(SMALL, ("hdoc", "hdoc+kt"), runs=7), progress)
+    compare(SMALL, ("hdoc", "hdoc+kt"), runs=7, progress=progress)
     assert heard == {"hdoc": 7, "hdoc+kt": 7}
 
 
@@ -40,13 +40,13 @@ def test_ctrl_c_keeps_finished_runs_and_leaves_out_policies_without_any() -> Non
         if policy == "hdoc+kt":
             raise KeyboardInterrupt
 
-    wanted = Comparison(SMALL, ("hdoc", "hdoc+kt", "hdoc+betting"), runs=5, workers=2)
-    results = compare(wanted, stop)
+    wanted = ComparisonRequest(SMALL, ("hdoc", "hdoc+kt", "hdoc+betting"), runs=5, workers=2)
+    results = play(wanted, stop)
     assert results.interrupted
     assert [runs.policy for runs in results.finished] == ["hdoc", "hdoc+kt"]
     assert len(results.finished[0]) == 5
     assert 1 <= len(results.finished[1]) <= 5
-    whole = compare(Comparison(SMALL, ("hdoc+kt",), runs=5)).finished[0]
+    whole = compare(SMALL, ("hdoc+kt",), runs=5).finished[0]
     for kept, same in zip(results.finished[1].runs, whole.runs, strict=False):
         np.testing.assert_array_equal(kept.verdict_rounds, same.verdict_rounds)
 
@@ -57,7 +57,7 @@ def test_ctrl_c_keeps_finished_runs_and_leaves_out_policies_without_any() -> Non
         ({"policies": ()}, InvalidValue, "at least one policy"),
         ({"policies": ("hdoc", "hdoc+hoeffding")}, InvalidValue, "'hdoc' is named twice"),
         ({"policies": ("hdco",)}, UnknownName, "'hdoc'"),
-        ({"environment": "kano-9"}, UnknownName, "'kano-1'"),
+        ({"environments": "kano-9"}, UnknownName, "'kano-1'"),
         ({"runs": 0}, InvalidValue, "runs must be at least 1; got 0"),
         ({"workers": 0}, InvalidValue, "workers must be at least 1; got 0"),
         ({"backend": "threads"}, UnknownName, "'threading'"),
@@ -72,6 +72,6 @@ def test_ctrl_c_keeps_finished_runs_and_leaves_out_policies_without_any() -> Non
 def test_what_cannot_be_compared_is_refused_before_anything_is_played(
     changes: dict[str, object], error: type[GoodarmError], words: str
 ) -> None:
-    wanted = Comparison(**{"environment": SMALL, **changes})  # type: ignore[arg-type]
+    wanted = ComparisonRequest(**{"environments": SMALL, **changes})  # type: ignore[arg-type]
     with pytest.raises(error, match=words):
         _ = wanted.specs

@@ -6,11 +6,12 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN
-from goodarm.rules.identification.gap_mixture import GAPS, log_ratio
+from goodarm.rules.identification.gap_mixture import STEPS, log_ratio
 from goodarm.rules.identification.kt import observe as kt_observe
 from goodarm.rules.identification.learned_bets import observe as learned_observe
 from goodarm.rules.identification.normal_mixture import log_mixture
 from goodarm.rules.learners.prior import prior_learner
+from goodarm.verdict import Guarantee
 
 Evidence = tuple[float, float, float]
 
@@ -56,9 +57,9 @@ def half_the_variance(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence
 def the_best_gap(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
     """`gap-mixture` with the largest of its likelihood ratios in place of their average: chosen after the rewards."""
     good, bad = -math.inf, -math.inf
-    for gap in GAPS:
-        good = max(good, log_ratio(gap, pulls, total, bar))
-        bad = max(bad, log_ratio(-gap, pulls, total, bar))
+    for step in range(STEPS):
+        good = max(good, log_ratio(step, 1.0, pulls, total, bar))
+        bad = max(bad, log_ratio(step, -1.0, pulls, total, bar))
     return good, bad
 
 
@@ -67,12 +68,27 @@ def one_look(arm: Arm, pool: Pool, bar: Bar) -> float:
     return math.sqrt(2.0 * bar.sigma * bar.sigma * bar.budget / arm.pulls)
 
 
+def fixed_sample(arm: Arm, pool: Pool, bar: Bar) -> float:
+    """Hoeffding's bound at one number of pulls that is fixed beforehand, looked at after every pull."""
+    return math.sqrt(math.log(2.0 * bar.arms / bar.delta) / (2.0 * arm.pulls))
+
+
+CERTIFIED = Guarantee.CERTIFIED
 BROKEN: list[IdentificationRule] = [
-    EvidenceRule(name="kt without log K", observe=without_log_k),
-    EvidenceRule(name="kt that looks twice", observe=looking_twice),
-    EvidenceRule(name="kt that peeks", observe=kt_that_peeks),
-    EvidenceRule(name="learned-bets that peek", observe=learned_bets_that_peek, learner=prior_learner),
-    EvidenceRule(name="normal-mixture, half the variance", observe=half_the_variance, families=ANY_SUB_GAUSSIAN),
-    EvidenceRule(name="gap-mixture of the best gap", totals=the_best_gap, families=ANY_SUB_GAUSSIAN),
-    RadiusRule(name="hoeffding for one look", radius=one_look, families=ANY_SUB_GAUSSIAN),
+    EvidenceRule(name="kt without log K", guarantee=CERTIFIED, observe=without_log_k),
+    EvidenceRule(name="kt that looks twice", guarantee=CERTIFIED, observe=looking_twice),
+    EvidenceRule(name="kt that peeks", guarantee=CERTIFIED, observe=kt_that_peeks),
+    EvidenceRule(
+        name="learned-bets that peek", guarantee=CERTIFIED, observe=learned_bets_that_peek, learner=prior_learner
+    ),
+    EvidenceRule(
+        name="normal-mixture, half the variance",
+        guarantee=CERTIFIED,
+        observe=half_the_variance,
+        families=ANY_SUB_GAUSSIAN,
+    ),
+    EvidenceRule(
+        name="gap-mixture of the best gap", guarantee=CERTIFIED, totals=the_best_gap, families=ANY_SUB_GAUSSIAN
+    ),
+    RadiusRule(name="hoeffding for one look", guarantee=CERTIFIED, radius=one_look, families=ANY_SUB_GAUSSIAN),
 ]

@@ -71,7 +71,7 @@ def test_the_adversary_pulls_towards_a_wrong_verdict() -> None:
     assert nearest_by_evidence(table, even, bar, rng, 2.0) == 1
     assert nearest_by_evidence(table, odd, bar, rng, 2.0) == 0
     assert nearest_by_mean(table, even, bar, rng, 2.0) == 0
-    assert adversarial(BROKEN[0], BOUNDED[4]).setting.values["good"] == 10.0
+    assert adversarial(BROKEN[0], BOUNDED[4]).parameters["good"] == 10.0
 
 
 def test_false_alarms_and_power_are_what_the_documents_say() -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from goodarm.cli._show import BAD_INPUT, INTERRUPTED
+from goodarm.cli._show import BAD_INPUT, INTERRUPTED, in_options
 from goodarm.cli.compare import compare
 from goodarm.cli.data import data
 from goodarm.cli.environments import environments
@@ -31,7 +31,7 @@ def _say_warning(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, file: Any = None, line: Any = None
 ) -> None:
     """A warning as one line on stderr."""
-    typer.echo(f"goodarm: warning: {message}", err=True)
+    typer.echo(f"goodarm: warning: {in_options(str(message))}", err=True)
 
 
 class _Verbs(TyperGroup):
@@ -42,7 +42,7 @@ class _Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except GoodarmError as error:
-            typer.echo(f"goodarm: {error}", err=True)
+            typer.echo(f"goodarm: {in_options(str(error))}", err=True)
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
             typer.echo("goodarm: interrupted.", err=True)
@@ -57,7 +57,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from goodarm import __version__
+        from goodarm.version import __version__
 
         typer.echo(f"goodarm {__version__}")
         raise typer.Exit

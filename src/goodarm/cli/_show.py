@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,6 +20,23 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def in_options(message: str) -> str:
+    """A message that names Python's arguments, as `threshold=0.05`, in the language of the command line.
+
+    >>> in_options("Give one, for example `threshold=0.05`, or `from_table`.")
+    'Give one, for example --threshold 0.05, or --from-table.'
+    >>> in_options("Give `objective='none'` and `calibrate=True`.")
+    'Give --objective none and --calibrate.'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name = f"--{match[1].replace('_', '-')}"
+        value = (match[2] or "").strip("'\"")
+        return name if value in ("", "True") else f"{name} {value}"
+
+    return re.sub(r"`([a-z_]+)(?:=([^`]*))?`", option, message)
 
 
 def print_json(value: Any) -> None:

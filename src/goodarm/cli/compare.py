@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +26,8 @@ from goodarm.cli._options import (
 from goodarm.cli._show import INTERRUPTED, console, print_json
 
 if TYPE_CHECKING:
-    from goodarm.report.summary import Summary
-    from goodarm.simulation.compare import Comparison, Progress, Results
+    from goodarm.simulation.compare import Comparison, ComparisonRequest
+    from goodarm.simulation.summary import Summary
 
 
 def compare(
@@ -48,17 +46,15 @@ def compare(
     json: Json = False,
 ) -> None:
     """Play several policies on the same rewards and show what each found, when, and how often it was wrong."""
-    from goodarm.policies import REWARD_POLICIES
-    from goodarm.report.summary import summarise
-    from goodarm.simulation.compare import DEFAULT_POLICIES, REWARD, Comparison
+    from goodarm.simulation.compare import REWARD, ComparisonRequest, play
+    from goodarm.simulation.summary import summarise
 
-    names = tuple(policy or (REWARD_POLICIES if goal == REWARD else DEFAULT_POLICIES))
-    comparison = Comparison(
-        environment, names, horizon, runs, seed, delta, threshold, criterion, goal,
+    request = ComparisonRequest(
+        environment, tuple(policy) if policy else None, horizon, runs, seed, delta, threshold, criterion, goal,
         cores() if workers is None else workers, backend,
     )  # fmt: skip
-    _check(comparison, out)
-    results = _play(comparison)
+    _check(request, out)
+    results = play(request, progress=True)
     if goal == REWARD:
         _show_rewards(results, out, json)
         return
@@ -71,40 +67,18 @@ def compare(
         raise typer.Exit(INTERRUPTED)
 
 
-def _check(comparison: Comparison, out: Path | None) -> None:
+def _check(request: ComparisonRequest, out: Path | None) -> None:
     """Everything that can be wrong with the request, before anything is played or written."""
-    _ = comparison.specs
+    _ = request.specs
     if out is not None:
         from goodarm.report.files import prepare_folder
 
         prepare_folder(out)
 
 
-def _play(comparison: Comparison) -> Results:
-    from goodarm.simulation.compare import compare as play
-
-    with _progress(comparison) as progress:
-        return play(comparison, progress)
-
-
-@contextmanager
-def _progress(comparison: Comparison) -> Iterator[Progress]:
-    """A bar for each policy on stderr, only where someone is watching."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    screen = console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
-        TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
-        tasks = {spec.policy.name: bars.add_task(spec.policy.name, total=comparison.runs) for spec in comparison.specs}
-        yield lambda policy, runs: bars.advance(tasks[policy], runs)
-
-
 def _print(summary: Summary, json: bool) -> None:
     if json:
-        from goodarm.report.summary import as_json
+        from goodarm.simulation.summary import as_json
 
         print_json(as_json(summary))
         return
@@ -119,7 +93,7 @@ def _print(summary: Summary, json: bool) -> None:
             screen.print(line, style="dim")
 
 
-def _show_rewards(results: Results, out: Path | None, json: bool) -> None:
+def _show_rewards(results: Comparison, out: Path | None, json: bool) -> None:
     """Everything after the play where the goal was reward."""
     from goodarm.report import rewards
     from goodarm.report.files import write_rewards
@@ -141,7 +115,7 @@ def _show_rewards(results: Results, out: Path | None, json: bool) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(results: Results, summary: Summary, out: Path, json: bool) -> None:
+def _write(results: Comparison, summary: Summary, out: Path, json: bool) -> None:
     """Write the files and print their paths, beside a JSON object on stderr."""
     from goodarm.report.files import write_files
 

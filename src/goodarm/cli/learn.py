@@ -78,7 +78,7 @@ def learn(
         learned = learn_policy(
             family, policy, horizon=horizon, objective=objective, options=_numbers(options or []), budget=budget,
             calibrate=calibrate, learning_runs=learning_runs, tests=tests, delta=delta, seed=seed,
-            workers=cores() if workers is None else workers, watch=watch,
+            earlier=out, workers=cores() if workers is None else workers, watch=watch,
         )  # fmt: skip
     learned.save(out)
     written = [out, *_figure(learned, out)]
@@ -158,9 +158,9 @@ def _figure(learned: LearnedPolicy, out: Path) -> list[Path]:
     if not learned.history or find_spec("matplotlib") is None:
         return []
     from goodarm.report import learning_curve
+    from goodarm.report.drawing import save
     from goodarm.report.files import explained
     from goodarm.report.files import whole as write_whole
-    from goodarm.report.verdicts_over_time import save
 
     drawn = learning_curve.draw(learned)
     with explained(out.parent):
@@ -197,7 +197,8 @@ def _print(learned: LearnedPolicy, written: list[Path], *, own_horizon: bool) ->
     if certificate is not None:
         screen.print(
             f"certificate: {certificate.wrong_runs} of {certificate.runs:,} fresh runs had a wrong verdict; "
-            f"error rate at most {certificate.limit:.4f} with 95% confidence, delta {certificate.delta:g}"
+            f"error rate at most {certificate.limit:.4f} with 95% confidence, attempt {certificate.attempt}, "
+            f"delta {certificate.delta:g}"
         )
     if own_horizon:
         screen.print(

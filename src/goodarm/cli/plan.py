@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from goodarm.cli._options import Delta, Json, Seed, Workers, cores, whole
-from goodarm.cli._show import console, print_json
+from goodarm.cli._show import console, in_options, print_json
 
 if TYPE_CHECKING:
-    from goodarm.plan import CampaignPlan, Outlook
+    from goodarm.plan import CampaignPlan
     from goodarm.plan.ahead import Progress
-    from goodarm.simulation.runs import Estimate
 
 Bar = Annotated[float, typer.Option(metavar="X", help="The bar that a good arm's mean reaches; rewards are in [0, 1].")]
 Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]
@@ -66,11 +64,16 @@ def plan(
             budget=budget, runs=runs, seed=seed, workers=cores() if workers is None else workers, progress=progress,
         )  # fmt: skip
     if json:
+        from goodarm.report.plan_text import as_json
+
         print_json(as_json(made))
     else:
         _print(made)
     if out is not None:
-        _write(made, out)
+        from goodarm.report.files import write_plan
+
+        for path in write_plan(made, out):  # on stderr, so that stdout stays the text or the JSON object
+            typer.echo(f"written: {path}", err=True)
 
 
 @contextmanager
@@ -85,49 +88,15 @@ def _progress() -> Iterator[Progress]:
         yield lambda ended, in_all: bars.update(task, completed=ended, total=in_all)
 
 
-def as_json(made: CampaignPlan) -> dict[str, Any]:
-    """Everything but the single verdicts."""
-    shown = {each.name: getattr(made, each.name) for each in fields(made)}
-    shown["pulls_per_arm"] = _estimate(made.pulls_per_arm)
-    shown["asked"] = _outlook(made.asked) if made.asked else None
-    shown["alternatives"] = [_outlook(each) for each in made.alternatives]
-    return shown
-
-
-def _outlook(outlook: Outlook) -> dict[str, Any]:
-    shown = {each.name: getattr(outlook, each.name) for each in fields(outlook) if each.name != "decided_at"}
-    return shown | {name: _estimate(shown[name]) for name in ("rounds", "decided", "found")}
-
-
-def _estimate(value: Estimate | None) -> dict[str, Any] | None:
-    return None if value is None else value._asdict()
-
-
 def _print(made: CampaignPlan) -> None:
-    from goodarm.report.plan_text import headline, table
+    from goodarm.report.plan_text import answer, headline, rest, table
 
     screen = console()
     for line in headline(made):
-        screen.print(line)
+        screen.print(line, style="dim")
+    for line in answer(made):
+        screen.print(line, style="bold")
     if made.asked is not None:
         screen.print(table(made))
-    for note in made.notes:
-        screen.print(note)
-
-
-def _write(made: CampaignPlan, out: Path) -> None:
-    """The paths go to stderr, so that stdout stays the text or the JSON object."""
-    from goodarm.report import plan_figure, verdicts_over_time
-    from goodarm.report.files import explained, write_text
-    from goodarm.report.files import whole as write_whole
-    from goodarm.report.numbers import json_text
-
-    figure = plan_figure.draw(plan_figure.info(made))
-    writers: dict[str, Callable[[Path], None]] = {
-        "plan.json": lambda path: write_text(path, json_text(as_json(made)) + "\n"),
-        "plan.svg": lambda path: verdicts_over_time.save(figure, path),
-        "plan.png": lambda path: verdicts_over_time.save(figure, path),
-    }
-    with explained(out):
-        for name, write in writers.items():
-            typer.echo(f"written: {write_whole(out / name, write)}", err=True)
+    for line in (*rest(made), *made.notes):
+        screen.print(in_options(line))

@@ -54,7 +54,7 @@ def _policies() -> list[Entry]:
                 "pairing": "+".join(pairing),
                 "valid_for": _families(made.identification.families),
                 "summary": made.sampling.summary,
-                "parameters": dict(made.setting.values),
+                "parameters": made.parameters,
                 "reference": made.sampling.reference,
             }
         )

@@ -57,7 +57,7 @@ def reproduce(
             finished = play(request, out, progress)
     except KeyboardInterrupt:
         typer.echo(
-            f"goodarm: interrupted. What is finished is kept in {out / 'parts'}; the same command goes on from there.",
+            f"goodarm: interrupted. What is finished is in {out / 'finished'}; the same command goes on from there.",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None

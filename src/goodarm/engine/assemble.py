@@ -25,7 +25,7 @@ from goodarm.problem import Bar, Problem
 from goodarm.rules.beliefs import ARM_FIELDS, Nothing, Pool, Row, Table
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.false_discovery import empty_ledger
-from goodarm.rules.parameters import Formula, parameters_of
+from goodarm.rules.parameters import Formula, parameters_of, take
 from goodarm.verdict import Criterion
 
 Loop = Callable[..., tuple[Pool, bool]]
@@ -171,23 +171,23 @@ def parts_of(policy: Policy, reward: Formula, *, scan: bool = False) -> Parts:
 
 def loop_parameters(policy: Policy) -> tuple[Any, ...]:
     """The parameter tuples in the order in which the loop unpacks them."""
-    take = policy.setting.take
-    rule, learner = policy.identification, policy.learner
-    values = take(rule.defaults)
+    rule, learner, setting = policy.identification, policy.learner, policy.setting
+    values = take(setting.identification, rule.defaults)
     return (
-        choosing_parameters(policy.sampling, policy.setting),
+        choosing_parameters(policy.sampling, setting),
         values if isinstance(rule, EvidenceRule) else (),
         () if isinstance(rule, EvidenceRule) else values,
-        take(parameters_of(learner.fit, 3)) if learner else (),
-        take(parameters_of(learner.next_round, 2)) if learner else (),
+        take(setting.learner, parameters_of(learner.fit, 3)) if learner else (),
+        take(setting.learner, parameters_of(learner.next_round, 2)) if learner else (),
     )
 
 
 def start_pool(policy: Policy, bar: Bar, horizon: float) -> Pool:
     """What is believed of all arms before the first reward."""
     learner = policy.learner
-    learned = learner.start(bar, *policy.setting.take(parameters_of(learner.start, 1))) if learner else Nothing()
-    return Pool(0.0, horizon, learned)
+    if learner is None:
+        return Pool(0.0, horizon, Nothing())
+    return Pool(0.0, horizon, learner.start(bar, *take(policy.setting.learner, parameters_of(learner.start, 1))))
 
 
 def first_fit(policy: Policy, bar: Bar) -> float:
@@ -195,5 +195,5 @@ def first_fit(policy: Policy, bar: Bar) -> float:
     learner = policy.learner
     if learner is None:
         return math.inf
-    first: float = learner.next_round(0.0, bar, *policy.setting.take(parameters_of(learner.next_round, 2)))
+    first: float = learner.next_round(0.0, bar, *take(policy.setting.learner, parameters_of(learner.next_round, 2)))
     return first

@@ -15,7 +15,7 @@ from goodarm.engine import kinetic_tree, winner_tree
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm, read_arm_with_row
-from goodarm.rules.parameters import Formula, Setting, parameters_of
+from goodarm.rules.parameters import Formula, Setting, parameters_of, take
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
 FOREVER = 2.0**53
@@ -45,8 +45,8 @@ def tree_for(rule: SamplingRule, arms: int, scan: bool) -> Table:
 def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]:
     """The parameter tuples of the rule's functions, in the form that its selector expects."""
     if isinstance(rule, LineRule):
-        return setting.take(parameters_of(rule.slope, 2)), setting.take(parameters_of(rule.clock, 2))
-    return setting.take(rule.defaults), ()
+        return tuple(take(setting.sampling, parameters_of(part, 2)) for part in (rule.slope, rule.clock))
+    return take(setting.sampling, rule.defaults), ()
 
 
 @cache

@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
+from goodarm.arguments import check_real, check_whole, shown
 from goodarm.errors import InvalidValue
 from goodarm.fingerprint import fingerprint, functions_in, package_of
 from goodarm.problem import Bounded, Problem, Rewards
@@ -66,6 +67,10 @@ class Environment:
     labels: Sequence[str] = field(default=(), repr=False)
     describe: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        check_real(threshold=self.threshold)
+        check_whole(horizon=self.horizon)
+
     def instance(self, generator: Generator) -> Instance:
         """Means for one run, drawn from the run's own stream."""
         means = self.draw(generator)
@@ -96,6 +101,20 @@ class Environment:
             digest.update(b"" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Functions written anywhere, lambdas too, go along by value: what was played can be pickled."""
+        import cloudpickle
+
+        kept = {name: value for name, value in self.__dict__.items() if name != "fingerprint"}
+        functions = {name: kept.pop(name) for name in ("draw", "reward", "describe")}
+        return {**kept, "functions": cloudpickle.dumps(functions)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        import cloudpickle
+
+        functions = cloudpickle.loads(state.pop("functions"))
+        self.__dict__.update(state, **functions)
+
     def problem(self, delta: float = 0.05) -> Problem:
         """The question that is asked of this environment."""
         return Problem(threshold=self.threshold, arms=self.arms, delta=delta, rewards=self.rewards)
@@ -105,11 +124,64 @@ class Environment:
         return replace(self, threshold=threshold)
 
 
+MeansOrDraw = ArrayLike | Callable[[Generator], ArrayLike]
+"""The means themselves, or a function that draws them anew for each run from numpy's generator."""
+
+
+class Means(NamedTuple):
+    """How an environment comes by its means, checked: how many, how they are drawn, and what to say of it."""
+
+    arms: int
+    draw: Callable[[Generator], Floats]
+    words: str
+
+
+def means_of(means: MeansOrDraw, bounded: bool) -> Means:
+    """Given means, or a distribution of them: a function is called with each run's own generator.
+
+    >>> means_of(lambda rng: rng.beta(2, 8, size=100), bounded=True)[0]
+    100
+    """
+    if not callable(means):
+        array = checked_means(means, bounded)
+        return Means(array.size, fixed(array), "given means")
+    drawn = means
+
+    def draw(generator: Generator) -> Floats:
+        values = drawn(generator)
+        found = checked_means(values, bounded)
+        if found.size != arms:
+            raise InvalidValue(
+                f"the function that draws the means gave {found.size} in one run and {arms} in another. "
+                "Let it draw the same number in every run."
+            )
+        return found
+
+    arms = checked_means(_first(drawn), bounded).size
+    return Means(arms, draw, "means drawn anew in each run")
+
+
+def _first(draw: Callable[[Generator], ArrayLike]) -> ArrayLike:
+    """One draw, to see what kind of function it is."""
+    try:
+        return draw(np.random.default_rng(0))
+    except Exception as error:  # whatever somebody's function raises
+        raise InvalidValue(
+            f"the function that draws the means failed with {type(error).__name__}: {error}. It is called with a numpy "
+            "generator and returns one mean per arm, for example lambda rng: rng.beta(2, 8, size=100)."
+        ) from error
+
+
 def checked_means(means: ArrayLike, bounded: bool) -> Floats:
     """Means as a read-only float array; an empty list, a NaN or a mean outside [0, 1] is an error that names it."""
-    array = np.array(means, dtype=np.float64)
+    try:
+        array = np.array(means, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue(
+            f"means must be a list of numbers, one per arm, or a function that draws them; got {shown(means)}."
+        ) from None
     if array.ndim != 1 or array.size == 0:
-        raise InvalidValue(f"means must be a list of at least one number; got an array of shape {array.shape}.")
+        raise InvalidValue(f"means must be a list of at least one number, one per arm; got {shown(means)}.")
     wrong = ~np.isfinite(array)
     if bounded:
         wrong |= (array < 0.0) | (array > 1.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from goodarm.environments._base import Environment, Floats, checked_means, fixed
+from goodarm.arguments import check_real
+from goodarm.environments._base import Environment, Floats, MeansOrDraw, means_of
 from goodarm.errors import InvalidValue
 from goodarm.problem import Gaussian
 from goodarm.streams import uniform
@@ -54,37 +54,43 @@ def beta_reward(arm: int, means: Floats, extra: Floats, key: np.uint64) -> float
     return 1.0 / (1.0 + math.exp(y - x)) if y - x < 700.0 else 0.0
 
 
-def bernoulli(means: ArrayLike, threshold: float, *, horizon: int = 1_000_000, name: str = "bernoulli") -> Environment:
-    """0/1 rewards with the given means.
+def bernoulli(
+    means: MeansOrDraw, threshold: float, *, horizon: int = 1_000_000, name: str = "bernoulli"
+) -> Environment:
+    """0/1 rewards with the given means, or with means that a function draws anew in each run.
 
     >>> bernoulli([0.1, 0.6, 0.7], threshold=0.5).arms
     3
+    >>> bernoulli(lambda rng: rng.beta(2, 8, size=100), threshold=0.3).reading
+    '0/1 rewards, means drawn anew in each run'
     """
-    array = checked_means(means, bounded=True)
-    return Environment(
-        name, array.size, threshold, fixed(array), bernoulli_reward, horizon=horizon, reading="0/1 rewards, given means"
-    )
+    arms, draw, words = means_of(means, bounded=True)
+    return Environment(name, arms, threshold, draw, bernoulli_reward, horizon=horizon, reading=f"0/1 rewards, {words}")
 
 
 def gaussian(
-    means: ArrayLike, threshold: float, *, scale: float = 1.0, horizon: int = 1_000_000, name: str = "gaussian"
+    means: MeansOrDraw, threshold: float, *, scale: float = 1.0, horizon: int = 1_000_000, name: str = "gaussian"
 ) -> Environment:
-    """Gaussian rewards with the given means and standard deviation `scale`."""
-    array = checked_means(means, bounded=False)
+    """Gaussian rewards of standard deviation `scale`; the means given, or drawn by a function as for `bernoulli`."""
+    arms, draw, words = means_of(means, bounded=False)
     return Environment(
-        name, array.size, threshold, fixed(array), gaussian_reward, Gaussian(scale), horizon,
-        extra=np.array([scale]), reading=f"Gaussian rewards of standard deviation {scale:g}, given means",
+        name, arms, threshold, draw, gaussian_reward, Gaussian(scale), horizon,
+        extra=np.array([scale]), reading=f"Gaussian rewards of standard deviation {scale:g}, {words}",
     )  # fmt: skip
 
 
 def beta(
-    means: ArrayLike, threshold: float, *, concentration: float = 4.0, horizon: int = 1_000_000, name: str = "beta"
+    means: MeansOrDraw, threshold: float, *, concentration: float = 4.0, horizon: int = 1_000_000, name: str = "beta"
 ) -> Environment:
-    """Rewards Beta(c mean, c (1 - mean)): between 0 and 1, and rarely at either end for c above 2."""
+    """Rewards Beta(c mean, c (1 - mean)): between 0 and 1, and rarely at either end for c above 2.
+
+    The means are given, or drawn by a function as for `bernoulli`.
+    """
+    check_real(concentration=concentration)
     if not (math.isfinite(concentration) and concentration > 0.0):
         raise InvalidValue(f"concentration must be a positive number; got {concentration}.")
-    array = checked_means(means, bounded=True)
+    arms, draw, words = means_of(means, bounded=True)
     return Environment(
-        name, array.size, threshold, fixed(array), beta_reward, horizon=horizon,
-        extra=np.array([concentration]), reading=f"Beta rewards of concentration {concentration:g}, given means",
+        name, arms, threshold, draw, beta_reward, horizon=horizon,
+        extra=np.array([concentration]), reading=f"Beta rewards of concentration {concentration:g}, {words}",
     )  # fmt: skip

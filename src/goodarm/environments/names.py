@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
+from goodarm.arguments import check_real, shown
 from goodarm.environments import literature, with_features
 from goodarm.environments._base import Environment
 from goodarm.environments.datasets import caption_contest, movielens, open_bandit
@@ -54,11 +55,15 @@ def environment(name: str | Environment, *, threshold: float | None = None) -> E
     >>> environment("kano-1", threshold=0.7).threshold
     0.7
     """
+    if not isinstance(name, str | Environment):
+        raise InvalidValue(f"environment must be a name, or made as by bernoulli(means, threshold); got {shown(name)}.")
+    if threshold is not None:
+        check_real(threshold=threshold)
     if isinstance(name, Environment):
         found = name
     elif name.startswith(("table:", "replay:")):
         if threshold is None:
-            raise InvalidValue(f"{name} has no threshold of its own. Give one, for example --threshold 0.05.")
+            raise InvalidValue(f"{name} has no threshold of its own. Give one, for example `threshold=0.05`.")
         kind, _, path = name.partition(":")
         return table(path, threshold) if kind == "table" else replay(path, threshold)
     elif name in OWN:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.arguments import check_real
 from goodarm.environments._base import Environment, Floats, fixed
 from goodarm.environments.columns import Source, numbers, read_columns, title
 from goodarm.environments.laws import bernoulli
@@ -42,6 +43,7 @@ def replay(
     >>> environment.draw(np.random.default_rng(0)).tolist(), environment.threshold
     ([0.5, 0.75], 0.625)
     """
+    check_real(threshold=threshold, low=low, high=high)
     names, rewards = read_columns(log, arm, reward)
     labels, which = _numbered([str(name) for name in names])
     scaled = _scaled(log, numbers(log, reward, rewards), low, high)

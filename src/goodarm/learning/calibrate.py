@@ -2,20 +2,20 @@
 
 Learn, then test. Learning plays runs with a generous alpha; each run tells, from the largest studentised mean that any
 arm has shown on its wrong side, at which smaller alphas it would have erred. Testing plays fresh runs with the chosen
-alpha itself and counts: the certificate. No certificate, no `calibrated` label.
+alpha itself and counts: the certificate. No certificate, no `calibrated` label. The runs of the test come from a stream
+of their own, derived from all that the certificate speaks of: no other call plays them, whatever its seed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.numerics import clopper_pearson_upper
-from goodarm.policies.certificate import Certificate
 from goodarm.simulation.runs import Runs
 
 GENEROUS = 6.5
@@ -26,14 +26,6 @@ STEP = 0.05
 
 Play = Callable[..., Runs]
 """(alpha, runs, first=number of the first run) -> Runs of the policy with that alpha."""
-
-
-class Calibration(NamedTuple):
-    """The bound that was learned, and what the test said of it."""
-
-    alpha: float
-    certificate: Certificate
-    learning_runs: int
 
 
 def wrong_latches(runs: Runs, alpha: float) -> NDArray[np.float64]:
@@ -47,7 +39,7 @@ def wrong_latches(runs: Runs, alpha: float) -> NDArray[np.float64]:
     return alpha * np.sqrt(np.array(wrong) / budget)
 
 
-def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int) -> float:
+def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int, confidence: float = 0.975) -> float:
     """The smallest alpha, in steps of 0.05, that is expected to pass the test on `tests` fresh runs.
 
     Passing allows a certain number of wrong runs; alpha is chosen so that 1.64 standard errors more than is expected,
@@ -57,7 +49,7 @@ def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int) ->
     >>> round(smallest_alpha(latches, 0.05, tests=1000), 2)
     4.0
     """
-    allowed = most_wrong(delta, tests)
+    allowed = most_wrong(delta, tests, confidence)
     for alpha in np.arange(latches.min(), latches.max() + 2.0 * STEP, STEP):
         # half a wrong run more than was seen: none seen is not none expected
         rate = min(1.0, (float((latches >= alpha).sum()) + 0.5) / latches.size)
@@ -67,32 +59,32 @@ def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int) ->
     return float(latches.max() + STEP)
 
 
-def most_wrong(delta: float, runs: int) -> int:
+def most_wrong(delta: float, runs: int, confidence: float = 0.975) -> int:
     """The largest number of wrong runs with which a test of `runs` runs passes; -1 if none does.
 
-    >>> most_wrong(0.05, 1000), most_wrong(0.05, 50)
-    (38, -1)
+    >>> most_wrong(0.05, 1000), most_wrong(0.05, 70)
+    (36, -1)
     """
     wrong = -1
-    while wrong + 1 <= runs and clopper_pearson_upper(wrong + 1, runs, 0.95) <= delta:
+    while wrong + 1 <= runs and clopper_pearson_upper(wrong + 1, runs, confidence) <= delta:
         wrong += 1
     return wrong
 
 
-def calibrate(
+def learned_alpha(
     play: Play,
     delta: float,
     *,
     learning_runs: int,
     tests: int,
-    certificate: Callable[..., Certificate],
+    confidence: float,
     watch: Callable[[str, Any], None] = lambda what, value: None,
-) -> Calibration:
-    """Learn alpha on `learning_runs` runs, test it on `tests` runs that come after them.
+) -> float:
+    """Alpha learned on `learning_runs` runs, so that it should pass a test on `tests` others.
 
     Learning goes in three rounds: a tenth of the runs at a generous alpha say where to look, half of the rest are
     played well above that, and the other half just above what those say: which arms are pulled depends on which are
-    decided, so runs near alpha tell more about alpha. `certificate(runs=..., wrong_runs=...)` makes the certificate.
+    decided, so runs near alpha tell more about alpha.
     """
     first = max(20, learning_runs // 10)
     second = (learning_runs - first) // 2
@@ -101,7 +93,6 @@ def calibrate(
     for runs, start, margin in ((second, first, WIDE), (learning_runs - first - second, first + second, NARROW)):
         watch("alpha", alpha)
         latches = wrong_latches(play(alpha + margin, runs, first=start), alpha + margin)
-        alpha = smallest_alpha(latches, delta, tests=tests)
+        alpha = smallest_alpha(latches, delta, tests=tests, confidence=confidence)
     watch("alpha", alpha)
-    tested = play(alpha, tests, first=learning_runs)
-    return Calibration(alpha, certificate(runs=tests, wrong_runs=tested.wrong_runs), learning_runs)
+    return alpha

@@ -12,24 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from goodarm import __version__
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, NotCalibrated
-from goodarm.learning.calibrate import calibrate as calibrate_alpha
-from goodarm.learning.calibrate import most_wrong
+from goodarm.learning.attempts import Attempt, count_attempt
+from goodarm.learning.calibrate import learned_alpha, most_wrong
 from goodarm.learning.offline import Step, learn_parameter
 from goodarm.policies import Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
-from goodarm.policies.certificate import Certificate
-from goodarm.policies.file import SavedPolicy, write_policy
-from goodarm.rules.parameters import Setting
-from goodarm.simulation.run import Run, assembly_of, play
+from goodarm.policies.certificate import Certificate, confidence_of
+from goodarm.policies.file import SavedPolicy, check_rules, saved_model, write_policy
+from goodarm.policies.parameters import owners_of, settle, shortened
+from goodarm.simulation.run import assembly_of, play
 from goodarm.simulation.runs import Runs
-from goodarm.simulation.simulate import play_in_parallel
+from goodarm.simulation.simulate import collect
 from goodarm.simulation.specification import Specification, specify
 from goodarm.simulation.stop import Stop, listening
-from goodarm.streams import ENVIRONMENT, generator
+from goodarm.streams import ENVIRONMENT, derived_seed, generator
 from goodarm.theory import exploit_ceiling
+from goodarm.version import __version__
 
 LEARNABLE = {
     "dgai": ("beta", (0.5, 1.0, 2.0, 4.0)),
@@ -66,10 +66,13 @@ class LearnedPolicy:
     def save(self, path: str | Path) -> None:
         """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
         learned = self.policy
+        check_rules(learned.sampling, learned.identification)
         saved = SavedPolicy(
-            policy=spelled(learned.sampling, learned.identification, {}, learned.estimator),
+            policy=spelled(learned.sampling, learned.identification, {}, None),
             parameters={**learned.chosen, **self.parameters},
             guarantee=str(self.policy.guarantee),
+            criterion=None if learned.asked is None else str(learned.asked),
+            model=saved_model(learned.estimator),
             rewards=self._rewards,
             learned_on={name: value for name, value in self.learned_on.items() if name != "rewards"},
             certificate=self.policy.certificate,
@@ -95,6 +98,8 @@ def learn(
     tests: int = 1000,
     delta: float = 0.05,
     seed: int = 0,
+    attempt: int = 1,
+    earlier: str | Path | None = None,
     workers: int = 1,
     stop: Stop | None = None,
     watch: Watch = lambda what, value: None,
@@ -106,11 +111,15 @@ def learn(
     options   : of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
     budget    : runs of the environment that learning may take, at least 14; with "paper" its epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
+    attempt   : how many times a bound was calibrated for this family, this time included; attempts of this process,
+                and of the policy file `earlier`, are counted anyway. The k-th must be surer: `confidence_of`
 
     The learned policy decides as the policy that was given does; calibrated, by the learned bound with its certificate.
     Runs of learning use the stream of `seed`: report scores on another seed.
     """
     spec = specify(policy, environment, horizon=horizon, seed=seed, delta=delta)
+    call = (objective, sorted(options.items()), budget, learning_runs, tests)
+    counted = count_attempt(spec, attempt, earlier, *call) if calibrate else None
     _check_objective(objective, options, calibrate)
     check_family(spec)
     parameters: dict[str, float] = {}
@@ -121,11 +130,11 @@ def learn(
             how = _printed().learn_as_printed if objective == "paper" else _learn_on_score
             parameters, history = how(spec, budget, options, watch, stop)
             spec = _with(spec, parameters)
-        if calibrate:
+        if counted is not None:
             first = max(MOST_RUNS, budget)
-            spec, alpha = _calibrated(spec, first, learning_runs, tests, workers, watch, stop)
-            parameters["alpha"] = alpha
-    learned_on = _learned_on(spec, objective, budget, calibrate, learning_runs, tests)
+            spec, alpha = _calibrated(spec, first, learning_runs, tests, counted, workers, watch, stop)
+            parameters[_named(spec.policy, "identification.alpha")] = alpha
+    learned_on = _learned_on(spec, objective, budget, learning_runs + tests, counted)
     return LearnedPolicy(spec.policy, parameters, learned_on, history)
 
 
@@ -169,9 +178,15 @@ def check_family(spec: Specification) -> None:
 def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
     """The same spec with some parameters of its policy set; a certificate spoke of the old ones."""
     old = spec.policy
-    values = {**old.setting.values, **parameters}
-    name = spelled(old.sampling, old.identification, rounded({**old.chosen, **parameters}), old.estimator)
-    return replace(spec, policy=replace(old, name=name, setting=Setting(values), certificate=None))
+    given = {**old.chosen, **parameters}
+    name = spelled(old.sampling, old.identification, rounded(given), old.estimator)
+    setting = settle(owners_of(old.sampling, old.identification), given)
+    return replace(spec, policy=replace(old, name=name, setting=setting, certificate=None))
+
+
+def _named(made: Policy, parameter: str) -> str:
+    """The shortest name under which a policy takes a parameter: 'beta' for 'sampling.beta'."""
+    return next(iter(shortened(owners_of(made.sampling, made.identification), {parameter: 0.0})))
 
 
 def _learn_on_score(
@@ -179,13 +194,14 @@ def _learn_on_score(
 ) -> tuple[dict[str, float], Sequence[Step]]:
     rule = spec.policy.sampling.name
     if rule in _printed().TRAINED:
-        raise InvalidValue(f"{rule} is trained by the paper's objective: give --objective paper.")
+        raise InvalidValue(f"{rule} is trained by the paper's objective: give `objective='paper'`.")
     if rule not in LEARNABLE:
         raise InvalidValue(
             f"{rule} has no parameter to learn. Learn one of: {', '.join(LEARNABLE)}; "
-            "or only a bound, with --calibrate and --objective none."
+            "or only a bound, with `calibrate=True` and `objective='none'`."
         )
     name, candidates = LEARNABLE[rule]
+    name = _named(spec.policy, f"sampling.{name}")
     steps = (budget - len(candidates) * STREAMS) // 2
     if steps < 1:
         raise InvalidValue(f"budget must be at least {len(candidates) * STREAMS + 2} runs; got {budget}.")
@@ -207,62 +223,78 @@ def _learn_on_score(
 
 
 def _calibrated(
-    spec: Specification, fresh: int, learning_runs: int, tests: int, workers: int, watch: Watch, stop: Stop
+    spec: Specification,
+    fresh: int,
+    learning_runs: int,
+    tests: int,
+    attempt: Attempt,
+    workers: int,
+    watch: Watch,
+    stop: Stop,
 ) -> tuple[Specification, float]:
-    """Learn alpha on runs from number `fresh` on and test it on later ones; without a certificate it is heuristic."""
-    problem = spec.problem
-    if most_wrong(problem.delta, tests) < 0:
+    """Learn alpha on runs from number `fresh` on and test it on others; without a certificate it is heuristic."""
+    problem, confidence = spec.problem, confidence_of(attempt.number)
+    if most_wrong(problem.delta, tests, confidence) < 0:
         raise InvalidValue(
-            f"{tests} test runs can't show an error rate of at most {problem.delta:g} even if none is wrong. "
-            f"Give at least {_least_tests(problem.delta)}."
+            f"{tests} test runs can't show an error rate of at most {problem.delta:g} even if none is wrong, in "
+            f"attempt {attempt.number}. Give at least {_least_tests(problem.delta, confidence)}."
         )
     if learning_runs < LEAST_LEARNING_RUNS:
         raise InvalidValue(f"a bound is learned on at least {LEAST_LEARNING_RUNS} runs; got {learning_runs}.")
-    bound = make_policy(spec.policy.sampling, "studentised", rewards=problem.rewards, estimator=spec.policy.estimator)
-    values = {
-        **bound.setting.values,
-        **{k: v for k, v in spec.policy.setting.values.items() if k in bound.setting.values},
-    }
-    base = replace(spec, policy=replace(bound, setting=Setting(values)))
+    base = _bounded(spec)
 
     def play_with(alpha: float, runs: int, *, first: int) -> Runs:
-        trial = _with(base, {"alpha": alpha})
-        batches = play_in_parallel(trial, runs, workers=workers, first=fresh + first, stop=stop)
-        finished: list[Run] = []
-        for batch in batches:
-            finished.extend(batch)
-            watch("runs", len(batch))
-        return Runs(trial, tuple(finished))
+        return _played(_with(base, {"identification.alpha": alpha}), runs, fresh + first, workers, watch, stop)
 
-    def certificate(*, runs: int, wrong_runs: int) -> Certificate:
-        return Certificate(
-            spec.environment.name, spec.environment.fingerprint, problem.threshold, problem.arms, problem.delta,
-            spec.horizon, runs, wrong_runs, spec.seed, __version__,
-        )  # fmt: skip
-
-    found = calibrate_alpha(
-        play_with, problem.delta, learning_runs=learning_runs, tests=tests, certificate=certificate, watch=watch
+    alpha = learned_alpha(
+        play_with, problem.delta, learning_runs=learning_runs, tests=tests, confidence=confidence, watch=watch
     )
-    learned = _with(base, {"alpha": found.alpha})
-    if not found.certificate.passes:
+    learned = _with(base, {"identification.alpha": alpha})
+    certificate = _tested(learned, tests, attempt, workers, watch, stop)
+    if not certificate.passes:
         warnings.warn(
-            f"not calibrated: {found.certificate.wrong_runs} of {tests} fresh runs had a wrong verdict, so the error "
-            f"rate may be as high as {found.certificate.limit:.3f}, above delta = {problem.delta:g}. "
+            f"not calibrated: {certificate.wrong_runs} of {tests} fresh runs had a wrong verdict, so the error "
+            f"rate may be as high as {certificate.limit:.3f}, above delta = {problem.delta:g}. "
             "The policy is heuristic.",
             NotCalibrated,
             stacklevel=4,
         )
-        return learned, found.alpha
-    return replace(learned, policy=replace(learned.policy, certificate=found.certificate)), found.alpha
+        return learned, alpha
+    return replace(learned, policy=replace(learned.policy, certificate=certificate)), alpha
 
 
-def _least_tests(delta: float) -> int:
+def _bounded(spec: Specification) -> Specification:
+    """The same spec with a policy that samples alike and decides by the bound to be learned."""
+    old = spec.policy
+    bound = make_policy(old.sampling, "studentised", rewards=spec.problem.rewards, estimator=old.estimator)
+    learner = old.setting.learner if bound.learner else {}
+    setting = replace(bound.setting, sampling=old.setting.sampling, learner=learner)
+    return replace(spec, policy=replace(bound, setting=setting))
+
+
+def _played(spec: Specification, runs: int, first: int, workers: int, watch: Watch, stop: Stop) -> Runs:
+    return collect(spec, runs, first=first, workers=workers, progress=lambda ended: watch("runs", ended), stop=stop)
+
+
+def _tested(spec: Specification, tests: int, attempt: Attempt, workers: int, watch: Watch, stop: Stop) -> Certificate:
+    """The certificate of a policy: fresh runs, from a stream derived from all that it speaks of."""
+    environment, problem = spec.environment, spec.problem
+    blank = Certificate(
+        environment.name, environment.fingerprint, spec.policy.fingerprint, problem.threshold, problem.arms,
+        problem.delta, spec.horizon, runs=tests, wrong_runs=0, seed=spec.seed, attempt=attempt.number,
+        version=__version__,
+    )  # fmt: skip
+    fresh = replace(spec, seed=derived_seed(spec.seed, f"test of {blank} in {attempt.call}"))
+    return replace(blank, wrong_runs=_played(fresh, tests, 0, workers, watch, stop).wrong_runs)
+
+
+def _least_tests(delta: float, confidence: float) -> int:
     """The smallest test that passes when no run is wrong."""
-    return int(np.ceil(np.log(0.05) / np.log1p(-delta)))
+    return int(np.ceil(np.log(1.0 - confidence) / np.log1p(-delta)))
 
 
 def _learned_on(
-    spec: Specification, objective: str, budget: int, calibrate: bool, learning_runs: int, tests: int
+    spec: Specification, objective: str, budget: int, calibration_runs: int, attempt: Attempt | None
 ) -> dict[str, Any]:
     environment, problem = spec.environment, spec.problem
     return {
@@ -274,7 +306,8 @@ def _learned_on(
         "horizon": spec.horizon,
         "seed": spec.seed,
         "objective": objective,
-        "runs": (budget if objective != "none" else 0) + ((learning_runs + tests) if calibrate else 0),
+        "runs": (budget if objective != "none" else 0) + (calibration_runs if attempt else 0),
         "version": __version__,
+        "attempt": attempt._asdict() if attempt else None,
         "rewards": problem.rewards,
     }

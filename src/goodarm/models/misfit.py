@@ -1,4 +1,10 @@
-"""Does the model fit? Each pulled arm's own mean is compared with what the model makes of all arms."""
+"""Does the model fit? Each pulled arm's own mean is compared with what the model makes of all arms.
+
+Four questions, since none sees every kind of misfit: do the deviations of all pulled arms add up to more than noise; is
+any one arm's too large; is any one's among the arms called good; and do neighbours deviate together, those that the
+model thinks best, or next to the threshold? The smallest probability of the four, times four, is told as a standard
+score.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +12,39 @@ import math
 
 import numpy as np
 
+from goodarm.models.features import Floats
+from goodarm.numerics import log_normal_cdf, normal_quantile_log
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, WIDTH, Table
+from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, VERDICT, WIDTH, Table
 
 ALARM = 5.0
 """Standard scores above this make a warning: never by chance, and passed early where features explain only part."""
+QUESTIONS = 4
 
 
 def misfit(arms: Table, bar: Bar) -> float:
-    """Standard score of the lack of fit, about N(0, 1) or less under the model; nan with too few pulled arms.
+    """Standard score of the lack of fit, below N(0, 1) under the model; nan where no arm was pulled.
+
+    >>> from goodarm.problem import Problem
+    >>> table = np.zeros((200, 8))
+    >>> table[:, PULLS], table[:, TOTAL], table[:, MEAN], table[:, WIDTH] = 100.0, 60.0, 0.5, 0.01
+    >>> round(misfit(table, Problem(threshold=0.5, arms=200).bar), 1)
+    17.6
+    """
+    if not (arms[:, PULLS] > 0.0).any():
+        return math.nan
+    return -normal_quantile_log(min(min(chances(arms, bar)) + math.log(QUESTIONS), math.log(0.5)))
+
+
+def chances(arms: Table, bar: Bar) -> tuple[float, float, float, float]:
+    """log probability under the model of what each of the four questions looks at."""
+    seen = arms[arms[:, PULLS] > 0.0]
+    good, bad = seen[seen[:, VERDICT] > 0.0], seen[seen[:, VERDICT] < 0.0]
+    return _all_together(seen, bar), _largest(seen, bar), _largest(good, bar), _neighbours(good, bad, bar)
+
+
+def _all_together(seen: Table, bar: Bar) -> float:
+    """log probability of so large a sum of squared deviations, under the model.
 
     Q = sum N_i (S_i/N_i - mean_i)^2 / v_i over the pulled arms has about n - sum N_i width_i^2 degrees of freedom, the
     second term being what the model spent on fitting; v = mean (1 - mean) for rewards in [0, 1] (at least a quarter of
@@ -22,22 +52,58 @@ def misfit(arms: Table, bar: Bar) -> float:
     A term of 0/1 rewards varies by 2 + (1/v_i - 6)/N_i, much more than a chi-square's 2 where successes are few: Q is
     taken for a multiple of a chi-square with as many degrees of freedom as give this variance (Satterthwaite), and the
     score is its cube root (Wilson & Hilferty). Adaptive pulls bias own means a little towards fewer surprises.
-
-    >>> from goodarm.problem import Problem
-    >>> table = np.zeros((200, 8))
-    >>> table[:, PULLS], table[:, TOTAL], table[:, MEAN], table[:, WIDTH] = 100.0, 60.0, 0.5, 0.01
-    >>> round(misfit(table, Problem(threshold=0.5, arms=200).bar), 1)
-    17.7
     """
-    seen = arms[:, PULLS] > 0.0
-    pulls, total, mean, width = (arms[seen, column] for column in (PULLS, TOTAL, MEAN, WIDTH))
-    freedom = float(seen.sum() - np.minimum(pulls * width**2, 1.0).sum())
+    pulls, total, mean, width = (seen[:, column] for column in (PULLS, TOTAL, MEAN, WIDTH))
+    freedom = float(len(seen) - np.minimum(pulls * width**2, 1.0).sum())
     if freedom < 10.0:
-        return math.nan
+        return 0.0
     variance, tails = np.full(len(mean), bar.sigma**2), 0.0
     if bar.bounded > 0.0:
         variance = np.maximum(np.clip(mean, 0.0, 1.0) * (1.0 - np.clip(mean, 0.0, 1.0)), 0.25 * bar.spread**2)
         tails = float((np.maximum(1.0 / variance - 6.0, 0.0) / pulls).sum())
     surprise = float((pulls * (total / pulls - mean) ** 2 / variance).sum())
     spread = (2.0 * freedom + tails) / (9.0 * freedom * freedom)
-    return float(((surprise / freedom) ** (1.0 / 3.0) - (1.0 - spread)) / math.sqrt(spread))
+    score = float(((surprise / freedom) ** (1.0 / 3.0) - (1.0 - spread)) / math.sqrt(spread))
+    return log_normal_cdf(-score)
+
+
+def _largest(some: Table, bar: Bar) -> float:
+    """log probability of the largest deviation of any arm, times their number (Bonferroni)."""
+    if len(some) == 0:
+        return 0.0
+    evidence = _evidence(some[:, PULLS], some[:, TOTAL] / some[:, PULLS], some[:, MEAN], bar)
+    return min(0.0, math.log(len(some)) - float(evidence.max()))
+
+
+def _neighbours(good: Table, bad: Table, bar: Bar) -> float:
+    """log probability of the largest deviation of any group, times the number of groups (Bonferroni).
+
+    Groups are the first 1, 2, 4, ... arms called good, and as many called bad, in the order of the model's means, from
+    either end: each is judged by the mean of all its rewards, in which single deviations of one sign add up.
+    """
+    found: list[Floats] = []
+    for some in (good, bad):
+        ordered = some[np.argsort(some[:, MEAN], kind="stable")]
+        sizes = 2 ** np.arange(len(some).bit_length())
+        for group in (ordered, ordered[::-1]):
+            pulls = np.cumsum(group[:, PULLS])[sizes - 1]
+            own = np.cumsum(group[:, TOTAL])[sizes - 1] / pulls
+            mean = np.cumsum(group[:, PULLS] * group[:, MEAN])[sizes - 1] / pulls
+            found.append(_evidence(pulls, own, mean, bar))
+    evidence = np.concatenate(found)
+    return min(0.0, math.log(evidence.size) - float(evidence.max())) if evidence.size else 0.0
+
+
+def _evidence(pulls: Floats, own: Floats, mean: Floats, bar: Bar) -> Floats:
+    """log E against "the arm's mean is the model's", so that E >= 1/p has probability at most p at any time.
+
+    N kl(own, mean) - log(2 sqrt(N)) for rewards in [0, 1], which the mixture of `kt` exceeds (Krichevsky & Trofimov
+    1981); N (own - mean)^2 / (2 sigma^2) - log(N + 1)/2 otherwise, a normal mixture. Means are taken no nearer to 0 and
+    1 than where the variance is a quarter of that at the threshold, as above.
+    """
+    if bar.bounded <= 0.0:
+        return pulls * pulls / (pulls + 1.0) * (own - mean) ** 2 / (2.0 * bar.sigma**2) - 0.5 * np.log(pulls + 1.0)
+    edge = 0.5 * (1.0 - math.sqrt(1.0 - bar.spread**2))
+    p, q = np.clip(own, edge, 1.0 - edge), np.clip(mean, edge, 1.0 - edge)
+    divergence = p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))
+    return np.asarray(pulls * divergence - np.log(2.0 * np.sqrt(pulls)))

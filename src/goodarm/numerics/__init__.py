@@ -22,6 +22,7 @@ from goodarm.numerics.normal import (
     normal_quantile,
     normal_quantile_log,
 )
+from goodarm.numerics.scale import log_scale_evidence
 
 __all__ = [
     "bernoulli_kl",
@@ -38,6 +39,7 @@ __all__ = [
     "log_beta_kernel",
     "log_beta_sf",
     "log_normal_cdf",
+    "log_scale_evidence",
     "mills_ratio",
     "normal_cdf",
     "normal_pdf",

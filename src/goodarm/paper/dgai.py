@@ -8,15 +8,19 @@ the arm of the largest p.
 
 from __future__ import annotations
 
+import math
+
 from numpy.random import Generator
 
 from goodarm.paper.learned_bounds import both_bounds
+from goodarm.paper.soft_index import COLDNESS, RIDGE
 from goodarm.paper.soft_ucb import draw_arm, learned_draw, learned_index, upper_bound
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table
 from goodarm.rules.sampling._base import ChoiceRule, IndexRule
 
 REFERENCE = "Tsai, Tsai & Lin, Differentiable Good Arm Identification, Algorithm 2"
+BETA = ("beta", 0.0, math.inf)
 
 
 def trained_index(arm: Arm, pool: Pool, bar: Bar, beta: float = 1.0, ridge: float = 1.0) -> float:
@@ -37,9 +41,29 @@ def trained_draw(
     return draw_arm(arms, bar, generator, beta, coldness, ridge)
 
 
-dgai_online = IndexRule(name="dgai-online", reference=REFERENCE, learner=both_bounds, index=learned_index)
-dgai_online_softmax = ChoiceRule(
-    name="dgai-online-softmax", reference=REFERENCE, learner=both_bounds, choose=learned_draw
+dgai_online = IndexRule(
+    name="dgai-online",
+    reference=REFERENCE,
+    learner=both_bounds,
+    index=learned_index,
+    limits=(RIDGE,),
+    shared=("ridge",),
 )
-dgai_offline = IndexRule(name="dgai-offline", reference=REFERENCE, index=trained_index)
-dgai_offline_softmax = ChoiceRule(name="dgai-offline-softmax", reference=REFERENCE, choose=trained_draw)
+dgai_online_softmax = ChoiceRule(
+    name="dgai-online-softmax",
+    reference=REFERENCE,
+    learner=both_bounds,
+    choose=learned_draw,
+    limits=(RIDGE, COLDNESS),
+    shared=("ridge", "coldness"),
+)
+dgai_offline = IndexRule(
+    name="dgai-offline", reference=REFERENCE, index=trained_index, limits=(BETA, RIDGE), shared=("ridge",)
+)
+dgai_offline_softmax = ChoiceRule(
+    name="dgai-offline-softmax",
+    reference=REFERENCE,
+    choose=trained_draw,
+    limits=(BETA, RIDGE, COLDNESS),
+    shared=("ridge", "coldness"),
+)

@@ -18,6 +18,7 @@ from goodarm.report.chart import Chart, Floats, Series
 from goodarm.rules.beliefs import Arm, Pool, having_learned
 from goodarm.rules.identification.studentised import least_pulls
 from goodarm.rules.learners.prior import prior_learner
+from goodarm.scores import score_over_rounds
 
 POINTS = 120
 LONGEST = 20_000
@@ -114,23 +115,13 @@ def score_by_round(found: Replication, on: OnDataset) -> Chart | None:
     series = []
     for line in on.lines:
         tables = found.table("rows", on.name, line.entry)
-        total = sum((_collected(table, threshold, grid) for table in tables), np.zeros(POINTS))
+        total = np.zeros(POINTS)
+        for rows in tables:
+            total += score_over_rounds(rows["mean"], rows["verdict"], rows["verdict_round"], threshold, grid)
         series.append(Series(line.entry, grid, total / line.runs))
     if not series:
         return None
     return Chart(on.name, "round", "exploit score so far", series, _ceiling(on, series))
-
-
-def _collected(rows: Columns, threshold: float, grid: Floats) -> Floats:
-    """Sum over good verdicts of max(t - t_i, 0) gap_i at each t of the grid, by cumulative sums."""
-    called = rows["verdict"] == 1
-    order = np.argsort(rows["verdict_round"][called])
-    at = rows["verdict_round"][called][order].astype(float)
-    gap = (rows["mean"][called] - threshold)[order]
-    place = np.searchsorted(at, grid, side="right")
-    gaps = np.concatenate([[0.0], np.cumsum(gap)])[place]
-    starts = np.concatenate([[0.0], np.cumsum(gap * at)])[place]
-    return np.asarray(grid * gaps - starts)
 
 
 def learning(found: Replication, on: OnDataset) -> Chart | None:

@@ -1,4 +1,4 @@
-"""Finished pieces of a reproduction on disk: each a folder that appears whole or not at all."""
+"""Finished tasks of a reproduction on disk: each a folder that appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,15 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 FORMAT = 1
-"""Raised whenever the content of a part changes its meaning."""
+"""Raised whenever the content of a finished task changes its meaning."""
 
-CODE = ("cli", "report", "testing", "plan")
-"""Folders of the package that cannot change what is played."""
+PLAYS = (
+    "engine", "environments", "learning", "models", "numerics", "policies", "rules", "problem.py", "streams.py",
+    "theory.py", "verdict.py", "simulation/run.py", "simulation/simulate.py", "simulation/specification.py",
+    "paper/dgai.py", "paper/learned_bounds.py", "paper/learned_radius.py", "paper/objectives.py", "paper/reward.py",
+    "paper/scope.py", "paper/soft_index.py", "paper/soft_ucb.py", "paper/tasks.py", "paper/training.py",
+)  # fmt: skip
+"""Files and folders of the package that can change what is played. Nothing else discards finished work; a test sees
+that everything that a task loads stands here."""
 
 Columns = dict[str, NDArray[Any]]
 
 
-class Part(NamedTuple):
+class FinishedTask(NamedTuple):
     """What a task left: tables of columns by name, and a few facts."""
 
     tables: dict[str, Columns]
@@ -37,23 +43,32 @@ def code_print(package: Path = PACKAGE) -> str:
     """A hash of every line of the package that can change what is played, and of the versions it is played with."""
     import numba
 
-    from goodarm import __version__
+    from goodarm.version import __version__
 
     digest = hashlib.sha256(f"{FORMAT} {__version__} {np.__version__} {numba.__version__}".encode())
     for path in sorted(package.rglob("*")):
-        inside = path.relative_to(package)
-        if path.suffix in (".py", ".csv") and inside.parts[0] not in CODE:
-            digest.update(str(inside.as_posix()).encode() + b"\0" + path.read_bytes())
+        inside = path.relative_to(package).as_posix()
+        if path.suffix in (".py", ".csv") and plays(inside):
+            digest.update(inside.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
+def plays(path: str) -> bool:
+    """Can this file of the package change what is played?
+
+    >>> plays("rules/sampling/value.py"), plays("report/chart.py"), plays("simulation/run.py")
+    (True, False, True)
+    """
+    return any(path == each or path.startswith(f"{each}/") for each in PLAYS)
+
+
 def key_of(facts: dict[str, Any]) -> str:
-    """A short hash of everything that a part depends on."""
+    """A short hash of everything that a task depends on."""
     text = json.dumps({**facts, "code": code_print()}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def write_part(folder: Path, part: Part) -> None:
+def write_finished(folder: Path, task: FinishedTask) -> None:
     """Write all tables beside the folder, then move them there in one step."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -62,17 +77,17 @@ def write_part(folder: Path, part: Part) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
-        for name, columns in part.tables.items():
+        for name, columns in task.tables.items():
             parquet.write_table(pa.table(dict(columns)), partial / f"{name}.parquet")
-        (partial / "facts.json").write_text(json.dumps(part.facts), encoding="utf-8")
+        (partial / "facts.json").write_text(json.dumps(task.facts), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         os.replace(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def read_part(folder: Path) -> Part | None:
-    """The part in that folder; None where there is none, or one that cannot be read."""
+def read_finished(folder: Path) -> FinishedTask | None:
+    """What the task of that folder left; None where there is none, or one that cannot be read."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -81,7 +96,7 @@ def read_part(folder: Path) -> Part | None:
         tables = {path.stem: parquet.read_table(path) for path in sorted(folder.glob("*.parquet"))}
     except (OSError, ValueError, pa.ArrowException):
         return None
-    return Part({name: _columns(table) for name, table in tables.items()}, facts)
+    return FinishedTask({name: _columns(table) for name, table in tables.items()}, facts)
 
 
 def _columns(table: Any) -> Columns:

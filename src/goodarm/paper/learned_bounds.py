@@ -8,10 +8,11 @@ gradient then stands for all rounds of the batch. Without a horizon the past wei
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from goodarm.paper.objectives import identification_objective, reward_objective, sampling_objective
-from goodarm.paper.soft_index import FLOOR, gather
+from goodarm.paper.soft_index import COLDNESS, FLOOR, RIDGE, gather
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool, Table, having_learned
 from goodarm.rules.parameters import Learner
@@ -103,6 +104,28 @@ def fit_reward(
     return ascended(pool, slope_alpha, slope_beta, rate, batch)
 
 
-sampling_bound = Learner(name="paper's beta", start=start, fit=fit_beta, next_round=next_round)
-both_bounds = Learner(name="paper's alpha and beta", start=start, fit=fit_both, next_round=next_round)
-reward_bounds = Learner(name="paper's alpha and beta for reward", start=start, fit=fit_reward, next_round=next_round)
+STEPS = (("batch", 1.0, math.inf), ("rate", 0.0, math.inf))
+sampling_bound = Learner(
+    name="paper's beta",
+    start=start,
+    fit=fit_beta,
+    next_round=next_round,
+    limits=(*STEPS, RIDGE, COLDNESS),
+    shared=("ridge", "coldness"),
+)
+both_bounds = Learner(
+    name="paper's alpha and beta",
+    start=start,
+    fit=fit_both,
+    next_round=next_round,
+    limits=(*STEPS, RIDGE, COLDNESS),
+    shared=("ridge", "coldness"),
+)
+reward_bounds = Learner(
+    name="paper's alpha and beta for reward",
+    start=start,
+    fit=fit_reward,
+    next_round=next_round,
+    limits=(*STEPS, RIDGE),
+    shared=("ridge", "sharpness"),
+)

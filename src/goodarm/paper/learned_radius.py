@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from goodarm.paper.learned_bounds import both_bounds
+from goodarm.paper.soft_index import RIDGE
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import RadiusRule
@@ -51,6 +52,8 @@ learned_printed = RadiusRule(
     families=ANY_SUB_GAUSSIAN,
     radius=printed_radius,
     by_model=True,
+    limits=(RIDGE,),
+    shared=("ridge",),
 )
 learned_online = RadiusRule(
     name="learned-online",
@@ -60,4 +63,6 @@ learned_online = RadiusRule(
     learner=both_bounds,
     radius=online_radius,
     by_model=True,
+    limits=(RIDGE,),
+    shared=("ridge",),
 )

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 
-from goodarm import __version__
 from goodarm.paper.figures import FigureOf
 from goodarm.paper.report import OnDataset, Replication
 from goodarm.paper.report_text import HEADINGS, READINGS, cells, findings, impossible, notes, setting, values
 from goodarm.report.chart import STYLE_OF, draw_one, names_in, svg
 from goodarm.report.numbers import percent, short
+from goodarm.version import __version__
 
 
 def page(found: Replication, drawn: list[FigureOf]) -> str:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.numerics import clopper_pearson
-from goodarm.paper.kept import Columns, Part
-from goodarm.paper.reproduction import Reproduction
-from goodarm.paper.scope import REWARD_ENTRIES, Dataset, Entry, Request, entries_of
+from goodarm.paper.kept import Columns, FinishedTask
+from goodarm.paper.reproduction import FinishedWork
+from goodarm.paper.scope import REWARD_ENTRIES, Entry, PaperDataset, Request, entries_of
+from goodarm.scores import Score, score_by_run
 from goodarm.simulation.runs import Estimate
 from goodarm.theory import exploit_ceiling, oracle_limit
 
@@ -23,7 +24,7 @@ HDOC = "hdoc"
 Floats = NDArray[np.float64]
 
 
-class Line(NamedTuple):
+class PolicyScore(NamedTuple):
     """One policy on one dataset. `ratio` is to HDoC's score on the same runs; NaN where HDoC scores 0."""
 
     entry: str
@@ -39,6 +40,7 @@ class Line(NamedTuple):
     false_good: float  # bad arms called good, a run
     false_bad: float  # good arms called bad, a run
     wrong_runs: int
+    deciding_runs: int  # runs that gave any verdict
     ratio: float
     printed: float
     printed_ratio: float
@@ -54,7 +56,7 @@ class Line(NamedTuple):
         return Estimate(self.wrong_runs / self.runs, low, high, self.runs)
 
 
-class RewardLine(NamedTuple):
+class PolicyReward(NamedTuple):
     """One policy that collects rewards: the sum of all rewards, as a share of what the best arm pays too."""
 
     entry: str
@@ -78,8 +80,8 @@ class OnDataset(NamedTuple):
     ceiling: float
     limit: float
     in_paper: bool
-    lines: list[Line]
-    rewards: list[RewardLine]
+    lines: list[PolicyScore]
+    rewards: list[PolicyReward]
 
 
 class Replication(NamedTuple):
@@ -87,49 +89,41 @@ class Replication(NamedTuple):
 
     request: Request
     datasets: list[OnDataset]
-    parts: list[Part]
+    tasks: list[FinishedTask]
 
     def table(self, name: str, dataset: str, entry: str) -> list[Columns]:
-        """The tables of that name of all parts of a dataset and a policy."""
-        return [part.tables[name] for part in self.parts if _is(part, dataset, entry) and name in part.tables]
+        """The tables of that name of all tasks of a dataset and a policy."""
+        return [task.tables[name] for task in self.tasks if _is(task, dataset, entry) and name in task.tables]
 
     def parameters(self, dataset: str, entry: str) -> list[dict[str, float]]:
-        """What was learned, one dictionary a part that learned something."""
-        found = [part.facts.get("parameters") for part in self.parts if _is(part, dataset, entry)]
+        """What was learned, one dictionary per task that learned something."""
+        found = [task.facts.get("parameters") for task in self.tasks if _is(task, dataset, entry)]
         return [each for each in found if each]
 
 
-def _is(part: Part, dataset: str, entry: str) -> bool:
-    return bool(part.facts["dataset"] == dataset and part.facts["entry"] == entry)
+def _is(task: FinishedTask, dataset: str, entry: str) -> bool:
+    return bool(task.facts["dataset"] == dataset and task.facts["entry"] == entry)
 
 
-class _Scored(NamedTuple):
-    """Numbers of each run of one policy, by run number."""
-
-    score: dict[int, float]
-    found: list[int]
-    false_good: list[int]
-    false_bad: list[int]
-
-
-def summarise(reproduction: Reproduction) -> Replication:
-    """Summarise all parts."""
-    request, parts = reproduction.request, reproduction.parts
-    empty = Replication(request, [], parts)
+def summarise(work: FinishedWork) -> Replication:
+    """Summarise all finished tasks."""
+    request = work.request
+    empty = Replication(request, [], work.tasks)
     return empty._replace(datasets=[_on_dataset(empty, dataset) for dataset in request.datasets])
 
 
-def _on_dataset(found: Replication, dataset: Dataset) -> OnDataset:
+def _on_dataset(found: Replication, dataset: PaperDataset) -> OnDataset:
     environment = find_environment(dataset.name)
     horizon = dataset.quick_horizon if found.request.quick else environment.horizon
     entries = entries_of(dataset, found.request.scale)
-    scored = {entry.name: _scored(found.table("rows", dataset.name, entry.name), environment, horizon)
-              for entry in entries}  # fmt: skip
-    scored = {name: each for name, each in scored.items() if each.score}
+    scored = {
+        entry.name: _scored(found.table("rows", dataset.name, entry.name), environment, horizon) for entry in entries
+    }
+    scored = {name: each for name, each in scored.items() if each}
     bounds = _bounds(found, dataset, environment, horizon)
     means = [bounds[run] for run in sorted(bounds)]
     lines = [
-        _line(found, dataset, entry, scored, bounds) for entry in entries if entry.name in scored
+        _policy_score(found, dataset, entry, scored, bounds) for entry in entries if entry.name in scored
     ]  # fmt: skip
     return OnDataset(
         name=dataset.name, reading=environment.reading, reference=environment.reference, arms=environment.arms,
@@ -138,7 +132,7 @@ def _on_dataset(found: Replication, dataset: Dataset) -> OnDataset:
         ceiling=float(np.mean([each[0] for each in means])) if means else math.nan,
         limit=float(np.mean([each[1] for each in means])) if means else math.nan,
         in_paper=not dataset.small, lines=lines,
-        rewards=[line for entry in REWARD_ENTRIES if (line := _reward_line(found, dataset, entry)) is not None],
+        rewards=[line for entry in REWARD_ENTRIES if (line := _policy_reward(found, dataset, entry)) is not None],
     )  # fmt: skip
 
 
@@ -152,20 +146,18 @@ def _split(tables: list[Columns]) -> dict[int, Columns]:
     return runs
 
 
-def _scored(tables: list[Columns], environment: Environment, horizon: int) -> _Scored:
-    scored = _Scored({}, [], [], [])
-    for number, rows in sorted(_split(tables).items()):
-        gap = rows["mean"] - environment.threshold
-        called_good, called_bad, good = rows["verdict"] == 1, rows["verdict"] == -1, gap >= 0.0
-        scored.score[number] = float(((horizon - rows["verdict_round"]) * gap)[called_good].sum())
-        scored.found.append(int((called_good & good).sum()))
-        scored.false_good.append(int((called_good & ~good).sum()))
-        scored.false_bad.append(int((called_bad & good).sum()))
-    return scored
+def _scored(tables: list[Columns], environment: Environment, horizon: int) -> dict[int, Score]:
+    """The score of each run, by run number."""
+    scored: dict[int, Score] = {}
+    for rows in tables:
+        scored |= score_by_run(
+            rows["run"], rows["mean"], rows["verdict"], rows["verdict_round"], environment.threshold, horizon
+        )
+    return dict(sorted(scored.items()))
 
 
 def _bounds(
-    found: Replication, dataset: Dataset, environment: Environment, horizon: int
+    found: Replication, dataset: PaperDataset, environment: Environment, horizon: int
 ) -> dict[int, tuple[float, float, int]]:
     """Ceiling, oracle limit and number of good arms of each run: the same for every policy."""
     bounds: dict[int, tuple[float, float, int]] = {}
@@ -185,40 +177,43 @@ def _bounds(
     return bounds
 
 
-def _line(
+def _policy_score(
     found: Replication,
-    dataset: Dataset,
+    dataset: PaperDataset,
     entry: Entry,
-    scored: dict[str, _Scored],
+    scored: dict[str, dict[int, Score]],
     bounds: dict[int, tuple[float, float, int]],
-) -> Line:
+) -> PolicyScore:
     mine = scored[entry.name]
-    scores = np.array(list(mine.score.values()))
-    facts = next(p.facts for p in found.parts if _is(p, dataset.name, entry.name) and p.facts["goal"] == "verdicts")
-    hdoc = scored[HDOC].score if HDOC in scored else {}
-    beside = [hdoc[run] for run in mine.score if run in hdoc]
+    each = list(mine.values())
+    scores = np.array([run.exploit_score for run in each])
+    facts = next(p.facts for p in found.tasks if _is(p, dataset.name, entry.name) and p.facts["goal"] == "verdicts")
+    hdoc = scored.get(HDOC, {})
+    beside = [hdoc[run].exploit_score for run in mine if run in hdoc]
     printed, printed_hdoc = dataset.printed.get(entry.name, math.nan), dataset.printed.get(HDOC, math.nan)
     mean = float(scores.mean())
-    return Line(
+    return PolicyScore(
         entry=entry.name, kind=entry.kind, policy=facts["policy"], guarantee=facts["guarantee"], runs=len(scores),
         mean=mean, sd=float(scores.std(ddof=1)) if len(scores) > 1 else math.nan,
-        share_of_ceiling=_ratio(mean, float(np.mean([bounds[run][0] for run in mine.score]))),
-        share_of_limit=_ratio(mean, float(np.mean([bounds[run][1] for run in mine.score]))),
-        found=float(np.mean(mine.found)), false_good=float(np.mean(mine.false_good)),
-        false_bad=float(np.mean(mine.false_bad)),
-        wrong_runs=sum(a + b > 0 for a, b in zip(mine.false_good, mine.false_bad, strict=True)),
+        share_of_ceiling=_ratio(mean, float(np.mean([bounds[run][0] for run in mine]))),
+        share_of_limit=_ratio(mean, float(np.mean([bounds[run][1] for run in mine]))),
+        found=float(np.mean([run.found for run in each])),
+        false_good=float(np.mean([run.false_good for run in each])),
+        false_bad=float(np.mean([run.false_bad for run in each])),
+        wrong_runs=sum(run.wrong > 0 for run in each),
+        deciding_runs=sum(run.decided > 0 for run in each),
         ratio=_ratio(mean, float(np.mean(beside))) if beside else math.nan,
         printed=printed, printed_ratio=_ratio(printed, printed_hdoc),
     )  # fmt: skip
 
 
-def _reward_line(found: Replication, dataset: Dataset, entry: Entry) -> RewardLine | None:
+def _policy_reward(found: Replication, dataset: PaperDataset, entry: Entry) -> PolicyReward | None:
     tables = found.table("curve", dataset.name, entry.name)
     if not tables:
         return None
     last = [(float(t["reward"][-1]), float(t["round"][-1] * t["best_mean"][-1])) for t in tables]
     reward, best = (float(np.mean(column)) for column in zip(*last, strict=True))
-    return RewardLine(entry.name, entry.kind, len(tables), reward, _ratio(reward, best))
+    return PolicyReward(entry.name, entry.kind, len(tables), reward, _ratio(reward, best))
 
 
 def _ratio(value: float, whole: float) -> float:

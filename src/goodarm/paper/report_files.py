@@ -12,9 +12,9 @@ from goodarm.paper.page import page
 from goodarm.paper.report import Replication, as_json
 from goodarm.paper.report_text import markdown
 from goodarm.report.chart import draw
+from goodarm.report.drawing import save
 from goodarm.report.files import explained, whole, write_text
 from goodarm.report.numbers import json_text
-from goodarm.report.verdicts_over_time import save
 
 VERDICTS = np.array(["open", "good", "bad"])  # a verdict is its own place, -1 the last
 
@@ -52,16 +52,16 @@ def write_rows(found: Replication, path: Path) -> None:
         ("verdict_round", pa.int64()), ("pulls", pa.int64()),
     ])  # fmt: skip
     with parquet.ParquetWriter(path, schema) as writer:
-        for part in found.parts:
-            if "rows" not in part.tables:
+        for task in found.tasks:
+            if "rows" not in task.tables:
                 continue
-            rows = part.tables["rows"]
+            rows = task.tables["rows"]
             size = len(rows["run"])
-            same = {"dataset": part.facts["dataset"], "entry": part.facts["entry"], "policy": part.facts["policy"],
-                    "guarantee": part.facts["guarantee"]}  # fmt: skip
+            same = {"dataset": task.facts["dataset"], "entry": task.facts["entry"], "policy": task.facts["policy"],
+                    "guarantee": task.facts["guarantee"]}  # fmt: skip
             columns = [pa.array([text]).dictionary_encode().take(pa.array(np.zeros(size, np.int32)))
                        for text in same.values()]  # fmt: skip
-            columns += [pa.array(np.full(size, value)) for value in (found.request.seed, part.facts["horizon"])]
+            columns += [pa.array(np.full(size, value)) for value in (found.request.seed, task.facts["horizon"])]
             columns += [pa.array(rows[name]) for name in ("run", "arm", "mean")]
             columns.append(pa.array(VERDICTS[rows["verdict"]]).dictionary_encode())
             at = rows["verdict_round"]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from goodarm.environments.names import environment as find_environment
-from goodarm.paper.report import HDOC, Line, OnDataset, Replication
-from goodarm.paper.scope import BATCH, DATASETS, Dataset
+from goodarm.paper.report import HDOC, OnDataset, PolicyScore, Replication
+from goodarm.paper.scope import BATCH, DATASETS, PaperDataset
 from goodarm.report.numbers import NOTHING, percent, plain, short
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.theory import exploit_ceiling
@@ -34,7 +34,7 @@ def times(value: float) -> str:
     return f"{value:.0f}x" if abs(value) >= 10.0 else f"{value:.2f}x"
 
 
-def cells(line: Line) -> list[str]:
+def cells(line: PolicyScore) -> list[str]:
     """One row of a dataset's table, in the order of HEADINGS."""
     return [
         line.entry, short(line.mean, 3), short(line.sd, 2), f"{line.wrong_runs}/{line.runs}",
@@ -43,7 +43,7 @@ def cells(line: Line) -> list[str]:
     ]  # fmt: skip
 
 
-def values(line: Line) -> list[float | str]:
+def values(line: PolicyScore) -> list[float | str]:
     """What the cells sort by."""
     return [
         line.entry, line.mean, line.sd, line.wrong_runs / line.runs, line.wrong_verdicts, line.share_of_ceiling,
@@ -124,7 +124,7 @@ def findings(found: Replication) -> Iterator[str]:
         yield "; ".join(words) + "."
 
 
-def _in_all(lines: list[Line]) -> Iterator[str]:
+def _in_all(lines: list[PolicyScore]) -> Iterator[str]:
     """How often the paper's method erred, and how often what is certified."""
     printed = [line for line in lines if line.kind == "paper"]
     certified = [line for line in lines if line.guarantee == str(Guarantee.CERTIFIED)]
@@ -134,15 +134,15 @@ def _in_all(lines: list[Line]) -> Iterator[str]:
             yield f"{words}: wrong verdicts in {wrong} of {runs} runs."
 
 
-def _beside(line: Line) -> str:
+def _beside(line: PolicyScore) -> str:
     return f" (the paper prints {short(line.printed, 2)})" if math.isfinite(line.printed) else ""
 
 
-def _times_hdoc(line: Line) -> str:
+def _times_hdoc(line: PolicyScore) -> str:
     return f", {times(line.ratio)} HDoC" if math.isfinite(line.ratio) else ""
 
 
-def _paper_line(line: Line) -> str:
+def _paper_line(line: PolicyScore) -> str:
     printed = f"; printed {times(line.printed_ratio)}" if math.isfinite(line.printed_ratio) else ""
     ratio = f" ({times(line.ratio)} HDoC{printed})" if math.isfinite(line.ratio) else ""
     wrong = f"{plain(line.false_good)} bad arms called good and {plain(line.false_bad)} good arms called bad a run"
@@ -185,7 +185,7 @@ def _ceiling(name: str, seed: int) -> float:
     return sum(exploit_ceiling(means, environment.threshold, environment.horizon) for means in draws) / len(draws)
 
 
-def _above(dataset: Dataset, ceiling: float) -> str:
+def _above(dataset: PaperDataset, ceiling: float) -> str:
     above = [policy for policy, score in dataset.printed.items() if score > ceiling]
     which = f" ({', '.join(above)})" if 0 < len(above) < len(dataset.printed) else ""
     return f"{len(above)} of the {len(dataset.printed)} printed scores lie above{which}"

@@ -1,4 +1,4 @@
-"""`reproduce`: play every task that has no finished part yet, and hand back all parts."""
+"""`reproduce`: play every task that has is not finished yet, and hand back what all of them left."""
 
 from __future__ import annotations
 
@@ -9,39 +9,40 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goodarm.errors import NotCalibrated
-from goodarm.paper.kept import Part, read_part, write_part
+from goodarm.paper.kept import FinishedTask, read_finished, write_finished
 from goodarm.paper.scope import Request
 from goodarm.paper.tasks import Task, perform, tasks_of
 from goodarm.simulation.stop import Stop
 
 Progress = Callable[[int, int, str], None]
-"""(parts that are finished, parts in all, what has just finished)"""
+"""(tasks that are finished, tasks in all, what has just finished)"""
 
 
-class Reproduction(NamedTuple):
+class FinishedWork(NamedTuple):
     """Everything that was asked for, finished."""
 
     request: Request
-    parts: list[Part]
-    played: int  # parts that were played now; the others were found
+    tasks: list[FinishedTask]
+    played: int  # tasks that were played now; the others were found
 
 
 def reproduce(
     request: Request, folder: Path, progress: Progress = lambda done, all_of_them, what: None
-) -> Reproduction:
-    """Play what is missing in `folder`/parts. Ctrl-C gives up what is under way; called again, it goes on from there.
+) -> FinishedWork:
+    """Play what is missing in `folder`/finished. Ctrl-C gives up what is under way; called again, it goes on.
 
-    A part is kept under a name that holds a hash of its task and of the code: one that was made otherwise is not seen.
+    A finished task is kept under a name that holds a hash of the task and of the code: what was made otherwise is
+    not seen.
     """
     request.check()
     tasks = tasks_of(request)
-    parts = folder / "parts"
-    parts.mkdir(parents=True, exist_ok=True)
-    missing = [task for task in tasks if read_part(parts / task.key) is None]
+    kept = folder / "finished"
+    kept.mkdir(parents=True, exist_ok=True)
+    missing = [task for task in tasks if read_finished(kept / task.key) is None]
     done = len(tasks) - len(missing)
     progress(done, len(tasks), "")
 
-    def finished(task: Task) -> None:
+    def told(task: Task) -> None:
         nonlocal done
         done += 1
         progress(done, len(tasks), f"{task.entry} on {task.dataset}")
@@ -49,9 +50,9 @@ def reproduce(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotCalibrated)  # the table then says "heuristic"
         for phase in _phases(missing):
-            _play(phase, parts, request.workers, finished)
-    found = [read_part(parts / task.key) for task in tasks]
-    return Reproduction(request, [part for part in found if part is not None], len(missing))
+            _play(phase, kept, request.workers, told)
+    found = [read_finished(kept / task.key) for task in tasks]
+    return FinishedWork(request, [task for task in found if task is not None], len(missing))
 
 
 def _phases(tasks: Iterable[Task]) -> tuple[list[Task], list[Task]]:
@@ -60,13 +61,13 @@ def _phases(tasks: Iterable[Task]) -> tuple[list[Task], list[Task]]:
     return [task for task in listed if task.learned is None], [task for task in listed if task.learned is not None]
 
 
-def _play(tasks: list[Task], parts: Path, workers: int, finished: Callable[[Task], None]) -> None:
+def _play(tasks: list[Task], kept: Path, workers: int, told: Callable[[Task], None]) -> None:
     """On threads, never on the main one: Ctrl-C reaches it while it waits, and not inside a compiled call."""
     stop = Stop()
 
     def work(task: Task) -> None:
         if not stop.is_set():
-            write_part(parts / task.key, perform(task, parts, stop))
+            write_finished(kept / task.key, perform(task, kept, stop))
 
     pool = ThreadPoolExecutor(workers)
     waiting: dict[Future[None], Task] = {pool.submit(work, task): task for task in tasks}
@@ -75,7 +76,7 @@ def _play(tasks: list[Task], parts: Path, workers: int, finished: Callable[[Task
             over, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in over:
                 future.result()
-                finished(waiting.pop(future))
+                told(waiting.pop(future))
     except BaseException:
         stop.set()
         raise

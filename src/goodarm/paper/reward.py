@@ -6,7 +6,7 @@ from numpy.random import Generator
 
 from goodarm.paper.learned_bounds import reward_bounds
 from goodarm.paper.objectives import kept_shares
-from goodarm.paper.soft_index import Floats, best_lower_bound, gather, pick, scores_of, softmax
+from goodarm.paper.soft_index import RIDGE, Floats, best_lower_bound, gather, pick, scores_of, softmax
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool, Table
 from goodarm.rules.sampling import ChoiceRule
@@ -38,8 +38,18 @@ def draw_printed(
 
 
 dgai_reward_printed = ChoiceRule(
-    name="dgai-reward-printed", reference=PAPER, learner=reward_bounds, choose=choose_printed
+    name="dgai-reward-printed",
+    reference=PAPER,
+    learner=reward_bounds,
+    choose=choose_printed,
+    limits=(RIDGE,),
+    shared=("ridge", "sharpness"),
 )
 dgai_reward_printed_softmax = ChoiceRule(
-    name="dgai-reward-printed-softmax", reference=PAPER, learner=reward_bounds, choose=draw_printed
+    name="dgai-reward-printed-softmax",
+    reference=PAPER,
+    learner=reward_bounds,
+    choose=draw_printed,
+    limits=(RIDGE,),
+    shared=("ridge", "sharpness"),
 )

@@ -11,7 +11,7 @@ BATCH = 10
 """b, the rounds between two steps of the paper's online learning: the paper gives none. See docs/replication.md."""
 
 
-class Dataset(NamedTuple):
+class PaperDataset(NamedTuple):
     """An environment, its printed results, and how long a run is. `printed` has one score a policy of Table 1."""
 
     name: str
@@ -38,14 +38,14 @@ def _column(scores: Sequence[float]) -> dict[str, float]:
 
 
 DATASETS = (
-    Dataset("synth-small", 100_000, 1_000_000, _column([1.2e6, 1.4e6, 1.8e6, 1.7e6, 2.7e6, 3.1e6, 4.1e6])),
-    Dataset("synth-large", 100_000, 1_000_000, _column([6.5e4, 1.1e5, 8.8e4, 1.1e5, 1.2e5, 1.7e5, 2.5e5])),
-    Dataset("movielens", 30_000, 100_000, _column([1.8e6, 1.7e6, 6e6, 4.1e7, 3.8e7, 4.2e7, 6.1e7])),
-    Dataset(
+    PaperDataset("synth-small", 100_000, 1_000_000, _column([1.2e6, 1.4e6, 1.8e6, 1.7e6, 2.7e6, 3.1e6, 4.1e6])),
+    PaperDataset("synth-large", 100_000, 1_000_000, _column([6.5e4, 1.1e5, 8.8e4, 1.1e5, 1.2e5, 1.7e5, 2.5e5])),
+    PaperDataset("movielens", 30_000, 100_000, _column([1.8e6, 1.7e6, 6e6, 4.1e7, 3.8e7, 4.2e7, 6.1e7])),
+    PaperDataset(
         "open-bandit", 400_000, 1_000_000, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6]), calibration=(120, 150)
     ),
-    Dataset("open-bandit-sample", 200_000, 0, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6]), small=True),
-    Dataset("caption-651", 50_000, 0, {}, small=True),
+    PaperDataset("open-bandit-sample", 200_000, 0, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6]), small=True),
+    PaperDataset("caption-651", 50_000, 0, {}, small=True),
 )
 """The paper's four, then what it probably used in place of Open Bandit, then a real collection of votes it lacks.
 
@@ -125,7 +125,7 @@ class Request(NamedTuple):
         )  # fmt: skip
 
     @property
-    def datasets(self) -> tuple[Dataset, ...]:
+    def datasets(self) -> tuple[PaperDataset, ...]:
         named = [each for each in DATASETS if each.name in self.only]
         return tuple(named) or DATASETS
 
@@ -158,7 +158,7 @@ class Request(NamedTuple):
         return " ".join(filter(None, words))
 
 
-def entries_of(dataset: Dataset, scale: Scale) -> tuple[Entry, ...]:
+def entries_of(dataset: PaperDataset, scale: Scale) -> tuple[Entry, ...]:
     """The policies that are played on a dataset.
 
     >>> [entry.name for entry in entries_of(DATASETS[-1], FULL)]

@@ -29,6 +29,10 @@ FLOOR = 1e-3
 TINY = 1e-12
 """How close to 0 and 1 the level `coldness` can come."""
 
+COLDNESS = ("coldness", 0.01, 0.999999)
+RIDGE = ("ridge", 0.0, math.inf)
+"""Limits of the parameters that the rules and their learners share."""
+
 
 class SoftIndex(NamedTuple):
     """The index of all open arms at one round; arrays have one entry an open arm."""

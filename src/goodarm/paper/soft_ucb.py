@@ -9,7 +9,7 @@ from __future__ import annotations
 from numpy.random import Generator
 
 from goodarm.paper.learned_bounds import sampling_bound
-from goodarm.paper.soft_index import gather, pick, shrunk_belief, soft_index
+from goodarm.paper.soft_index import COLDNESS, RIDGE, gather, pick, shrunk_belief, soft_index
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table
 from goodarm.rules.sampling._base import ChoiceRule, IndexRule
@@ -48,5 +48,14 @@ def learned_draw(
 
 REFERENCE = "Yang & Toni 2020 (SoftUCB); Tsai, Tsai & Lin, Differentiable Good Arm Identification"
 
-softucb = IndexRule(name="softucb", reference=REFERENCE, learner=sampling_bound, index=learned_index)
-softucb_softmax = ChoiceRule(name="softucb-softmax", reference=REFERENCE, learner=sampling_bound, choose=learned_draw)
+softucb = IndexRule(
+    name="softucb", reference=REFERENCE, learner=sampling_bound, index=learned_index, limits=(RIDGE,), shared=("ridge",)
+)
+softucb_softmax = ChoiceRule(
+    name="softucb-softmax",
+    reference=REFERENCE,
+    learner=sampling_bound,
+    choose=learned_draw,
+    limits=(RIDGE, COLDNESS),
+    shared=("ridge", "coldness"),
+)

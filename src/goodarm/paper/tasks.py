@@ -14,8 +14,8 @@ import numpy as np
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.learning import learn
-from goodarm.paper.kept import Columns, Part, key_of
-from goodarm.paper.scope import DATASETS, ENTRIES, REWARD_ENTRIES, Dataset, Entry, Request, Scale, entries_of
+from goodarm.paper.kept import Columns, FinishedTask, key_of
+from goodarm.paper.scope import DATASETS, ENTRIES, REWARD_ENTRIES, Entry, PaperDataset, Request, Scale, entries_of
 from goodarm.paper.training import train_paper
 from goodarm.policies import reward_policy
 from goodarm.simulation.run import play_runs
@@ -65,7 +65,7 @@ def tasks_of(request: Request) -> list[Task]:
     return sorted(tasks, key=lambda task: (task.goal != "policy", not task.spec.slow, -task.horizon))
 
 
-def _of_dataset(dataset: Dataset, request: Request) -> Iterator[Task]:
+def _of_dataset(dataset: PaperDataset, request: Request) -> Iterator[Task]:
     scale, seed = request.scale, request.seed
     horizon = dataset.quick_horizon if request.quick else find_environment(dataset.name).horizon
     if set(request.items) - {"figure4"}:
@@ -87,8 +87,8 @@ def _of_dataset(dataset: Dataset, request: Request) -> Iterator[Task]:
                 yield Task("reward", dataset.name, entry.name, span, first, 1, seed, scale)
 
 
-def perform(task: Task, parts: Path, stop: Stop) -> Part:
-    """Play the task. What it waits for lies in `parts` already."""
+def perform(task: Task, kept: Path, stop: Stop) -> FinishedTask:
+    """Play the task. What it waits for lies in `kept` already."""
     if task.goal == "policy":
         return _learn_policy(task, stop)
     if task.goal == "reward":
@@ -99,7 +99,7 @@ def perform(task: Task, parts: Path, stop: Stop) -> Part:
     if task.learned is None:
         spec = specify(task.spec.policy, task.dataset, horizon=task.horizon, seed=task.seed)
         return _played(task, spec, points=task.spec.name in ("dgai-online", "value"), stop=stop)
-    facts = json.loads((parts / task.learned / "facts.json").read_text(encoding="utf-8"))
+    facts = json.loads((kept / task.learned / "facts.json").read_text(encoding="utf-8"))
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         file.write(facts["file"])
         file.flush()
@@ -107,7 +107,9 @@ def perform(task: Task, parts: Path, stop: Stop) -> Part:
     return _played(task, spec, points=False, stop=stop, facts={"parameters": facts["parameters"]})
 
 
-def _played(task: Task, spec: Specification, *, points: bool, stop: Stop, facts: dict[str, Any] | None = None) -> Part:
+def _played(
+    task: Task, spec: Specification, *, points: bool, stop: Stop, facts: dict[str, Any] | None = None
+) -> FinishedTask:
     spec = replace(spec, trajectory=task.scale.points if points else 0)
     runs = Runs(spec, tuple(play_runs(spec, range(task.first, task.first + task.runs), stop)))
     tables: dict[str, Columns] = {}
@@ -116,7 +118,7 @@ def _played(task: Task, spec: Specification, *, points: bool, stop: Stop, facts:
     if points:
         tables["curve"] = _curve(runs)
     seconds = sum(run.seconds for run in runs.runs)
-    return Part(tables, {**_facts(task, runs), "seconds": seconds, **(facts or {})})
+    return FinishedTask(tables, {**_facts(task, runs), "seconds": seconds, **(facts or {})})
 
 
 def _facts(task: Task, runs: Runs) -> dict[str, Any]:
@@ -152,7 +154,7 @@ def _curve(runs: Runs) -> Columns:
     return columns | {name: points[:, 4 + j] for j, name in enumerate(runs.runs[0].learned)}
 
 
-def _learn_policy(task: Task, stop: Stop) -> Part:
+def _learn_policy(task: Task, stop: Stop) -> FinishedTask:
     """A policy learned on the dataset, as the text of its file."""
     calibrated = task.spec.made == "calibrated"
     learning_runs, tests = next(each.calibration for each in DATASETS if each.name == task.dataset)
@@ -170,10 +172,10 @@ def _learn_policy(task: Task, stop: Stop) -> Part:
         "goal": task.goal, "dataset": task.dataset, "entry": task.entry, "parameters": learned.parameters,
         "certificate": tested, "file": text,
     }  # fmt: skip
-    return Part({}, facts)
+    return FinishedTask({}, facts)
 
 
-def _train_and_play(task: Task, stop: Stop) -> Part:
+def _train_and_play(task: Task, stop: Stop) -> FinishedTask:
     """The paper's offline training on the very arms of the run, then that run with what was learned."""
     environment = find_environment(task.dataset)
     means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
@@ -183,11 +185,11 @@ def _train_and_play(task: Task, stop: Stop) -> Part:
     )  # fmt: skip
     spec = specify(trained.policy, task.dataset, horizon=task.horizon, seed=task.seed)
     found = {"parameters": {"alpha": trained.alpha, "beta": trained.beta}}
-    part = _played(task, spec, points=False, stop=stop, facts=found)
+    played = _played(task, spec, points=False, stop=stop, facts=found)
     rows = list(trained.rows())
     training: Columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     training["run"] = np.full(len(rows), task.first)
-    return Part({**part.tables, "training": training}, part.facts)
+    return FinishedTask({**played.tables, "training": training}, played.facts)
 
 
 def _fixed(environment: Environment, means: Any) -> Environment:

@@ -30,7 +30,8 @@ from goodarm.paper.soft_index import FLOOR, Floats, gather
 from goodarm.policies import policy
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import VERDICT, Pool, Table, having_learned
-from goodarm.rules.parameters import Setting
+from goodarm.rules.parameters import values_of
+from goodarm.scores import score
 from goodarm.simulation.run import STRIDE
 from goodarm.simulation.specification import Specification
 from goodarm.simulation.stop import Stop
@@ -120,7 +121,9 @@ def train_paper(
     (2, 0.0, 3)
     """
     found = find_environment(environment)
-    chosen = Setting.of("the paper's objective", OPTIONS, options).values
+    if unknown := [name for name in options if name not in OPTIONS]:
+        raise InvalidValue(f"the paper's objective has no parameter {unknown[0]!r}; it has: {', '.join(OPTIONS)}.")
+    chosen = values_of(both_bounds, options)
     _check(found, horizon, epochs, every, draw)
     rounds = found.horizon if horizon is None else horizon
     instance = found.instance(generator(seed, 0, ENVIRONMENT))
@@ -144,7 +147,7 @@ def learn_as_printed(
     rule = spec.policy.sampling.name
     if rule not in TRAINED:
         raise InvalidValue(f"the paper's objective trains {' or '.join(TRAINED)}; got {rule}.")
-    given = {**options, "ridge": spec.policy.setting.values["ridge"]}
+    given = {**options, "ridge": spec.policy.setting.sampling["ridge"]}
     every = int(given.pop("every", 1))
 
     def told(epoch: Epoch) -> None:
@@ -156,7 +159,8 @@ def learn_as_printed(
         identification="learned-online", every=every,
         delta=spec.problem.delta, progress=told, **given,
     )  # fmt: skip
-    return {"alpha": trained.alpha, "beta": trained.beta}, trained.history
+    found = {"alpha": trained.alpha, "beta": trained.beta}
+    return {name: value for name, value in found.items() if name in spec.policy.parameters}, trained.history
 
 
 def _check(environment: Environment, horizon: int | None, epochs: int, every: int, draw: str) -> None:
@@ -203,9 +207,8 @@ class _Training:
 
     def _summary(self, state: State, alpha: float, beta: float) -> Epoch:
         rounds = state.round
-        means, threshold = self.instance.means, self.problem.threshold
-        verdicts = state.arms[:, VERDICT]
-        good = verdicts > 0.0
+        means, verdicts = self.instance.means, state.arms[:, VERDICT]
+        scored = score(means, verdicts, state.decided_at, self.problem.threshold, self.horizon)
         # after the last verdict the beliefs stand still, and the objective keeps counting arms that were called good
         frozen = Pool(0.0, 1.0, Bounds(alpha, beta, 0.0, 0.0))
         left = float(self.horizon - rounds)
@@ -213,9 +216,9 @@ class _Training:
         return Epoch(
             alpha=alpha,
             beta=beta,
-            score=float(((self.horizon - state.decided_at) * (means - threshold))[good].sum()),
-            wrong=int((((means >= threshold) & (verdicts < 0.0)) | ((means < threshold) & good)).sum()),
-            decided=int((verdicts != 0.0).sum()),
+            score=scored.exploit_score,
+            wrong=scored.wrong,
+            decided=scored.decided,
             rounds=rounds,
             gradient_alpha=float(state.pool.learned.past_alpha + end.past_alpha) / self.horizon,
             gradient_beta=float(state.pool.learned.past_beta) / self.horizon,

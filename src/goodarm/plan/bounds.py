@@ -33,13 +33,19 @@ def pulls_lower_bound(mean: float, problem: Problem) -> float:
     return bernoulli_kl(problem.delta, 1.0 - problem.delta) / information if information > 0.0 else math.inf
 
 
+def pulls_lower_bounds(means: Floats, problem: Problem) -> Floats:
+    """`pulls_lower_bound` of every arm; equal means are looked at once."""
+    values, where = np.unique(means, return_inverse=True)
+    return np.array([pulls_lower_bound(float(mean), problem) for mean in values])[where]
+
+
 def campaign_lower_bound(means: Floats, problem: Problem) -> float:
     """Rounds that every policy needs on average until each arm has its verdict: the sum over the arms, at least K.
 
     >>> round(campaign_lower_bound(np.array([0.6, 0.4]), Problem(threshold=0.5, arms=2, delta=0.05)))
     263
     """
-    return max(float(len(means)), float(sum(pulls_lower_bound(float(mean), problem) for mean in means)))
+    return max(float(len(means)), float(pulls_lower_bounds(means, problem).sum()))
 
 
 def decidable(means: Floats, problem: Problem, budget: float) -> int:
@@ -48,5 +54,5 @@ def decidable(means: Floats, problem: Problem, budget: float) -> int:
     >>> decidable(np.array([0.9, 0.6, 0.4]), Problem(threshold=0.5, arms=3), budget=150)
     2
     """
-    costs = np.sort([pulls_lower_bound(float(mean), problem) for mean in means])
+    costs = np.sort(pulls_lower_bounds(means, problem))
     return int(np.searchsorted(np.cumsum(costs), budget, side="right"))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from goodarm.arguments import check_real, check_whole
 from goodarm.environments._base import Environment, fixed
 from goodarm.environments.columns import Source
 from goodarm.environments.laws import bernoulli_reward
@@ -17,6 +18,8 @@ from goodarm.environments.table import table
 from goodarm.errors import InvalidValue
 
 Floats = NDArray[np.float64]
+
+MOST_ARMS = 100_000
 
 _PRIOR = re.compile(r"(beta|uniform):([^,]+),([^,]+)")
 
@@ -47,11 +50,18 @@ def guess_means(
     'means drawn from Beta(1, 50)'
     """
     if sum(each is not None for each in (gap, means, prior)) > 1:
-        raise InvalidValue("give one of gap, means and prior: each says where the means lie.")
+        raise InvalidValue("give one of `gap`, `means` and `prior`: each says where the means lie.")
     if means is not None:
         return _from_table(threshold, arms, means)
+    if arms is not None:
+        check_whole(arms=arms)
     if arms is None or arms < 1:
         raise InvalidValue(f"arms must be the number of arms, at least 1; got {arms}.")
+    if arms > MOST_ARMS:
+        raise InvalidValue(
+            f"a plan simulates at most {MOST_ARMS:,} arms; got {arms:,}. Plan for a sample, `arms={MOST_ARMS}`: "
+            "what an arm takes grows only with the logarithm of their number."
+        )
     if prior is not None:
         return _from_prior(arms, prior)
     return _from_gap(threshold, arms, gap)
@@ -59,6 +69,8 @@ def guess_means(
 
 def _from_gap(threshold: float, arms: int, gap: float | None) -> MeansGuess:
     room = min(threshold, 1.0 - threshold)
+    if gap is not None:
+        check_real(gap=gap)
     size = room / 4.0 if gap is None else gap
     if not 0.0 < size <= room:
         raise InvalidValue(
@@ -66,19 +78,20 @@ def _from_gap(threshold: float, arms: int, gap: float | None) -> MeansGuess:
         )
     above = (arms + 1) // 2
     values = np.repeat([threshold + size, threshold - size], [above, arms - above])
-    chosen = " (a guess of ours: give --gap, --means or --prior)" if gap is None else ""
+    chosen = " (a guess of ours: give `gap`, `means` or `prior`)" if gap is None else ""
     return MeansGuess(arms, fixed(values), f"half of the means {size:g} above the threshold, half below{chosen}", size)
 
 
 def _from_table(threshold: float, arms: int | None, means: Source) -> MeansGuess:
     found = table(means, threshold)
     if arms is not None and arms != found.arms:
-        raise InvalidValue(f"the table of means has {found.arms} arms, not {arms}. Leave the number of arms out.")
+        many = f"{found.arms} arm{'s' * (found.arms != 1)}"
+        raise InvalidValue(f"the table of means has {many}, not {arms}. Leave the number of arms out.")
     return MeansGuess(found.arms, found.draw, f"means of {found.name}")
 
 
 def _from_prior(arms: int, prior: str) -> MeansGuess:
-    match = _PRIOR.fullmatch(prior.replace(" ", ""))
+    match = _PRIOR.fullmatch(str(prior).replace(" ", ""))
     try:
         family, first, second = (match[1], float(match[2]), float(match[3])) if match else ("", 0.0, 0.0)
     except ValueError:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import ArrayLike, NDArray
 
+from goodarm.arguments import check_real, shown
 from goodarm.errors import InvalidValue
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL, Pool
@@ -75,9 +76,15 @@ def remaining(
 
 
 def _checked(pulls: ArrayLike, totals: ArrayLike, limit: float, draws: int) -> tuple[Floats, Floats]:
-    n, s = np.asarray(pulls, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    check_real(limit=limit, draws=draws)
+    try:
+        n, s = np.asarray(pulls, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue(
+            f"pulls and totals must be lists of one number per arm; got {shown(pulls)} and {shown(totals)}."
+        ) from None
     if n.ndim != 1 or n.size == 0 or n.shape != s.shape:
-        raise InvalidValue(f"pulls and totals must be lists of one number an arm; got shapes {n.shape} and {s.shape}.")
+        raise InvalidValue(f"pulls and totals must be lists of one number per arm; got shapes {n.shape} and {s.shape}.")
     wrong = ~((n >= 0.0) & (s >= 0.0) & (s <= n) & np.isfinite(n))
     if wrong.any():
         i = int(np.argmax(wrong))

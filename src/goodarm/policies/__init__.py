@@ -1,11 +1,11 @@
 """Policies: a sampling rule paired with an identification rule, by name, checked, saved, certified."""
 
+from goodarm.policies.checks import certified_rule_for
 from goodarm.policies.policy import (
     DEFAULT_POLICY,
     PAIRINGS,
     REWARD_POLICIES,
     Policy,
-    certified_rule_for,
     policy,
     policy_names,
     reward_policy,

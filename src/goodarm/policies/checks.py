@@ -9,15 +9,67 @@ import numpy as np
 
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.models import Estimator
-from goodarm.problem import Bar
+from goodarm.policies.parameters import check_setting, owners_of
+from goodarm.problem import Bar, Bounded, Rewards
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
-from goodarm.rules.parameters import Formula, Learner, Setting, parameters_of
+from goodarm.rules.parameters import Formula, Learner, Setting, parameters_of, take
 from goodarm.rules.sampling import IndexRule, LineRule, SamplingRule
+from goodarm.verdict import Criterion, Guarantee
 
 _BAR = Bar(0.5, 0.05, 10.0, 0.5, 0.5, math.log(200.0), 1.0, 1.0)
 _PULLED = Arm(10.0, 6.0, 0.6, 10.0**-0.5, 0.2, -0.1, 0.0, 0.0)
 _NEVER_PULLED = Arm(0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0)
+
+
+def certified_rule_for(rewards: Rewards) -> str:
+    """The certified identification rule that suits a family: `gap-mixture`, for every one that we know.
+
+    It needs the fewest pulls of our rules that know nothing of the other arms, where rewards are 0/1 or Gaussian. For
+    rewards between 0 and 1 that vary little, `betting` is better (docs/learning.md).
+    """
+    return "gap-mixture"
+
+
+def check_policy(
+    sampling: SamplingRule,
+    rule: IdentificationRule,
+    setting: Setting,
+    criterion: Criterion,
+    estimator: Estimator | None,
+) -> None:
+    """Everything that must be true of a policy whatever the rewards: asked whenever one is made, or changed."""
+    if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
+        suits = certified_rule_for(Bounded())
+        raise UnsoundPairing(
+            f"the false discovery rate needs certified evidence that can be ranked, and {rule.name} has none. "
+            f"Use an evidence rule, for example '{sampling.name}+{suits}'."
+        )
+    if sampling.learner and rule.learner and sampling.learner is not rule.learner:
+        raise UnsoundPairing(
+            f"{sampling.name} and {rule.name} learn different things from the pool "
+            f"({sampling.learner.name}, {rule.learner.name}); a policy learns one. Pair either with 'kt' or 'ucb'."
+        )
+    check_setting(owners_of(sampling, rule), setting)
+    check_formulas(sampling, rule, setting)
+    check_model(sampling, rule, estimator, setting)
+
+
+def check_rewards(sampling: SamplingRule, rule: IdentificationRule, setting: Setting, rewards: Rewards) -> None:
+    """Refuse rewards, or a scale of them, under which the guarantee would be false."""
+    if not rule.valid_for(rewards):
+        families = "rewards in [0, 1]" if rule.families == (Bounded,) else "sub-Gaussian rewards"
+        raise UnsoundPairing(
+            f"{rule.name} is valid only for {families}, not for {rewards}: "
+            f"its verdicts would carry no guarantee. Use '{sampling.name}+{certified_rule_for(rewards)}'."
+        )
+    sigma = setting.identification.get("sigma", 0.0) if isinstance(rule, ModelRule) else 0.0
+    if 0.0 < sigma < rewards.sigma():
+        raise UnsoundPairing(
+            f"{rule.name}(sigma={sigma:g}) assumes less noise than {rewards} may have, whose scale is "
+            f"{rewards.sigma():g}: its verdicts would carry no guarantee. Leave sigma out; if you know that the noise "
+            f"is smaller, say so of the rewards: rewards=SubGaussian({sigma:g})."
+        )
 
 
 def check_model(
@@ -33,17 +85,18 @@ def check_model(
 
 def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
     """Call the rules' functions once as Python: a slip in one's own rule is told in a line, not by the compiler."""
-    take, pool = setting.take, _pool_of(sampling.learner or rule.learner)
-    pulled = _PULLED._replace(memory=np.zeros(rule.memory)) if rule.memory > 1 else _PULLED
+    own, pool = setting.sampling, _pool_of(sampling.learner or rule.learner)
     if isinstance(sampling, IndexRule):
-        _try(sampling.name, sampling.index, 1, _PULLED, pool, _BAR, *take(sampling.defaults))
+        _try(sampling.name, sampling.index, 1, _PULLED, pool, _BAR, *take(own, sampling.defaults))
     if isinstance(sampling, LineRule):
-        _try(sampling.name, sampling.slope, 1, _PULLED, _BAR, *take(parameters_of(sampling.slope, skip=2)))
-        _try(sampling.name, sampling.clock, 1, pool.round, _BAR, *take(parameters_of(sampling.clock, skip=2)))
+        _try(sampling.name, sampling.slope, 1, _PULLED, _BAR, *take(own, parameters_of(sampling.slope, skip=2)))
+        _try(sampling.name, sampling.clock, 1, pool.round, _BAR, *take(own, parameters_of(sampling.clock, skip=2)))
+    own = setting.identification
+    pulled = _PULLED._replace(memory=np.zeros(rule.memory)) if rule.memory > 1 else _PULLED
     if isinstance(rule, EvidenceRule):
-        _try(rule.name, rule.observe, 3, pulled, 1.0, pool, _BAR, *take(rule.defaults))
+        _try(rule.name, rule.observe, 3, pulled, 1.0, pool, _BAR, *take(own, rule.defaults))
     if isinstance(rule, RadiusRule):
-        _try(rule.name, rule.radius, 1, _PULLED, pool, _BAR, *take(rule.defaults))
+        _try(rule.name, rule.radius, 1, _PULLED, pool, _BAR, *take(own, rule.defaults))
 
 
 def _pool_of(learner: Learner | None) -> Pool:
@@ -64,17 +117,6 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
     if len(values) != numbers or not all(isinstance(value, int | float) for value in values):
         wanted = "a number" if numbers == 1 else f"{numbers} numbers"
         raise InvalidValue(f"the rule {name!r} can't be used: {call} must return {wanted}; it returned {got!r}.")
-
-
-def check_limits(rule: IdentificationRule, setting: Setting) -> None:
-    """Refuse parameters outside of what the rule's proof allows."""
-    for name, low, high in rule.limits:
-        if not low < setting.values[name] < high:
-            allowed = f"larger than {low:g}" if math.isinf(high) else f"strictly between {low:g} and {high:g}"
-            raise InvalidValue(
-                f"parameter {name} of {rule.name} must be {allowed}, where its guarantee is proved; "
-                f"got {setting.values[name]:g}. Its default is {rule.defaults[name]:g}."
-            )
 
 
 def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estimator | None) -> None:
@@ -98,15 +140,12 @@ def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estim
 
 
 def _check_constants(rule: ModelRule, setting: Setting) -> None:
-    missing = [name for name in rule.defaults if math.isnan(setting.values[name])]
+    missing = [name for name in rule.defaults if math.isnan(setting.identification[name])]
     if missing:
         raise InvalidValue(
             f"{rule.name} needs {missing[0]}, a bound that only you can know and that has no safe default. "
             f"Write it as '{rule.name}({missing[0]}=1)'."
         )
-    for name in rule.defaults:
-        if setting.values[name] < 0.0:
-            raise InvalidValue(f"parameter {name} of {rule.name} must not be negative; got {setting.values[name]}.")
 
 
 def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setting) -> None:
@@ -114,7 +153,9 @@ def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setti
     if not isinstance(sampling, IndexRule):
         return
     try:
-        value = sampling.index(_NEVER_PULLED, _pool_of(sampling.learner), _BAR, *setting.take(sampling.defaults))
+        value = sampling.index(
+            _NEVER_PULLED, _pool_of(sampling.learner), _BAR, *take(setting.sampling, sampling.defaults)
+        )
     except (ZeroDivisionError, ValueError):
         value = math.nan
     if math.isnan(value):

@@ -10,20 +10,27 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goodarm.errors import UnreadablePolicy
+from goodarm.errors import InvalidValue, UnknownName, UnreadablePolicy
+from goodarm.models import Estimator
+from goodarm.models.saved import arguments_as_json, arguments_from_json
 from goodarm.policies.certificate import Certificate
+from goodarm.policies.names import estimator_kind, identification_rule, sampling_rule
 from goodarm.problem import Bounded, Gaussian, Rewards, SubGaussian
+from goodarm.rules.identification import IdentificationRule
+from goodarm.rules.sampling import SamplingRule
 
-FORMAT = 1
-"""Raised whenever a reader of this version would misread the file."""
+FORMAT = 2
+"""Raised whenever a reader of this version would misread the file, or the file says too little to be believed."""
 
 
 @dataclass(frozen=True)
 class SavedPolicy:
     """Everything that a policy file says.
 
-    policy     : the pairing as text, without the learned parameters
-    parameters : the learned parameters by name
+    policy     : the pairing as text, without parameters and without a model
+    parameters : the parameters that are not at their defaults, by name
+    criterion  : that the policy was made with; None if none was asked for
+    model      : name and every argument of the model of the arms; None without one
     guarantee  : what its verdicts are worth on the family it was learned on
     rewards    : the reward family, the only one it may be used with
     learned_on : environment, reading, threshold, arms, delta, horizon, seed, objective, runs, version
@@ -35,6 +42,8 @@ class SavedPolicy:
     guarantee: str
     rewards: Rewards
     learned_on: dict[str, Any]
+    criterion: str | None = None
+    model: dict[str, Any] | None = None
     certificate: Certificate | None = None
     history: list[dict[str, float]] = field(default_factory=list)
 
@@ -45,6 +54,8 @@ def write_policy(path: str | Path, saved: SavedPolicy) -> None:
         "format": FORMAT,
         "policy": saved.policy,
         "parameters": saved.parameters,
+        "criterion": saved.criterion,
+        "model": saved.model,
         "guarantee": saved.guarantee,
         "rewards": _rewards_to_json(saved.rewards),
         "learned_on": saved.learned_on,
@@ -78,6 +89,10 @@ def read_policy(path: str | Path) -> SavedPolicy:
             f"{path}: written in format {version}, and this goodarm reads up to {FORMAT}. "
             "Upgrade goodarm, or learn it anew."
         )
+    if version < FORMAT:
+        raise UnreadablePolicy(
+            f"{path}: written in format {version}, which did not keep all that its guarantee rests on. Learn it anew."
+        )
     claimed = content.pop("sha256", None)
     if claimed != _checksum(content):
         raise UnreadablePolicy(
@@ -91,9 +106,55 @@ def read_policy(path: str | Path) -> SavedPolicy:
         guarantee=content["guarantee"],
         rewards=_rewards_from_json(content["rewards"]),
         learned_on=content["learned_on"],
+        criterion=content["criterion"],
+        model=content["model"],
         certificate=Certificate(**certificate) if certificate else None,
         history=content["history"],
     )
+
+
+def check_rules(sampling: SamplingRule, rule: IdentificationRule) -> None:
+    """Refuse rules that a file can't keep: it keeps names, and another rule, or none, stands under these."""
+    finders: tuple[tuple[str, Any, Any], ...] = (
+        ("sampling", sampling_rule, sampling), ("identification", identification_rule, rule),
+    )  # fmt: skip
+    for kind, find, own in finders:
+        try:
+            found = find(own.name)
+        except UnknownName:
+            found = None
+        if found != own:
+            what = "another rule" if found else "no rule"
+            raise InvalidValue(
+                f"a file can't keep the {kind} rule {own.name!r}: it keeps names, and {what} is registered under this "
+                f"one. Register yours through the entry points 'goodarm.{kind}'."
+            )
+
+
+def saved_model(estimator: Estimator | None) -> dict[str, Any] | None:
+    """Name and every argument of a model, for the file; refused where the same model would not come back."""
+    if estimator is None:
+        return None
+    try:
+        known = estimator_kind(estimator.name)
+    except UnknownName:
+        known = None
+    if known is not type(estimator):
+        raise InvalidValue(
+            f"a file can't keep the model {type(estimator).__name__}: it keeps names, and @{estimator.name} is not it. "
+            "Register yours through the entry points 'goodarm.estimators'."
+        )
+    return {"name": estimator.name, "arguments": arguments_as_json(estimator)}
+
+
+def read_model(path: str | Path, saved: dict[str, Any] | None) -> Estimator | None:
+    """The model of a file, argument by argument."""
+    if saved is None:
+        return None
+    try:
+        return estimator_kind(saved["name"])(**arguments_from_json(saved["arguments"]))
+    except (TypeError, AttributeError, KeyError) as error:
+        raise UnreadablePolicy(f"{path}: its model can't be made here ({error}). Learn it anew.") from None
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -119,6 +119,12 @@ def estimator_names() -> list[str]:
     return sorted({"independent", *ESTIMATORS, *_plugins("goodarm.estimators")})
 
 
+def estimator_kind(name: str) -> type[Estimator]:
+    """The class of the estimator of that name."""
+    kind: type[Estimator] = _load("estimator", "goodarm.estimators", ESTIMATORS, name)
+    return kind
+
+
 def estimator(name: str, given: Mapping[str, float] | None = None) -> Estimator | None:
     """The estimator of that name with the given parameters, without features yet; None for independent arms.
 
@@ -127,7 +133,7 @@ def estimator(name: str, given: Mapping[str, float] | None = None) -> Estimator 
     """
     if name == "independent" and not given:
         return None
-    kind: type[Estimator] = _load("estimator", "goodarm.estimators", ESTIMATORS, name)
+    kind = estimator_kind(name)
     for parameter in given or {}:
         if parameter not in kind.parameters:
             known = ", ".join(kind.parameters) or "none"

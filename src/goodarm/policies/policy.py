@@ -14,16 +14,21 @@ import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
+from goodarm.arguments import shown
 from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
 from goodarm.models import Estimator
+from goodarm.models._base import shortest
 from goodarm.policies.certificate import Certificate
-from goodarm.policies.checks import check_formulas, check_limits, check_model
-from goodarm.policies.file import read_policy
+from goodarm.policies.checks import certified_rule_for, check_policy, check_rewards
+from goodarm.policies.file import read_model, read_policy
+from goodarm.policies.identity import identity
 from goodarm.policies.names import estimator as named_estimator
 from goodarm.policies.names import identification_names, identification_rule, sampling_names, sampling_rule
+from goodarm.policies.parameters import chosen, listed, owners_of, settle, with_owners, written
 from goodarm.problem import Bounded, Problem, Rewards
-from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
+from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Learner, Setting
 from goodarm.rules.sampling import SamplingRule
 from goodarm.verdict import Basis, Criterion, Guarantee
@@ -72,6 +77,22 @@ class Policy:
     estimator: Estimator | None = None
     certificate: Certificate | None = None
 
+    def __post_init__(self) -> None:
+        check_policy(self.sampling, self.identification, self.setting, self.criterion, self.estimator)
+        if self.certificate is not None and self.certificate.policy != self.fingerprint:
+            warnings.warn(
+                f"{self.name}: its certificate was measured with other rules, parameters, models or criterion, or with "
+                "another version of goodarm or Python. Its verdicts are heuristic; calibrate it as it is.",
+                CertificateLost,
+                stacklevel=4,
+            )
+            object.__setattr__(self, "certificate", None)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that could change a pull or a verdict: code, parameters, model, criterion, version."""
+        return identity(self.sampling, self.identification, self.setting, self.criterion, self.estimator)
+
     @property
     def criterion(self) -> Criterion:
         """Which error it keeps below delta: what was asked for, otherwise the probability of any wrong verdict."""
@@ -96,9 +117,10 @@ class Policy:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What its verdicts are worth: a heuristic bound with a certificate is calibrated."""
-        calibrated = self.identification.guarantee is Guarantee.HEURISTIC and self.certificate is not None
-        return Guarantee.CALIBRATED if calibrated else self.identification.guarantee
+        """What its verdicts are worth: a heuristic bound with a certificate that passes is calibrated."""
+        own = self.identification.guarantee
+        passes = self.certificate is not None and self.certificate.passes
+        return Guarantee.CALIBRATED if own is Guarantee.HEURISTIC and passes else own
 
     def on(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> Policy:
         """This policy for one problem: a certificate that does not speak of it is taken off, with a warning."""
@@ -118,25 +140,23 @@ class Policy:
         return self.sampling.learner or self.identification.learner
 
     @property
+    def parameters(self) -> dict[str, float]:
+        """All parameters by the names under which they can be given."""
+        return listed(owners_of(self.sampling, self.identification), self.setting)
+
+    @property
     def chosen(self) -> dict[str, float]:
-        """The parameters that are not at their defaults."""
-        learned = self.learner.defaults if self.learner else {}
-        defaults = {**learned, **self.sampling.defaults, **self.identification.defaults}
-        return {name: value for name, value in self.setting.values.items() if value != defaults[name]}
+        """The parameters that are not at their defaults, as they can be given to `policy`."""
+        return chosen(owners_of(self.sampling, self.identification), self.setting)
 
     def check(self, rewards: Rewards) -> None:
         """Refuse rewards under which the guarantee would be false."""
-        _check_family(self.sampling.name, self.identification, rewards)
+        check_rewards(self.sampling, self.identification, self.setting, rewards)
 
 
 def policy_names() -> list[str]:
     """All names that stand for a policy without a `+`."""
     return sorted({*PAIRINGS, *sampling_names()})
-
-
-def certified_rule_for(rewards: Rewards) -> str:
-    """The certified identification rule that suits a family: `kt` for rewards in [0, 1], else `normal-mixture`."""
-    return "kt" if isinstance(rewards, Bounded) else "normal-mixture"
 
 
 def policy(
@@ -153,6 +173,9 @@ def policy(
     criterion : which error delta bounds, "fwer" or "fdr"; None keeps that of a policy which was made before, and is
                 "fwer" otherwise. Another one than a policy was made with is refused.
 
+    A parameter that two rules have is written after its rule, as in `"ucb(beta=1.5)+mine(beta=0.3)"`, or with its
+    owner, `**{"sampling.beta": 1.5}` (`goodarm.policies.parameters`).
+
     >>> policy("hdoc").identification.name
     'hoeffding'
     >>> made = policy("ucb(beta=1.5)+betting")
@@ -161,6 +184,10 @@ def policy(
     >>> policy("ucb", "kt", beta=1.0).name
     'ucb(beta=1)+kt'
     """
+    if not isinstance(sampling, str | SamplingRule | Policy):
+        raise InvalidValue(f"a policy is a name like 'hdoc+kt', a sampling rule or a Policy; got {shown(sampling)}.")
+    if not isinstance(identification, str | IdentificationRule | None):
+        raise InvalidValue(f"an identification rule is a name like 'kt', or a rule; got {shown(identification)}.")
     wanted = None if criterion is None else Criterion(criterion)
     finished = isinstance(sampling, Policy) or (isinstance(sampling, str) and sampling.endswith(".json"))
     if finished and (identification is not None or estimator is not None):
@@ -171,21 +198,21 @@ def policy(
     if isinstance(sampling, Policy):
         sampling.check(rewards)
         return _adjusted(sampling, rewards, wanted, parameters)
-    given = dict(parameters)
     if isinstance(sampling, str) and sampling.endswith(".json"):
-        return _adjusted(_from_file(sampling, rewards), rewards, wanted, given)
+        return _adjusted(_from_file(sampling, rewards), rewards, wanted, parameters)
+    texts: dict[str | None, dict[str, float]] = {"sampling": {}, "identification": {}, None: parameters}
     if isinstance(sampling, str):
         sampling, at, model = sampling.partition("@")
         estimator = estimator or (model if at else None)
-        sampling, named, written = _read(sampling, rewards)
-        given = {**written, **given}
+        sampling, named, texts["sampling"], texts["identification"] = _read(sampling, rewards)
         identification = identification or named
     if isinstance(identification, str):
-        identification, written = _read_rule(identification)
-        given = {**written, **given}
+        identification, texts["identification"] = _read_rule(identification)
     rule = identification or identification_rule(certified_rule_for(rewards))
     if isinstance(estimator, str):
         estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
+    owners = owners_of(sampling, rule)
+    given = {name: value for at, text in texts.items() for name, value in with_owners(owners, text, at).items()}
     return _pair(sampling, rule, given, rewards, wanted, estimator)
 
 
@@ -229,7 +256,8 @@ def _from_file(path: str, rewards: Rewards) -> Policy:
             f"{path} was learned on {saved.rewards}, and these are {rewards}: its parameters mean nothing there. "
             "Learn a policy on this family with 'goodarm learn'."
         )
-    made = policy(saved.policy, None, rewards=rewards, criterion=None, estimator=None, **saved.parameters)
+    model = read_model(path, saved.model)
+    made = policy(saved.policy, None, rewards=rewards, criterion=saved.criterion, estimator=model, **saved.parameters)
     name = spelled(made.sampling, made.identification, rounded(saved.parameters), made.estimator)
     return replace(made, name=name, certificate=saved.certificate)
 
@@ -242,23 +270,8 @@ def _pair(
     criterion: Criterion | None,
     estimator: Estimator | None,
 ) -> Policy:
-    _check_family(sampling.name, rule, rewards)
-    if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
-        raise UnsoundPairing(
-            f"the false discovery rate needs certified evidence that can be ranked, and {rule.name} has none. "
-            f"Use an evidence rule, for example '{sampling.name}+{certified_rule_for(rewards)}'."
-        )
-    if sampling.learner and rule.learner and sampling.learner is not rule.learner:
-        raise UnsoundPairing(
-            f"{sampling.name} and {rule.name} learn different things from the pool "
-            f"({sampling.learner.name}, {rule.learner.name}); a policy learns one. Pair either with 'kt' or 'ucb'."
-        )
-    learner = sampling.learner or rule.learner
-    defaults = (learner.defaults if learner else {}) | sampling.defaults | rule.defaults
-    setting = Setting.of(f"{sampling.name}+{rule.name}", defaults, given)
-    check_limits(rule, setting)
-    check_formulas(sampling, rule, setting)
-    check_model(sampling, rule, estimator, setting)
+    setting = settle(owners_of(sampling, rule), given)
+    check_rewards(sampling, rule, setting, rewards)
     return Policy(spelled(sampling, rule, given, estimator), sampling, rule, setting, criterion, estimator)
 
 
@@ -270,9 +283,8 @@ def spelled(
     for name, pairing in PAIRINGS.items():
         if pairing == (sampling.name, rule.name) and not given:
             return name + model
-    own = {name: value for name, value in given.items() if name not in rule.defaults}
-    others = {name: value for name, value in given.items() if name in rule.defaults}
-    return f"{sampling.name}{_arguments(own)}+{rule.name}{_arguments(others)}{model}"
+    first, second = written(owners_of(sampling, rule), given)
+    return f"{sampling.name}{_arguments(first)}+{rule.name}{_arguments(second)}{model}"
 
 
 def rounded(parameters: Mapping[str, float]) -> dict[str, float]:
@@ -285,44 +297,25 @@ def rounded(parameters: Mapping[str, float]) -> dict[str, float]:
 
 
 def _arguments(given: Mapping[str, float]) -> str:
-    return f"({', '.join(f'{name}={_number(value)}' for name, value in given.items())})" if given else ""
+    return f"({', '.join(f'{name}={shortest(value)}' for name, value in given.items())})" if given else ""
 
 
-def _number(value: float) -> str:
-    """The shortest text that is read back as the same number.
-
-    >>> _number(1.0), _number(0.1), _number(1e6), _number(1.0 / 3.0)
-    ('1', '0.1', '1000000', '0.3333333333333333')
-    """
-    return repr(float(value)).removesuffix(".0")
-
-
-def _check_family(sampling: str, rule: IdentificationRule, rewards: Rewards) -> None:
-    if not rule.valid_for(rewards):
-        raise UnsoundPairing(
-            f"{rule.name} is valid only for {_family_names(rule)}, not for {rewards}: "
-            f"its verdicts would carry no guarantee. Use '{sampling}+{certified_rule_for(rewards)}'."
-        )
-
-
-def _family_names(rule: IdentificationRule) -> str:
-    return "rewards in [0, 1]" if rule.families == (Bounded,) else "sub-Gaussian rewards"
-
-
-def _read(text: str, rewards: Rewards) -> tuple[SamplingRule, IdentificationRule | None, dict[str, float]]:
-    """Sampling rule, identification rule if any was named, and parameters, from a policy's text."""
+def _read(
+    text: str, rewards: Rewards
+) -> tuple[SamplingRule, IdentificationRule | None, dict[str, float], dict[str, float]]:
+    """Sampling rule, identification rule if any was named, and the parameters that stand after each."""
     first, plus, second = (*_PLUS.split(text, maxsplit=1), "", "")[:3]
     name, given = _read_term(first, text)
     if not plus:
         if name in PAIRINGS:
             sampling, rule = (sampling_rule(PAIRINGS[name][0]), identification_rule(PAIRINGS[name][1]))
-            return sampling, rule if rule.valid_for(rewards) else None, given
+            return sampling, rule if rule.valid_for(rewards) else None, given, {}
         if name not in sampling_names():
             raise UnknownName("policy", name, policy_names())
-        return sampling_rule(name), None, given
+        return sampling_rule(name), None, given, {}
     sampling = sampling_rule(PAIRINGS[name][0] if name in PAIRINGS else name)
     rule, more = _read_rule(second)
-    return sampling, rule, {**given, **more}
+    return sampling, rule, given, more
 
 
 def _read_rule(text: str) -> tuple[IdentificationRule, dict[str, float]]:

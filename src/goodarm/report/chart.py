@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.report.drawing import tick
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -155,20 +157,6 @@ def _dress(axes: Axes, chart: Chart) -> None:
     axes.grid(color="0.93", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def tick(value: float, share: bool) -> str:
-    """A number on an axis, without zeros that say nothing.
-
-    >>> tick(20000.0, False), tick(2.5e6, False), tick(-0.001, False), tick(0.025, True)
-    ('20k', '2.5M', '-0.001', '2.5%')
-    """
-    if share:
-        return f"{100.0 * value:.3g}%"
-    for unit, letter in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= unit:
-            return f"{value / unit:g}{letter}"
-    return f"{value:.6g}"
 
 
 def svg(figure: Figure, prefix: str) -> str:

@@ -11,13 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from goodarm.errors import MissingExtra, UnusableFolder
-from goodarm.report import verdicts_over_time
+from goodarm.plan import CampaignPlan
+from goodarm.report import plan_figure, rewards_over_time, verdicts_over_time
+from goodarm.report.drawing import save
 from goodarm.report.numbers import json_text
+from goodarm.report.plan_text import as_json as plan_as_json
 from goodarm.report.rewards import RewardSummary
 from goodarm.report.rewards import as_json as rewards_as_json
-from goodarm.report.summary import Summary, as_json
-from goodarm.simulation.compare import Results
+from goodarm.simulation.compare import Comparison
 from goodarm.simulation.runs import Runs
+from goodarm.simulation.summary import Summary, as_json
 
 ROWS_PER_GROUP = 1_000_000
 
@@ -27,7 +30,7 @@ def prepare_folder(folder: Path) -> None:
     if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
         raise MissingExtra("writing results", "report")
     if folder.exists() and not folder.is_dir():
-        raise UnusableFolder(f"{folder} is a file, not a folder. Give --out a folder; it is made if it does not exist.")
+        raise UnusableFolder(f"{folder} is a file, not a folder. Give `out` a folder; it is made if it does not exist.")
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".goodarm-probe"
@@ -35,26 +38,42 @@ def prepare_folder(folder: Path) -> None:
         probe.unlink()
 
 
-def write_files(results: Results, summary: Summary, folder: Path) -> list[Path]:
+def write_files(results: Comparison, summary: Summary, folder: Path) -> list[Path]:
     """Write all files of a comparison; returns their paths."""
     figure = verdicts_over_time.draw(verdicts_over_time.info(results))
     writers: dict[str, Callable[[Path], None]] = {
         "rows.parquet": lambda path: write_rows(results.finished, path),
         "summary.json": lambda path: write_text(path, json_text(as_json(summary)) + "\n"),
-        "verdicts.svg": lambda path: verdicts_over_time.save(figure, path),
-        "verdicts.png": lambda path: verdicts_over_time.save(figure, path),
+        "verdicts.svg": lambda path: save(figure, path),
+        "verdicts.png": lambda path: save(figure, path),
     }
     with explained(folder):
         return [whole(folder / name, write) for name, write in writers.items()]
 
 
-def write_rewards(results: Results, summary: RewardSummary, folder: Path) -> list[Path]:
+def write_rewards(results: Comparison, summary: RewardSummary, folder: Path) -> list[Path]:
     """Write the files of a comparison by reward; returns their paths."""
+    figure = rewards_over_time.draw(rewards_over_time.info(results))
+    writers: dict[str, Callable[[Path], None]] = {
+        "rows.parquet": lambda path: write_rows(results.finished, path),
+        "summary.json": lambda path: write_text(path, json_text(rewards_as_json(summary)) + "\n"),
+        "rewards.svg": lambda path: save(figure, path),
+        "rewards.png": lambda path: save(figure, path),
+    }
     with explained(folder):
-        return [
-            whole(folder / "rows.parquet", lambda path: write_rows(results.finished, path)),
-            whole(folder / "summary.json", lambda path: write_text(path, json_text(rewards_as_json(summary)) + "\n")),
-        ]
+        return [whole(folder / name, write) for name, write in writers.items()]
+
+
+def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:
+    """Write a plan and its figure; returns the paths."""
+    figure = plan_figure.draw(plan_figure.info(made))
+    writers: dict[str, Callable[[Path], None]] = {
+        "plan.json": lambda path: write_text(path, json_text(plan_as_json(made)) + "\n"),
+        "plan.svg": lambda path: save(figure, path),
+        "plan.png": lambda path: save(figure, path),
+    }
+    with explained(folder):
+        return [whole(folder / name, write) for name, write in writers.items()]
 
 
 def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
@@ -104,4 +123,4 @@ def explained(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or error
-        raise UnusableFolder(f"can't write into {folder}: {reason}. Give --out another folder.") from None
+        raise UnusableFolder(f"can't write into {folder}: {reason}. Give `out` another folder.") from None

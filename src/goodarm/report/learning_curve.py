@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from goodarm.learning.offline import Epoch, Step
 from goodarm.learning.train import LearnedPolicy
-from goodarm.report.verdicts_over_time import COLOURS
+from goodarm.report.drawing import COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

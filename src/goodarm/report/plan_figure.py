@@ -1,4 +1,4 @@
-"""Figure: which share of the arms has a verdict by round t, as asked and with looser wishes."""
+"""Figure: which share of the good arms is found by so many samples, as asked and with looser wishes."""
 
 from __future__ import annotations
 
@@ -6,23 +6,21 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goodarm.plan import CampaignPlan, Outlook
-from goodarm.report.verdicts_over_time import COLOURS
+from goodarm.report import drawing
+from goodarm.report.drawing import Floats
+from goodarm.report.numbers import short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 POINTS = 400
-STYLES = ("-", "--", "-.", ":")
-
-Floats = NDArray[np.float64]
 
 
-class Line(NamedTuple):
-    """Share of the arms decided by each round: mean over the runs, and the runs' lowest and highest."""
+class ShareCurve(NamedTuple):
+    """Share found by each number of samples: mean over the campaigns, and the ends of the band."""
 
     words: str
     mean: Floats
@@ -31,91 +29,108 @@ class Line(NamedTuple):
 
 
 class PlanFigure(NamedTuple):
-    """Everything that the figure shows."""
+    """Everything that the figure shows; `milestones` are shares and the samples of the median campaign."""
 
     title: str
     setting: str
-    rounds: Floats
-    lines: list[Line]
-    marks: list[tuple[str, float]]
+    samples: Floats
+    curves: list[ShareCurve]
+    milestones: list[tuple[float, float]]
+    budget: float | None
+    of_all: bool  # no arm is good: the share of all arms with a verdict is drawn instead
 
 
 def info(plan: CampaignPlan) -> PlanFigure:
-    """The figure's numbers; without a simulation it has no lines, only the marks."""
-    outlooks = [plan.asked, *plan.alternatives] if plan.asked else []
-    marks = [("lower bound", plan.lower_bound)]
-    if plan.budget is not None:
-        marks.append(("budget", float(plan.budget)))
-    marks = [(name, where) for name, where in marks if math.isfinite(where)]
-    rounds = _rounds(outlooks, [where for _, where in marks], plan.last_round)
-    runs = f"{plan.runs} simulated runs, mean, lowest and highest" if plan.runs > 1 else "one simulated run"
+    """The figure's numbers; without a simulation it has no curves."""
+    outlooks = (
+        [plan.asked, *(each for each in plan.alternatives if each.last_round == plan.last_round)] if plan.asked else []
+    )
+    of_all = bool(plan.asked) and not any(each.good_arms for outlook in outlooks for each in outlook.finds)
+    samples = np.linspace(0.0, _last(outlooks, plan, of_all), POINTS)
+    runs = f"{plan.runs} simulated campaigns: mean, and the middle 80% of them" if plan.runs > 1 else "one campaign"
     if not outlooks:
         runs = "not simulated: the budget does not pull each arm once"
+    reached = plan.asked.milestones if plan.asked else ()
     return PlanFigure(
         f"{plan.arms:,} arms, threshold {plan.threshold:g}, delta {plan.delta:g}",
         f"{plan.means.split(' (a guess')[0]}\n{plan.policy} ({plan.guarantee}), {runs}",
-        rounds,
-        [_line(outlook, plan, rounds) for outlook in outlooks],
-        marks,
+        samples,
+        [_curve(outlook, plan, samples, of_all) for outlook in outlooks],
+        [(each.share, each.samples.median) for each in reached if math.isfinite(each.samples.median)],
+        float(plan.budget) if plan.budget is not None and plan.budget <= 1.02 * samples[-1] else None,
+        of_all,
     )
 
 
 def draw(info: PlanFigure) -> Figure:
-    """The figure; `goodarm.report.verdicts_over_time.save` writes it."""
+    """The figure; `goodarm.report.drawing.save` writes it."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 4.5), layout="constrained")
+    figure = Figure(figsize=(8.0, 4.6 + drawing.below(len(info.curves))), layout="constrained")
     axes = figure.add_subplot()
-    for number, line in enumerate(info.lines):
-        colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
+    handles = []
+    for number, curve in enumerate(info.curves):
+        colour, style = drawing.look(number)
         if number == 0:
-            axes.fill_between(info.rounds, line.low, line.high, step="post", color=colour, alpha=0.15, linewidth=0)
-        axes.step(
-            info.rounds, line.mean, where="post", color=colour, linestyle=style, label=line.words,
-            linewidth=2.0 if number == 0 else 1.3,
-        )  # fmt: skip
-    for name, where in info.marks:
-        axes.axvline(where, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
-        axes.annotate(
-            name, (where, 1.0), xycoords=("data", "axes fraction"), xytext=(-3, -4), textcoords="offset points",
-            rotation=90, ha="right", va="top", color="0.35", fontsize=8.5,
-        )  # fmt: skip
+            axes.fill_between(info.samples, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
+        width = 2.2 if number == 0 else 1.2
+        handles += axes.plot(
+            info.samples, curve.mean, color=colour, linestyle=style if number == 0 else "-.", linewidth=width
+        )
+    _mark(axes, info)
     _dress(axes, info)
-    if info.lines:
-        figure.legend(loc="outside right center", frameon=False, fontsize=9)
+    drawing.legend_below(figure, handles, [curve.words for curve in info.curves])
     return figure
 
 
+def _mark(axes: Axes, info: PlanFigure) -> None:
+    """Where half, 80% and 90% are found, and the budget."""
+    for number, (share, at) in enumerate(info.milestones):
+        axes.plot([0.0, at, at], [share, share, 0.0], color="0.55", linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+        axes.annotate(
+            f"{share:.0%} by {short(at, 3)}", (at, 0.0), xytext=(4, 4 + 11 * number), textcoords="offset points",
+            fontsize=8.5, color="0.25",
+        )  # fmt: skip
+    if info.budget is not None:
+        axes.axvline(info.budget, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
+        axes.annotate(
+            "budget", (info.budget, 0.0), xytext=(-3, 4), textcoords="offset points", rotation=90, ha="right",
+            va="bottom", color="0.35", fontsize=8.5,
+        )  # fmt: skip
+
+
 def _dress(axes: Axes, info: PlanFigure) -> None:
-    axes.set_xscale("log")
-    axes.set_xlim(info.rounds[0], info.rounds[-1])
+    axes.set_xlim(0.0, info.samples[-1])
     axes.set_ylim(0.0, 1.03)
-    axes.set_xlabel("round")
-    axes.set_ylabel("arms with a verdict")
-    axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.yaxis.set_major_formatter(lambda share, position: f"{share:.0%}")
-    axes.set_title(info.title, loc="left", fontsize=12, fontweight="bold", pad=34)
-    setting = axes.annotate(
-        info.setting, (0.0, 1.0), xycoords="axes fraction", xytext=(0, 7), textcoords="offset points", color="0.35",
-        fontsize=9,
-    )  # fmt: skip
-    setting.set_in_layout(False)  # a long line may reach below the legend; it must not squeeze the axes
-    axes.grid(axis="y", color="0.92", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("samples")
+    axes.set_ylabel("arms with a verdict" if info.of_all else "good arms found")
+    axes.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))
+    axes.yaxis.set_major_formatter(lambda value, place: drawing.tick(value, share=True))
+    drawing.headed(axes, info.title, info.setting)
+    drawing.plain(axes)
 
 
-def _rounds(outlooks: list[Outlook], marks: list[float], last_round: int) -> Floats:
-    """From a little before the first verdict or mark until a little after the last."""
-    given = np.concatenate([np.array(marks), *(rounds for outlook in outlooks for rounds in outlook.decided_at)])
-    first, last = (float(given.min()), float(given.max())) if given.size else (1.0, float(last_round))
-    start = max(1.0, 0.7 * first)
-    return np.unique(np.round(np.geomspace(start, max(1.4 * last, start + 1.0), POINTS)))
+def _last(outlooks: list[Outlook], plan: CampaignPlan, of_all: bool) -> float:
+    """A little after the last find, or the last round that was played: nothing of the width is empty."""
+    found = [
+        float(rounds[-1])
+        for outlook in outlooks
+        for rounds in (outlook.decided_at if of_all else [each.rounds for each in outlook.finds])
+        if rounds.size
+    ]
+    if not found:
+        return float(plan.last_round)
+    return max(found) * 1.03
 
 
-def _line(outlook: Outlook, plan: CampaignPlan, rounds: Floats) -> Line:
-    shares = np.array([np.searchsorted(at, rounds, side="right") / plan.arms for at in outlook.decided_at])
-    shown = np.where(rounds <= plan.last_round, 1.0, np.nan)  # nothing was played after the last round
-    if all(at.size == plan.arms for at in outlook.decided_at):
-        shown = np.ones_like(rounds)
-    return Line(outlook.words, shares.mean(axis=0) * shown, shares.min(axis=0) * shown, shares.max(axis=0) * shown)
+def _curve(outlook: Outlook, plan: CampaignPlan, samples: Floats, of_all: bool) -> ShareCurve:
+    if of_all:
+        pairs = [(rounds, plan.arms) for rounds in outlook.decided_at]
+    else:
+        pairs = [(each.rounds, each.good_arms) for each in outlook.finds if each.good_arms]
+    if not pairs:
+        return ShareCurve(outlook.words, *(np.zeros_like(samples),) * 3)
+    end = math.inf if math.isfinite(outlook.end.high) else outlook.last_round  # nothing was played after it
+    shares = np.array([np.searchsorted(rounds, samples, side="right") / count for rounds, count in pairs])
+    mean, low, high = (np.where(samples <= end, each, np.nan) for each in drawing.middle(shares))
+    return ShareCurve(outlook.words, mean, low, high)

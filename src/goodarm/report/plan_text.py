@@ -1,76 +1,166 @@
-"""A plan in words and as a table."""
+"""A plan in words, as a table and as JSON."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
-from goodarm.plan import CampaignPlan, Outlook
+from goodarm.plan import CampaignPlan, OneCampaign, Outlook
 from goodarm.report.numbers import percent, short
 from goodarm.simulation.runs import Estimate
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+ENOUGH = 10
+"""Simulated campaigns from which on "nine in ten" can be said."""
 
-def headline(plan: CampaignPlan) -> list[str]:
-    """What was asked, and the two answers: of theory and of simulation."""
+_NOT_SHOWN = ("decided_at", "finds")
+
+
+def headline(plan: CampaignPlan) -> Iterator[str]:
+    """What was asked."""
+    budget = f", budget {plan.budget:,} samples" if plan.budget is not None else ""
+    yield f"{_arms(plan.arms)}, threshold {plan.threshold:g}, delta {plan.delta:g}{budget}; {plan.means}"
+    if plan.asked is not None:
+        simulated = f"{plan.runs} simulated campaign{'s' * (plan.runs != 1)}"
+        yield f"{plan.policy} ({plan.guarantee}), {simulated} of at most {plan.last_round:,} samples"
+
+
+def answer(plan: CampaignPlan) -> Iterator[str]:
+    """First what people plan for: samples until most good arms are found, in one campaign; then what a budget buys."""
+    asked = plan.asked
+    if asked is None:
+        return
+    if not asked.milestones:
+        yield "No arm is good here: nothing is there to be found."
+    else:
+        typical = [(each.share, each.samples.median) for each in asked.milestones]
+        most = [(each.share, each.samples.high) for each in asked.milestones]
+        yield f"To find {_reached(typical)} of the good arms: {_until(typical, plan)} in the median campaign."
+        if any(math.isfinite(at) for _, at in most):
+            yield f"{_most(plan.runs)} {_reached(most)} within {_until(most, plan)}."
+    if plan.budget is not None and asked.found is not None and asked.found_once is not None:
+        low, high = percent(asked.found_once.low), percent(asked.found_once.high)
+        once = f"{_once(plan.runs)} between {low} and {high}" if low != high else "the same in every campaign"
+        yield f"The budget finds {percent(asked.found.mean)} of the good arms on average; {once}."
+    yield f"Every arm has its verdict after {_range(asked.end, plan)}."
+
+
+def rest(plan: CampaignPlan) -> Iterator[str]:
+    """What theory says, and how often the simulation erred."""
     low, median, high = map(_bound, plan.arm_bound)
     spread = "" if low == high else f" ({low} to {high} for the middle half of the arms)"
-    lines = [
-        f"{plan.arms:,} arms, threshold {plan.threshold:g}, delta {plan.delta:g}"
-        + (f", budget {plan.budget:,} rounds" if plan.budget is not None else ""),
-        plan.means,
-        f"any policy needs on average at least: {median} pulls of an arm{spread}, "
-        f"{_bound(plan.lower_bound)} rounds in all",
-    ]
-    if plan.asked is None:
-        return lines
-    return [
-        *lines,
-        f"{plan.policy} ({plan.guarantee}) takes, by {plan.runs} simulated runs: {_expected(plan, plan.asked)}",
-    ]
+    yield (
+        f"For a verdict on every arm any policy needs on average at least {_bound(plan.lower_bound)} samples, "
+        f"{median} of an arm{spread}."
+    )
 
 
 def table(plan: CampaignPlan) -> Table:
-    """One row a setting: as asked, and what a looser wish would buy.
+    """One row per setting: as asked, and what a looser wish would buy.
 
-    Columns: lower bound on the rounds; simulated rounds until no arm is open; share of the arms decided, and of the
-    good arms found, by the last round; runs with a wrong verdict.
+    Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign; the share of the good
+    arms found, and of all arms decided, at the end, which is the budget or an end of our own; campaigns with a wrong
+    verdict.
     """
     from rich import box
     from rich.table import Table
 
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     made.add_column("setting", style="bold", no_wrap=True)
-    for heading in ("at least", "all decided after", f"decided by {short(plan.last_round, 3)}", "found", "wrong runs"):
-        made.add_column(heading, justify="right", no_wrap="after" in heading)
+    for heading in ("half found", "80%", "90%", "found at the end", "decided", "wrong"):
+        made.add_column(heading, justify="right")
     for outlook in (plan.asked, *plan.alternatives):
         if outlook is not None:
             made.add_row(
-                outlook.words, _bound(outlook.lower_bound), _rounds(outlook.rounds), _share(outlook.decided),
-                _share(outlook.found), f"{outlook.wrong_runs}/{outlook.decided.runs}",
+                outlook.words, *_milestones(outlook), _share(outlook.found), _share(outlook.decided),
+                f"{outlook.wrong_runs}/{outlook.decided.runs}",
             )  # fmt: skip
     return made
 
 
-def _expected(plan: CampaignPlan, asked: Outlook) -> str:
-    each = plan.pulls_per_arm
-    if each is None or asked.rounds is None:
-        return f"more than {plan.last_round:,} rounds; {percent(asked.decided.mean)} of the arms are decided by then"
-    return f"{_rounds(each)} pulls of an arm, {_rounds(asked.rounds)} rounds in all"
+def as_json(made: CampaignPlan) -> dict[str, Any]:
+    """Everything but the single verdicts."""
+    shown = {each.name: getattr(made, each.name) for each in fields(made)}
+    shown["pulls_per_arm"] = _tuple(made.pulls_per_arm)
+    shown["asked"] = _outlook(made.asked) if made.asked else None
+    shown["alternatives"] = [_outlook(each) for each in made.alternatives]
+    return shown
+
+
+def _outlook(outlook: Outlook) -> dict[str, Any]:
+    shown = {each.name: getattr(outlook, each.name) for each in fields(outlook) if each.name not in _NOT_SHOWN}
+    shown |= {name: _tuple(shown[name]) for name in ("rounds", "decided", "found", "end", "found_once")}
+    shown["milestones"] = [{"share": each.share, **each.samples._asdict()} for each in outlook.milestones]
+    return shown
+
+
+def _tuple(value: Estimate | OneCampaign | None) -> dict[str, Any] | None:
+    return None if value is None else value._asdict()
+
+
+def _arms(arms: int) -> str:
+    return f"{arms:,} arm{'s' * (arms != 1)}"
+
+
+def _share_words(share: float) -> str:
+    return "half" if share == 0.5 else f"{share:.0%}"
+
+
+def _reached(milestones: list[tuple[float, float]]) -> str:
+    """The shares that are reached; where none is, all of them."""
+    within = [share for share, at in milestones if math.isfinite(at)] or [share for share, _ in milestones]
+    return ", ".join(_share_words(share) for share in within)
+
+
+def _until(milestones: list[tuple[float, float]], plan: CampaignPlan) -> str:
+    """When they are reached, and which of them are not by the last round."""
+    within = [short(at, 3) for _, at in milestones if math.isfinite(at)]
+    beyond = [_share_words(share) for share, at in milestones if not math.isfinite(at)]
+    last = short(plan.last_round, 3)
+    if not within:
+        return f"more than {last} samples"
+    return f"{', '.join(within)} samples" + (f" ({', '.join(beyond)}: more than {last})" if beyond else "")
+
+
+def _most(runs: int) -> str:
+    """Who has got there: nine in ten, where there are enough to say so."""
+    if runs >= ENOUGH:
+        return "Nine campaigns in ten find"
+    return f"All {runs} simulated ones find" if runs > 1 else "The simulated one finds"
+
+
+def _once(runs: int) -> str:
+    return "eight campaigns in ten" if runs >= ENOUGH else f"the {runs} simulated" if runs > 1 else "the one simulated"
+
+
+def _samples(value: float, plan: CampaignPlan) -> str:
+    return short(value, 3) if math.isfinite(value) else f"more than {short(plan.last_round, 3)}"
+
+
+def _range(value: OneCampaign, plan: CampaignPlan) -> str:
+    if not math.isfinite(value.median):
+        return f"more than {short(plan.last_round, 3)} samples"
+    last = f"nine campaigns in ten end by {_samples(value.high, plan)}" if plan.runs >= ENOUGH else (
+        f"the longest campaign by {_samples(value.high, plan)}"
+    )  # fmt: skip
+    return f"{short(value.median, 3)} samples in the median campaign; {last}"
+
+
+def _milestones(outlook: Outlook) -> list[str]:
+    if not outlook.milestones:
+        return ["-"] * 3
+    return [
+        short(m.samples.median, 3) if math.isfinite(m.samples.median) else f"> {short(outlook.last_round, 3)}"
+        for m in outlook.milestones
+    ]
 
 
 def _bound(value: float) -> str:
     return short(value) if math.isfinite(value) else "infinitely many"
-
-
-def _rounds(value: Estimate | None) -> str:
-    """A mean with its 95% interval."""
-    if value is None:
-        return "not reached"
-    interval = f" [{short(max(value.low, 0.0), 3)}, {short(value.high, 3)}]" if math.isfinite(value.low) else ""
-    return f"{short(value.mean, 3)}{interval}"
 
 
 def _share(value: Estimate | None) -> str:

@@ -8,11 +8,11 @@ from rich import box
 from rich.table import Table
 
 from goodarm.report.numbers import short
-from goodarm.simulation.compare import Results
+from goodarm.simulation.compare import Comparison
 from goodarm.simulation.runs import Estimate
 
 
-class RewardLine(NamedTuple):
+class RewardRow(NamedTuple):
     """One policy over its finished runs."""
 
     policy: str
@@ -32,13 +32,13 @@ class RewardSummary(NamedTuple):
     runs: int
     seed: int
     best: float
-    policies: list[RewardLine]
+    policies: list[RewardRow]
     interrupted: bool
 
 
-def summarise(results: Results) -> RewardSummary:
+def summarise(results: Comparison) -> RewardSummary:
     """Summarise what is finished."""
-    spec = results.comparison.specs[0]
+    spec = results.request.specs[0]
     most = max(results.finished, key=len, default=None)
     best = sum(spec.horizon * float(run.means.max()) for run in most.runs) / len(most) if most else float("nan")
     return RewardSummary(
@@ -46,11 +46,11 @@ def summarise(results: Results) -> RewardSummary:
         reading=spec.environment.reading,
         threshold=spec.problem.threshold,
         horizon=spec.horizon,
-        runs=results.comparison.runs,
+        runs=results.request.runs,
         seed=spec.seed,
         best=best,
         policies=[
-            RewardLine(runs.policy, len(runs), runs.reward, runs.regret, runs.rounds_per_second)
+            RewardRow(runs.policy, len(runs), runs.reward, runs.regret, runs.rounds_per_second)
             for runs in results.finished
         ],
         interrupted=results.interrupted,

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from goodarm.report.numbers import NOTHING, count, percent, plain, short
-from goodarm.report.summary import PolicySummary, Summary
 from goodarm.simulation.runs import Estimate
+from goodarm.simulation.summary import PolicySummary, Summary
 
 WIDE = 104
 """From this many columns on, every figure has a column of its own."""

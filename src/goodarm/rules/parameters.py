@@ -2,19 +2,25 @@
 
 A rule's formula is a plain function. Its first arguments are beliefs and the bar; every argument after those is a
 parameter of the rule, and its default is the rule's default: `"ucb(beta=1.5)"` sets the argument `beta`.
+
+A parameter belongs to its owner: the sampling rule, the identification rule, or what either learns from all arms. Two
+owners that use the same name have two values, unless both declare the name as `shared`.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, Protocol
 
 from goodarm.errors import InvalidValue
 
 Formula = Callable[..., Any]
+Limits = tuple[tuple[str, float, float], ...]
+"""(parameter, low, high): values outside of [low, high] are refused; an end that is infinite is open."""
 
 
 def parameters_of(formula: Formula, skip: int) -> dict[str, float]:
@@ -23,6 +29,11 @@ def parameters_of(formula: Formula, skip: int) -> dict[str, float]:
     >>> parameters_of(lambda arm, pool, bar, beta=2.0: 0.0, skip=3)
     {'beta': 2.0}
     """
+    return dict(_parameters(formula, skip))
+
+
+@lru_cache(maxsize=4096)
+def _parameters(formula: Formula, skip: int) -> tuple[tuple[str, float], ...]:
     arguments = list(inspect.signature(formula).parameters.values())[skip:]
     for argument in arguments:
         if argument.default is inspect.Parameter.empty:
@@ -30,12 +41,25 @@ def parameters_of(formula: Formula, skip: int) -> dict[str, float]:
                 f"parameter {argument.name!r} of {formula.__qualname__} has no default; "
                 f"write it as {argument.name}=1.0 so that the rule can be named without it."
             )
-    return {argument.name: float(argument.default) for argument in arguments}
+    return tuple((argument.name, float(argument.default)) for argument in arguments)
 
 
 def first_line(formula: Formula) -> str:
     """The first line of a formula's docstring: what lists of rules show."""
     return (inspect.getdoc(formula) or "").partition("\n")[0]
+
+
+class Owner(Protocol):
+    """Whatever has parameters."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def defaults(self) -> dict[str, float]: ...
+    @property
+    def limits(self) -> Limits: ...
+    @property
+    def shared(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -46,55 +70,63 @@ class Learner:
     fit(arms, pool, bar) -> Pool: a new belief from the table of arms
     next_round(round, bar) -> the round after which `fit` is called next; geometric times cost next to nothing
 
-    Each may have parameters of its own after these arguments.
+    Each may have parameters of its own after these arguments; a name that stands in two of them is one parameter.
+
+    limits : (parameter, low, high), the closed interval of values that make sense
+    shared : parameters that have one value together with the rules that share the name too
     """
 
     name: str
     start: Formula
     fit: Formula
     next_round: Formula
+    limits: Limits = ()
+    shared: tuple[str, ...] = ()
 
     @property
     def defaults(self) -> dict[str, float]:
         return parameters_of(self.start, 1) | parameters_of(self.fit, 3) | parameters_of(self.next_round, 2)
 
 
-RANGES = {
-    "batch": (1.0, math.inf),
-    "beta": (0.0, math.inf),
-    "boldness": (0.0, math.inf),
-    "caution": (0.0, math.inf),
-    "coldness": (0.01, 0.999999),
-    "edge": (0.0, math.inf),
-    "first": (1.0, math.inf),
-    "growth": (1.01, math.inf),
-    "leader": (0.0, 1.0),
-    "rate": (0.0, math.inf),
-    "ridge": (0.0, math.inf),
-}
-"""Values of parameters outside of which a rule makes no sense, whatever the rule; a proof may ask for more."""
-
-
 @dataclass(frozen=True)
 class Setting:
-    """Values for a rule's parameters, checked against the parameters that the rule has."""
+    """The value of every parameter of a policy, each owner's apart."""
 
-    values: Mapping[str, float] = field(default_factory=dict)
+    sampling: Mapping[str, float] = field(default_factory=dict)
+    identification: Mapping[str, float] = field(default_factory=dict)
+    learner: Mapping[str, float] = field(default_factory=dict)
 
-    @staticmethod
-    def of(owner: str, defaults: Mapping[str, float], given: Mapping[str, float]) -> Setting:
-        """`defaults` overridden by `given`; an unknown name or a value that is no number is an error."""
-        for name, value in given.items():
-            if name not in defaults:
-                known = ", ".join(defaults) or "none"
-                raise InvalidValue(f"{owner} has no parameter {name!r}; it has: {known}.")
-            if not math.isfinite(value):
-                raise InvalidValue(f"parameter {name} of {owner} must be a finite number; got {value}.")
-            low, high = RANGES.get(name, (-math.inf, math.inf))
-            if not low <= value <= high:
-                raise InvalidValue(f"parameter {name} of {owner} must lie in [{low:g}, {high:g}]; got {value:g}.")
-        return Setting({name: float(given.get(name, default)) for name, default in defaults.items()})
 
-    def take(self, names: Mapping[str, float]) -> tuple[float, ...]:
-        """The values of `names` in order: the tuple that compiled code is given."""
-        return tuple(self.values[name] for name in names)
+def take(values: Mapping[str, float], names: Iterable[str]) -> tuple[float, ...]:
+    """The values of `names` in order: the tuple that a formula is given.
+
+    >>> take({"rate": 0.1, "batch": 10.0}, ["batch"])
+    (10.0,)
+    """
+    return tuple(values[name] for name in names)
+
+
+def values_of(owner: Owner, given: Mapping[str, float]) -> dict[str, float]:
+    """The owner's parameters: `given` where given, otherwise the default; unknown names and values are refused."""
+    for name, value in given.items():
+        if name not in owner.defaults:
+            raise InvalidValue(
+                f"{owner.name} has no parameter {name!r}; it has: {', '.join(owner.defaults) or 'none'}."
+            )
+        if not math.isfinite(value):
+            raise InvalidValue(f"parameter {name} of {owner.name} must be a finite number; got {value}.")
+    values = owner.defaults | {name: float(value) for name, value in given.items()}
+    check_limits(owner, values)
+    return values
+
+
+def check_limits(owner: Owner, values: Mapping[str, float], why: str = "") -> None:
+    """Refuse values outside of the owner's limits. NaN stands for "must be given" and is not looked at here."""
+    for name, low, high in owner.limits:
+        value = values[name]
+        if not (low <= value <= high or math.isnan(value)):
+            ends = ((f"at least {low:g}", math.isfinite(low)), (f"at most {high:g}", math.isfinite(high)))
+            allowed = " and ".join(text for text, counts in ends if counts)
+            default = owner.defaults[name]
+            hint = "" if math.isnan(default) else f" Its default is {default:g}."
+            raise InvalidValue(f"parameter {name} of {owner.name} must be {allowed}{why}; got {value:g}.{hint}")

@@ -1,20 +1,26 @@
-"""`compare`: several policies on one environment, played on the same rewards."""
+"""`compare`: several policies on one environment or many, played on the same rewards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
+from typing import Any
+
+import numpy as np
 
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue, UnknownName
-from goodarm.policies import DEFAULT_POLICY, Policy, reward_policy
+from goodarm.policies import DEFAULT_POLICY, REWARD_POLICIES, Policy, reward_policy
+from goodarm.simulation.progress import Progress, watched
 from goodarm.simulation.run import Run
-from goodarm.simulation.runs import Runs
-from goodarm.simulation.simulate import check_workload, play_in_parallel
+from goodarm.simulation.runs import Runs, estimate, figures
+from goodarm.simulation.simulate import check_workload, collect
 from goodarm.simulation.specification import Specification, specify
+from goodarm.simulation.summary import Summary, summarise, table_of
+from goodarm.simulation.tables import PER_DIFFERENCE, PER_POLICY_RUN, PER_RUN, ResultTable
 from goodarm.verdict import Criterion
 
 GOOD_ARMS, REWARD = "good-arms", "reward"
@@ -24,20 +30,32 @@ GOALS = (GOOD_ARMS, REWARD)
 DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
 """What is compared when no policy is named: what we recommend beside what the field knows."""
 
-Progress = Callable[[str, int], None]
-"""Called with a policy's name and the number of its runs that have just ended."""
+POINTS = 60
+"""Where the goal is reward, each run is recorded at so many rounds, for the figure."""
+
+SHOWN = (
+    "setting", "policy", "guarantee", "exploit_score", "exploit_score_low", "exploit_score_high", "share_of_limit",
+    "found", "good_arms", "first_good", "wrong_runs", "runs",
+)  # fmt: skip
+"""The columns of `Comparison.table` that it shows of itself; `table` has all."""
+
+TABLES = ("table", "runs", "verdicts", "differences")
+"""What `Comparison.to_pandas` and `to_polars` can give."""
+
+Environments = str | Environment | Sequence[str | Environment] | Mapping[Any, str | Environment]
+"""One environment, a list of them, or a sweep: a mapping from the swept value to the environment."""
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparisonRequest:
     """What to compare. Nothing is checked or played until `specs` is asked for.
 
-    >>> [spec.policy.name for spec in Comparison("kano-1", horizon=1000).specs]
+    >>> [spec.policy.name for spec in ComparisonRequest("kano-1", horizon=1000).specs]
     ['value', 'hdoc']
     """
 
-    environment: str | Environment
-    policies: tuple[str | Policy, ...] = DEFAULT_POLICIES
+    environments: Environments
+    policies: tuple[str | Policy, ...] | None = None
     horizon: int | None = None
     runs: int = 100
     seed: int = 0
@@ -49,11 +67,31 @@ class Comparison:
     backend: str = "threading"
 
     @cached_property
+    def settings(self) -> dict[Any, Environment]:
+        """The environments, each under the value or name that tells it from the others."""
+        given = self.environments
+        if isinstance(given, Mapping):
+            pairs = list(given.items())
+        elif isinstance(given, Sequence) and not isinstance(given, str):
+            pairs = [(None, each) for each in given]
+        else:
+            pairs = [(None, given)]
+        if not pairs:
+            raise InvalidValue("a comparison needs at least one environment; got none. Name one, for example 'kano-1'.")
+        found = [(label, find_environment(each, threshold=self.threshold)) for label, each in pairs]
+        return {_plain(label): each for label, each in _labelled(found)}
+
+    @cached_property
     def specs(self) -> tuple[Specification, ...]:
-        """One spec a policy, every value in it checked."""
+        """One specification per environment and policy, every value in it checked."""
+        if self.goal not in GOALS:
+            raise UnknownName("goal", self.goal, GOALS)
         check_workload(self.runs, self.workers, self.backend)
-        environment = find_environment(self.environment, threshold=self.threshold)
-        specs = tuple(
+        return tuple(spec for each in self.settings.values() for spec in self._on(each))
+
+    def _on(self, environment: Environment) -> list[Specification]:
+        default = REWARD_POLICIES if self.goal == REWARD else DEFAULT_POLICIES
+        specs = [
             specify(
                 self._policy(policy, environment),
                 environment,
@@ -61,64 +99,252 @@ class Comparison:
                 seed=self.seed,
                 delta=self.delta,
                 criterion=self.criterion,
+                trajectory=POINTS if self.goal == REWARD else 0,
             )
-            for policy in self.policies
-        )
+            for policy in (default if self.policies is None else self.policies)
+        ]
         _check_names([spec.policy.name for spec in specs])
         return specs
 
     def _policy(self, policy: str | Policy, environment: Environment) -> str | Policy:
         """Where the goal is reward, a policy that is named without `+` gives no verdicts."""
-        if self.goal not in GOALS:
-            raise UnknownName("goal", self.goal, GOALS)
         if self.goal == REWARD and isinstance(policy, str):
             return reward_policy(policy, rewards=environment.rewards)
         return policy
 
 
 @dataclass(frozen=True)
-class Results:
-    """The finished runs of a comparison, one `Runs` a policy; after Ctrl-C some are missing."""
+class Comparison:
+    """The finished runs of a comparison, one `Runs` per environment and policy; after Ctrl-C some are missing.
 
-    comparison: Comparison
+    settings : per entry of `finished`, the environment's name or the swept value
+
+    >>> from goodarm import bernoulli
+    >>> sweep = {k: bernoulli([0.9] * (k // 2) + [0.1] * (k // 2), 0.5, horizon=2000) for k in (4, 8)}
+    >>> found = compare(sweep, ["hdoc+kt", "hdoc"], runs=5)
+    >>> found.table["setting"].tolist(), found.table["found"].tolist()
+    ([4, 4, 8, 8], [2.0, 2.0, 4.0, 4.0])
+    >>> found.runs_of("hdoc", 8).found.mean
+    4.0
+    """
+
+    request: ComparisonRequest
     finished: tuple[Runs, ...]
+    settings: tuple[Any, ...]
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        return f"Comparison of {self._words()}\n{self.table.only(*SHOWN)!r}"
 
-def compare(comparison: Comparison, progress: Progress | None = None) -> Results:
-    """Play every policy in turn. Ctrl-C ends the comparison early and keeps the runs that are finished.
+    def _repr_html_(self) -> str:
+        return f"<p>Comparison of {escape(self._words())}</p>{self.table.only(*SHOWN)._repr_html_()}"
+
+    def _words(self) -> str:
+        policies, settings = len({each.policy for each in self.finished}), len(set(self.settings))
+        stopped = ", interrupted" if self.interrupted else ""
+        return (
+            f"{_counted(policies, 'policy', 'policies')} on {_counted(settings, 'environment', 'environments')}, "
+            f"{_counted(self.request.runs, 'run', 'runs')} each on the same rewards, seed {self.request.seed}{stopped}"
+        )
+
+    def runs_of(self, policy: str, setting: Any = None) -> Runs:
+        """The runs of a policy on an environment; the environment's name, or swept value, where there are several."""
+        known = [(each.policy, where) for each, where in zip(self.finished, self.settings, strict=True)]
+        wanted = [(name, where) for name, where in known if name == policy and setting in (None, where)]
+        if len(wanted) == 1:
+            return self.finished[known.index(wanted[0])]
+        if wanted:
+            settings = ", ".join(repr(where) for _, where in wanted)
+            raise InvalidValue(f"{policy} was played on several environments. Say which: one of {settings}.")
+        raise UnknownName(
+            "pairing of policy and environment", f"{policy} on {setting}", [f"{p} on {s}" for p, s in known]
+        )
+
+    def alone(self) -> Iterator[Comparison]:
+        """One comparison per environment."""
+        environments = self.request.settings
+        for setting, environment in environments.items():
+            mine = tuple(each for each, where in zip(self.finished, self.settings, strict=True) if where == setting)
+            request = replace(self.request, environments={setting: environment})
+            yield Comparison(request, mine, (setting,) * len(mine), self.interrupted)
+
+    @cached_property
+    def summaries(self) -> dict[Any, Summary]:
+        """What it amounts to, per environment."""
+        return {next(iter(each.request.settings)): summarise(each) for each in self.alone()}
+
+    @cached_property
+    def table(self) -> ResultTable:
+        """One row per environment and policy; `table.meanings` says what the columns hold."""
+        return table_of(self.summaries, [(s, r) for s, r in zip(self.settings, self.finished, strict=True)])
+
+    @property
+    def runs(self) -> ResultTable:
+        """One row per environment, policy and run."""
+        pieces = [runs.table for runs in self.finished]
+        sizes = [piece.height for piece in pieces]
+        columns = {
+            "setting": np.repeat(np.array(self.settings), sizes),
+            "policy": np.repeat(np.array([runs.policy for runs in self.finished]), sizes),
+            **{name: np.concatenate([piece[name] for piece in pieces]) for name in PER_RUN},
+        }
+        return ResultTable(columns, PER_POLICY_RUN)
+
+    @property
+    def verdicts(self) -> ResultTable:
+        """One row per environment, policy, run and arm."""
+        pieces = [runs.verdicts for runs in self.finished]
+        columns: dict[str, Any] = {"setting": np.repeat(np.array(self.settings), [piece.height for piece in pieces])}
+        for name in pieces[0]:
+            masked = isinstance(pieces[0][name], np.ma.MaskedArray)
+            join: Any = np.ma.concatenate if masked else np.concatenate
+            columns[name] = join([piece[name] for piece in pieces])
+        return ResultTable(columns, {"setting": PER_POLICY_RUN["setting"], **pieces[0].meanings})
+
+    @property
+    def differences(self) -> ResultTable:
+        """Every policy minus the first one, in every number of `PER_RUN`; see `difference`."""
+        names = [name for name in PER_RUN if name not in ("run", "good_arms")]
+        tables = [self.difference(name) for name in names]
+        return ResultTable({c: np.concatenate([t[c] for t in tables]) for c in PER_DIFFERENCE}, PER_DIFFERENCE)
+
+    def difference(self, number: str = "exploit_score", baseline: str | None = None) -> ResultTable:
+        """Every policy minus `baseline` (the first one if not given), run by run: all were played on the same rewards.
+
+        d_r = x_r(policy) - x_r(baseline); its mean over the runs that both have, with Student's 95% interval. The
+        rewards are shared, so most of what differs from run to run cancels: the interval is narrower than that of the
+        difference of two independent means. `number` is a column of `Runs.table`.
+
+        >>> found = compare("kano-1", ["value", "hdoc"], runs=20, horizon=5000)
+        >>> row = next(found.difference("first_good").rows())
+        >>> row["policy"], row["baseline"], row["runs"]
+        ('hdoc', 'value', 20)
+        """
+        if number not in PER_RUN or number == "run":
+            raise UnknownName("column", number, [name for name in PER_RUN if name != "run"])
+        rows: list[tuple[Any, ...]] = []
+        for setting in dict.fromkeys(self.settings):
+            here = [r for r, where in zip(self.finished, self.settings, strict=True) if where == setting]
+            first = self.runs_of(baseline, setting) if baseline else here[0]
+            for runs in here:
+                if runs is not first:
+                    rows.append((setting, runs.policy, first.policy, number, *_paired(runs, first, number)))
+        columns = zip(*rows, strict=True) if rows else [()] * len(PER_DIFFERENCE)
+        return ResultTable(dict(zip(PER_DIFFERENCE, map(np.array, columns), strict=True)), PER_DIFFERENCE)
+
+    def to_pandas(self, what: str = "table") -> Any:
+        """`table`, `runs`, `verdicts` or `differences` as a pandas DataFrame."""
+        return self._named(what).to_pandas()
+
+    def to_polars(self, what: str = "table") -> Any:
+        """`table`, `runs`, `verdicts` or `differences` as a polars DataFrame."""
+        return self._named(what).to_polars()
+
+    def _named(self, what: str) -> ResultTable:
+        if what not in TABLES:
+            raise UnknownName("table", what, TABLES)
+        found: ResultTable = getattr(self, what)
+        return found
+
+    def plot(self, kind: str = "verdicts", *, over: str = "setting", number: str = "exploit_score") -> Any:
+        """A matplotlib figure; in a notebook it shows itself, elsewhere `figure.savefig("name.png")` writes it.
+
+        kind   : "verdicts" over time; "score", the exploit score over the horizon; "sweep", a number over what is swept
+        over   : of a sweep, the column of `table` along the axis: "setting", "arms", "threshold", "horizon", ...
+        number : of a sweep, the column of `Runs.table` whose mean and interval are drawn
+        """
+        return figures().draw(self, kind, over, number)
+
+
+def compare(
+    environments: Environments,
+    policies: str | Policy | Sequence[str | Policy] | None = None,
+    *,
+    horizon: int | None = None,
+    runs: int = 100,
+    seed: int = 0,
+    delta: float = 0.05,
+    threshold: float | None = None,
+    criterion: str | Criterion | None = None,
+    goal: str = GOOD_ARMS,
+    workers: int = 1,
+    backend: str = "threading",
+    progress: bool | Progress = False,
+) -> Comparison:
+    """Play every policy on every environment, all on the same rewards. Ctrl-C ends it and keeps what is finished.
+
+    environments : a name or an environment; a list of them; or a mapping from the value that is swept to each
+    policies     : names or policies; `value` and `hdoc` if not given
+    goal         : "good-arms", or "reward": policies named without `+` then give no verdicts
+    progress     : True for a bar in a terminal or notebook, or a function of (what, runs that have just ended)
+    The rest is as for `simulate`.
 
     >>> from goodarm import bernoulli
     >>> always = bernoulli([0.0, 1.0], threshold=0.5, horizon=500)  # constant rewards: every run is the same
-    >>> results = compare(Comparison(always, ("hdoc", "hdoc+kt"), runs=5))
+    >>> results = compare(always, ["hdoc", "hdoc+kt"], runs=5)
     >>> [(runs.policy, len(runs), runs.stopped_at.mean) for runs in results.finished]
     [('hdoc', 5, 46.0), ('hdoc+kt', 5, 16.0)]
     """
-    finished: list[list[Run]] = []
+    chosen = None if policies is None else (policies,) if not isinstance(policies, Sequence) else tuple(policies)
+    if isinstance(policies, str):
+        chosen = (policies,)
+    request = ComparisonRequest(
+        environments, chosen, horizon, runs, seed, delta, threshold, criterion, goal, workers, backend
+    )
+    return play(request, progress)
+
+
+def play(request: ComparisonRequest, progress: bool | Progress = False) -> Comparison:
+    """Play what was asked for; see `compare`."""
+    specs = request.specs
+    labels = [label for label in request.settings for _ in range(len(specs) // len(request.settings))]
+    several = len(request.settings) > 1
+    names = [
+        f"{s.policy.name} on {where}" if several else s.policy.name for s, where in zip(specs, labels, strict=True)
+    ]
+    kept: list[Runs] = []
     stopped = False
-    for spec in comparison.specs:
-        finished.append([])
-        if not _play(spec, comparison, finished[-1], progress):
-            stopped = True
-            break
-    kept = tuple(Runs(spec, tuple(runs)) for spec, runs in zip(comparison.specs, finished, strict=False) if runs)
-    for runs in kept:
-        runs.warn()
-    return Results(comparison, kept, stopped)
+    with watched(progress, names, request.runs) as tell:
+        for spec, name in zip(specs, names, strict=True):
+            finished: list[Run] = []
+            stopped = not _collected(spec, request, finished, lambda runs, name=name: tell(name, runs))
+            if finished:
+                kept.append(Runs(spec, tuple(finished)))
+            if stopped:
+                break
+    for each in kept:
+        each.warn()
+    return Comparison(request, tuple(kept), tuple(labels[: len(kept)]), stopped)
 
 
-def _play(spec: Specification, comparison: Comparison, finished: list[Run], progress: Progress | None) -> bool:
+def _collected(spec: Specification, request: ComparisonRequest, finished: list[Run], tell: Any) -> bool:
     """Fill `finished` batch by batch; False if the user stopped it."""
-    batches = play_in_parallel(spec, comparison.runs, workers=comparison.workers, backend=comparison.backend)
     try:
-        with closing(batches):  # type: ignore[type-var]
-            for batch in batches:
-                finished.extend(batch)
-                if progress is not None:
-                    progress(spec.policy.name, len(batch))
+        collect(spec, request.runs, workers=request.workers, backend=request.backend, progress=tell, finished=finished)
     except KeyboardInterrupt:
         return False
     return True
+
+
+def _paired(one: Runs, other: Runs, number: str) -> tuple[float, float, float, int]:
+    """Mean difference, its interval and how many runs both have, NaN left out."""
+    mine = dict(zip(one.table["run"].tolist(), one.table[number].tolist(), strict=True))
+    theirs = dict(zip(other.table["run"].tolist(), other.table[number].tolist(), strict=True))
+    values = np.array([float(mine[run]) - float(theirs[run]) for run in mine if run in theirs])
+    mean, low, high, runs = estimate(values[np.isfinite(values)])
+    return mean, low, high, runs
+
+
+def _labelled(found: list[tuple[Any, Environment]]) -> Iterator[tuple[Any, Environment]]:
+    """Names as labels where none were given; one that occurs twice is numbered."""
+    names = [each.name for _, each in found]
+    for place, (label, each) in enumerate(found):
+        twice = names.count(each.name) > 1
+        yield (label if label is not None else f"{each.name} #{place + 1}" if twice else each.name), each
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _check_names(names: list[str]) -> None:
@@ -127,3 +353,7 @@ def _check_names(names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InvalidValue(f"policy {name!r} is named twice, perhaps under two spellings. Name each policy once.")
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -23,7 +23,7 @@ STRIDE = 1 << 20
 """Rounds between two looks at the stop token: a fraction of a second."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """What came out of one run. Arrays have one entry an arm."""
 

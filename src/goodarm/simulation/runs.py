@@ -5,22 +5,32 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from html import escape
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.errors import ModelWarning
+from goodarm.errors import ModelWarning, UnknownName
 from goodarm.models.misfit import ALARM
 from goodarm.numerics import clopper_pearson, student_quantile
+from goodarm.scores import Score, first_good_verdict, regret, score
+from goodarm.simulation.declared import warn_of_scale
 from goodarm.simulation.run import Run
 from goodarm.simulation.specification import Specification
+from goodarm.simulation.tables import PER_ARM, PER_POINT, PER_RUN, ResultTable
 from goodarm.theory import exploit_ceiling, oracle_limit
 from goodarm.verdict import Basis, Criterion, Guarantee, Verdict
 
 CONFIDENCE = 0.95
+
+FLOATS = ("means", "evidence", "trajectory", "misfit")
+"""What of a run may hold NaN."""
+TABLES = ("table", "verdicts", "trajectories")
+"""What `Runs.to_pandas` and `to_polars` can give."""
 
 
 class Estimate(NamedTuple):
@@ -49,15 +59,34 @@ def estimate(values: NDArray[np.float64]) -> Estimate:
     return Estimate(mean, mean - half, mean + half, runs)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Runs:
-    """The runs of a simulation, in the order of their numbers."""
+    """The runs of a simulation, in the order of their numbers.
+
+    >>> from goodarm import simulate
+    >>> found = simulate("hdoc", "kano-1", runs=3, seed=1)
+    >>> found.table["found"].tolist(), found == simulate("hdoc", "kano-1", runs=3, seed=1)
+    ([5, 5, 5], True)
+    """
 
     spec: Specification
     runs: tuple[Run, ...]
 
     def __len__(self) -> int:
         return len(self.runs)
+
+    def __eq__(self, other: object) -> bool:
+        """The same specification, and the same in every run; the time it took may differ."""
+        if not isinstance(other, Runs):
+            return NotImplemented
+        return (
+            len(self) == len(other)
+            and self.spec == other.spec
+            and all(_same_run(one, two) for one, two in zip(self.runs, other.runs, strict=True))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.policy, self.spec.environment.name, self.spec.seed, len(self)))
 
     def __repr__(self) -> str:
         return (
@@ -81,12 +110,15 @@ class Runs:
         return self.spec.policy.criterion
 
     @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """The score of each run: exploit score, good arms found, wrong verdicts."""
+        threshold, horizon = self.spec.problem.threshold, self.spec.horizon
+        return tuple(score(r.means, r.verdicts, r.verdict_rounds, threshold, horizon) for r in self.runs)
+
+    @cached_property
     def exploit_scores(self) -> NDArray[np.float64]:
         """Per run: sum over the arms called good of (T - t_i)(mu_i - xi); a bad arm called good subtracts."""
-        threshold, horizon = self.spec.problem.threshold, self.spec.horizon
-        return np.array(
-            [float(((horizon - r.verdict_rounds) * (r.means - threshold))[r.verdicts == 1].sum()) for r in self.runs]
-        )
+        return np.array([each.exploit_score for each in self.scores])
 
     @property
     def exploit_score(self) -> Estimate:
@@ -129,27 +161,22 @@ class Runs:
     @property
     def found(self) -> Estimate:
         """Good arms called good, per run."""
-        xi = self.spec.problem.threshold
-        return estimate(np.array([float(((r.verdicts == 1) & (r.means >= xi)).sum()) for r in self.runs]))
+        return estimate(np.array([float(each.found) for each in self.scores]))
 
     @cached_property
     def false_good(self) -> int:
         """Bad arms called good, over all runs."""
-        return sum(int(((r.verdicts == 1) & (r.means < self.spec.problem.threshold)).sum()) for r in self.runs)
+        return sum(each.false_good for each in self.scores)
 
     @cached_property
     def false_bad(self) -> int:
         """Good arms called bad, over all runs."""
-        return sum(int(((r.verdicts == -1) & (r.means >= self.spec.problem.threshold)).sum()) for r in self.runs)
+        return sum(each.false_bad for each in self.scores)
 
     @cached_property
     def wrong_runs(self) -> int:
         """Runs with at least one wrong verdict: certified rules keep their share below delta."""
-        xi = self.spec.problem.threshold
-        return sum(
-            bool((((r.means >= xi) & (r.verdicts == -1)) | ((r.means < xi) & (r.verdicts == 1))).any())
-            for r in self.runs
-        )
+        return sum(each.wrong > 0 for each in self.scores)
 
     @property
     def wrong_share(self) -> Estimate:
@@ -163,7 +190,8 @@ class Runs:
         return sum(run.misfit > ALARM for run in self.runs)
 
     def warn(self) -> None:
-        """Say so where a model does not fit."""
+        """Say so where a model does not fit, or where rewards scatter more than was declared."""
+        warn_of_scale(self.spec, self.runs, stacklevel=4)
         if self.misfitting:
             worst = max(run.misfit for run in self.runs if run.misfit > ALARM)
             advice = (
@@ -186,15 +214,80 @@ class Runs:
     @property
     def regret(self) -> Estimate:
         """Rounds * largest mean - sum of the means of the pulled arms: what the choice of arms cost, free of luck."""
-        return estimate(np.array([r.rounds * float(r.means.max()) - float(r.pulls @ r.means) for r in self.runs]))
+        return estimate(np.array([regret(r.means, r.pulls) for r in self.runs]))
 
     @property
     def rounds_per_second(self) -> float:
         """Rounds per second of one thread: the median over the runs, which leaves the first one's compilation out."""
         return float(np.median([r.rounds / max(r.seconds, 1e-9) for r in self.runs]))
 
+    @cached_property
+    def table(self) -> ResultTable:
+        """One row per run; the columns are `PER_RUN`."""
+        threshold = self.spec.problem.threshold
+        columns: dict[str, Any] = {
+            "run": [run.number for run in self.runs],
+            "exploit_score": self.exploit_scores,
+            "good_arms": [int((run.means >= threshold).sum()) for run in self.runs],
+            **{
+                name: [getattr(each, name) for each in self.scores]
+                for name in ("found", "false_good", "false_bad", "decided")
+            },
+            "first_good": [first_good_verdict(run.verdicts, run.verdict_rounds) for run in self.runs],
+            "rounds": [run.rounds for run in self.runs],
+            "reward": [run.reward for run in self.runs],
+            "regret": [regret(run.means, run.pulls) for run in self.runs],
+        }
+        return ResultTable(columns, PER_RUN)
+
+    @property
+    def verdicts(self) -> ResultTable:
+        """One row per arm and run; the columns are `PER_ARM`. `columns` gives the same in blocks."""
+        (block,) = self.columns(max(1, len(self.runs) * self.spec.environment.arms))
+        size = len(block["arm"])
+        return ResultTable({name: _column(value, size) for name, value in block.items()}, PER_ARM)
+
+    @property
+    def trajectories(self) -> ResultTable:
+        """One row per run and recorded point: `PER_POINT`, then what is learned. Empty without `trajectory=`.
+
+        >>> from goodarm import simulate
+        >>> simulate("hdoc", "kano-1", horizon=200, trajectory=2, seed=1).trajectories["round"].tolist()
+        [100, 200]
+        """
+        points = np.concatenate([run.trajectory for run in self.runs])
+        learned = list(self.runs[0].learned)
+        columns: dict[str, Any] = {
+            "run": np.repeat([r.number for r in self.runs], [len(r.trajectory) for r in self.runs])
+        }
+        for j, name in enumerate(("round", "good", "bad", "reward", *learned)):
+            columns[name] = points[:, j].astype(np.int64) if name in ("round", "good", "bad") else points[:, j]
+        meanings = dict.fromkeys(learned, f"what {self.spec.policy.sampling.name} has learned by then")
+        return ResultTable(columns, PER_POINT | meanings)
+
+    def to_pandas(self, what: str = "table") -> Any:
+        """`table`, `verdicts` or `trajectories` as a pandas DataFrame."""
+        return self._named(what).to_pandas()
+
+    def to_polars(self, what: str = "table") -> Any:
+        """`table`, `verdicts` or `trajectories` as a polars DataFrame."""
+        return self._named(what).to_polars()
+
+    def _named(self, what: str) -> ResultTable:
+        if what not in TABLES:
+            raise UnknownName("table", what, TABLES)
+        found: ResultTable = getattr(self, what)
+        return found
+
+    def plot(self, kind: str = "verdicts") -> Any:
+        """A matplotlib figure: "verdicts" over time, or the "score" over the horizon; see `Comparison.plot`."""
+        return figures().draw_runs(self, kind)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.table._repr_html_()}"
+
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One row an arm and run.
+        """One row per arm and run.
 
         environment, policy, guarantee, criterion, decided_by, seed, run, arm, label, mean, verdict, verdict_round,
         pulls.
@@ -235,3 +328,21 @@ class Runs:
                 "verdict_round": np.ma.masked_equal(rounds, 0),
                 "pulls": np.concatenate([run.pulls for run in runs]),
             }
+
+
+def _column(value: Any, size: int) -> NDArray[Any]:
+    """A value that is the same in all rows as a column."""
+    if isinstance(value, np.ndarray):
+        return value
+    return np.full(size, value, dtype=None if isinstance(value, int) else object)
+
+
+def figures() -> Any:
+    """The room that draws, found by name when something is drawn: results do not depend on it."""
+    return import_module("goodarm.report.comparison_figures")
+
+
+def _same_run(one: Run, other: Run) -> bool:
+    """Equal in everything but the seconds."""
+    names = [each.name for each in fields(Run) if each.name != "seconds"]
+    return all(np.array_equal(getattr(one, n), getattr(other, n), equal_nan=n in FLOATS) for n in names)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from typing import Any
 
+from goodarm.arguments import check_whole
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.policies import DEFAULT_POLICY, Policy
 from goodarm.simulation.run import Run, play_runs
 from goodarm.simulation.runs import Runs
-from goodarm.simulation.specification import Specification, check_whole, specify
+from goodarm.simulation.specification import Specification, specify
 from goodarm.simulation.stop import Interrupted, Stop, listening
 from goodarm.verdict import Criterion
 
@@ -55,14 +56,27 @@ def simulate(
         policy, environment, horizon=horizon, seed=seed, delta=delta, criterion=criterion,
         trajectory=trajectory, trace=trace, scan=scan,
     )  # fmt: skip
-    finished: list[Run] = []
-    for batch in play_in_parallel(spec, runs, workers=workers, backend=backend):
-        finished.extend(batch)
-        if progress is not None:
-            progress(len(batch))
-    result = Runs(spec, tuple(finished))
+    result = collect(spec, runs, workers=workers, backend=backend, progress=progress)
     result.warn()
     return result
+
+
+def collect(
+    spec: Specification, runs: int, *, first: int = 0, workers: int = 1, backend: str = "threading",
+    progress: Callable[[int], None] | None = None, finished: list[Run] | None = None, stop: Stop | None = None,
+) -> Runs:  # fmt: skip
+    """Play runs number `first` to `first + runs - 1` and collect the batches as they end.
+
+    progress : called with the number of runs that have just ended
+    finished : a list that the runs are added to, for whoever wants to keep those that ended before Ctrl-C
+    """
+    kept = [] if finished is None else finished
+    with closing(play_in_parallel(spec, runs, first=first, workers=workers, backend=backend, stop=stop)) as batches:
+        for batch in batches:
+            kept.extend(batch)
+            if progress is not None:
+                progress(len(batch))
+    return Runs(spec, tuple(kept))
 
 
 def check_workload(runs: int, workers: int, backend: str) -> None:
@@ -84,7 +98,7 @@ def play_in_parallel(
     workers: int = 1,
     backend: str = "threading",
     stop: Stop | None = None,
-) -> Iterator[list[Run]]:
+) -> Generator[list[Run], None, None]:
     """Finished batches of runs, in order from run number `first`; Ctrl-C ends it and gives up what is under way.
 
     So does `stop`, once it is set.
@@ -93,6 +107,7 @@ def play_in_parallel(
     size = max(1, min(ROUNDS_PER_TASK // spec.horizon, -(-runs // max(workers, 1))))
     last = first + runs
     batches = [range(start, min(start + size, last)) for start in range(first, last, size)]
+    own = stop is None
     stop = stop or Stop()
     try:
         if workers == 1 and backend in ("threading", "loky"):
@@ -103,6 +118,10 @@ def play_in_parallel(
     except (KeyboardInterrupt, Interrupted):
         stop.set()
         raise KeyboardInterrupt from None
+    except GeneratorExit:
+        if own:  # whoever listened is gone: workers that are still playing give up
+            stop.set()
+        raise
 
 
 def _spread(spec: Specification, batches: list[range], workers: int, backend: str, stop: Stop) -> Iterator[list[Run]]:
@@ -129,7 +148,7 @@ def _dask(workers: int) -> Iterator[None]:
     try:
         from distributed import Client, default_client
     except ImportError:
-        raise MissingExtra("--backend dask", "cluster") from None
+        raise MissingExtra("`backend=dask`", "cluster") from None
     try:
         default_client()  # type: ignore[no-untyped-call]  # dask has no types
     except ValueError:
@@ -144,6 +163,6 @@ def _ray(workers: int) -> Iterator[None]:
     try:
         from ray.util.joblib import register_ray
     except ImportError:
-        raise MissingExtra("--backend ray", "ray") from None
+        raise MissingExtra("`backend=ray`", "ray") from None
     register_ray()
     yield

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any
 
+from goodarm.arguments import check_real, check_whole
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue
@@ -45,8 +44,10 @@ def specify(
     scan: bool = False,
 ) -> Specification:
     """What `simulate` would play, every part of it checked; nothing is played yet."""
-    _check_kind(environment)
-    check_whole(seed=seed, **({} if horizon is None else {"horizon": horizon}))
+    check_whole(seed=seed, trajectory=trajectory, **({} if horizon is None else {"horizon": horizon}))
+    check_real(delta=delta)
+    if trajectory < 0:
+        raise InvalidValue(f"trajectory, the number of points to record, must be 0 or larger; got {trajectory}.")
     found = find_environment(environment)
     problem = found.problem(delta)
     made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
@@ -57,19 +58,6 @@ def specify(
     fingerprint = found.fingerprint if made.certificate else ""
     made = made.on(found.name, fingerprint, problem, last)
     return Specification(made, found, problem, last, seed, trajectory, trace, scan)
-
-
-def _check_kind(environment: Any) -> None:
-    if not isinstance(environment, str | Environment):
-        kind = type(environment).__name__
-        raise InvalidValue(f"environment must be a name, or made as by bernoulli(means, threshold); got a {kind}.")
-
-
-def check_whole(**numbers: Any) -> None:
-    """Refuse what is no whole number, before arithmetic trips over it."""
-    for name, value in numbers.items():
-        if not isinstance(value, Integral):
-            raise InvalidValue(f"{name} must be a whole number; got {value!r}.")
 
 
 def _checked_horizon(horizon: int | None, environment: Environment, least: int) -> int:

@@ -99,12 +99,12 @@ def check_no_input_is_changed(subject: Subject) -> None:
     """Policy, environment and means are what they were."""
     instance = subject.environment.instance(generator(subject.seed, 0, ENVIRONMENT))
     arrays = (instance.means, instance.extra, instance.streams)
-    before, settings = pickle.dumps(arrays), dict(subject.policy.setting.values)
+    before, settings = pickle.dumps(arrays), subject.policy.parameters
     subject.play(0, instance)
     require(
         pickle.dumps(arrays) == before, "the means, the extra numbers or the streams of the environment were changed"
     )
-    require(dict(subject.policy.setting.values) == settings, "the policy's parameters were changed")
+    require(subject.policy.parameters == settings, "the policy's parameters were changed")
 
 
 def check_permuted_arms_permute_the_result(subject: Subject) -> None:

@@ -19,7 +19,7 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, VERDICT, Arm, Pool, Table, is_open, read_arm, write_arm
 from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius
-from goodarm.rules.parameters import parameters_of
+from goodarm.rules.parameters import parameters_of, take
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule
 from goodarm.simulation.specification import Specification
 from goodarm.streams import ENVIRONMENT, POLICY, generator, reward_key, run_key
@@ -84,7 +84,7 @@ def choose(policy: Policy, table: Table, pool: Pool, bar: Bar, draws: Generator)
     """The arm that the rule wants, and whether another open arm had the same index."""
     rule = policy.sampling
     if isinstance(rule, ChoiceRule):
-        return int(rule.choose(table, pool, bar, draws, *policy.setting.take(rule.defaults))), False
+        return int(rule.choose(table, pool, bar, draws, *take(policy.setting.sampling, rule.defaults))), False
     indices = {i: index_of(policy, read_arm(table, i), pool, bar) for i in range(len(table)) if is_open(table, i)}
     best = max(indices.values())
     leaders = [i for i, index in indices.items() if index == best]
@@ -93,19 +93,19 @@ def choose(policy: Policy, table: Table, pool: Pool, bar: Bar, draws: Generator)
 
 def index_of(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
     """The index of one arm."""
-    rule, take = policy.sampling, policy.setting.take
+    rule, own = policy.sampling, policy.setting.sampling
     if isinstance(rule, IndexRule):
-        return float(rule.index(arm, pool, bar, *take(rule.defaults)))
+        return float(rule.index(arm, pool, bar, *take(own, rule.defaults)))
     if isinstance(rule, LineRule):
-        slope = rule.slope(arm, bar, *take(parameters_of(rule.slope, 2)))
-        return float(arm.mean + rule.clock(pool.round, bar, *take(parameters_of(rule.clock, 2))) * slope)
+        slope = rule.slope(arm, bar, *take(own, parameters_of(rule.slope, 2)))
+        return float(arm.mean + rule.clock(pool.round, bar, *take(own, parameters_of(rule.clock, 2))) * slope)
     raise TypeError(f"{rule.name} has no index")
 
 
 def pulled(policy: Policy, before: Arm, reward: float, pool: Pool, bar: Bar) -> Arm:
     """The arm after one more reward, with its verdict unless verdicts are given by rank."""
     rule = policy.identification
-    values = policy.setting.take(rule.defaults)
+    values = take(policy.setting.identification, rule.defaults)
     for_good, for_bad, memory = 0.0, 0.0, 0.0
     if isinstance(rule, EvidenceRule):
         for_good, for_bad, memory = rule.observe(before, reward, pool, bar, *values)
@@ -132,8 +132,8 @@ def call_by_rank(table: Table, bar: Bar) -> None:
 
 def relearned(policy: Policy, table: Table, pool: Pool, bar: Bar) -> tuple[Pool, float]:
     """What is learned from all arms now, and the round after which it is learned next."""
-    learner, take = policy.learner, policy.setting.take
+    learner, own = policy.learner, policy.setting.learner
     if learner is None:
         return pool, math.inf
-    following = float(learner.next_round(pool.round, bar, *take(parameters_of(learner.next_round, 2))))
-    return learner.fit(table, pool, bar, *take(parameters_of(learner.fit, 3))), following
+    following = float(learner.next_round(pool.round, bar, *take(own, parameters_of(learner.next_round, 2))))
+    return learner.fit(table, pool, bar, *take(own, parameters_of(learner.fit, 3))), following

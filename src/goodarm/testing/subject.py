@@ -15,6 +15,7 @@ from goodarm.environments import Environment, Instance, beta, gaussian
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, SubGaussian
 from goodarm.rules.beliefs import VERDICT, Arm, Pool, write_arm
+from goodarm.rules.parameters import take
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.simulation.run import Run, play
 from goodarm.simulation.specification import Specification
@@ -107,5 +108,5 @@ def draws_at_random(policy: Policy) -> bool:
     for i, mean in enumerate(MEANS):
         write_arm(table, i, Arm(4.0, 4.0 * mean, mean, 0.5, 0.0, 0.0, 0.0, 0.0))
     before = draws.bit_generator.state
-    rule.choose(table, start_pool(policy, bar, 100.0), bar, draws, *policy.setting.take(rule.defaults))
+    rule.choose(table, start_pool(policy, bar, 100.0), bar, draws, *take(policy.setting.sampling, rule.defaults))
     return bool(draws.bit_generator.state != before)

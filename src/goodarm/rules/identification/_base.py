@@ -21,7 +21,7 @@ from functools import cache
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar, Bounded, Rewards, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.parameters import Formula, Learner, first_line, parameters_of
+from goodarm.rules.parameters import Formula, Learner, Limits, first_line, parameters_of
 from goodarm.verdict import Guarantee
 
 BOUNDED_ONLY: tuple[type, ...] = (Bounded,)
@@ -32,7 +32,11 @@ ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
 class IdentificationRule:
     """A name, a reference, a guarantee and the reward families under which the guarantee holds.
 
-    limits    : (parameter, low, high), the open interval in which the proof holds; outside of it no policy is made
+    guarantee : heuristic unless it is said; `certified` needs a proof in the docstring of the rule's function
+    limits    : (parameter, low, high), the closed interval in which the proof holds, also in floating point; outside of
+                it no policy is made
+    shared    : parameters that have one value together with the sampling rule and the learner, where these share the
+                name too
     by_totals : is the verdict a function of the arm's pulls and total alone, whatever the order of the rewards? Such a
                 rule can judge a log whose order is lost, and a campaign whose rewards come late
     memory    : how many numbers the rule keeps per arm. Up to one, `observe` returns it; for more, `arm.memory` is
@@ -41,10 +45,11 @@ class IdentificationRule:
 
     name: str
     reference: str = ""
-    guarantee: Guarantee = Guarantee.CERTIFIED
+    guarantee: Guarantee = Guarantee.HEURISTIC
     families: tuple[type, ...] = BOUNDED_ONLY
     learner: Learner | None = None
-    limits: tuple[tuple[str, float, float], ...] = ()
+    limits: Limits = ()
+    shared: tuple[str, ...] = ()
     by_totals: bool = False
     memory: int = 1
 
@@ -105,6 +110,13 @@ class RadiusRule(IdentificationRule):
     radius: Formula
     by_model: bool = False
 
+    def __post_init__(self) -> None:
+        if self.by_model and self.guarantee is Guarantee.CERTIFIED:
+            raise InvalidValue(
+                f"the radius rule {self.name!r} can't be certified with by_model=True: a proof about an arm's own mean "
+                "S/N says nothing about a model's mean. Leave by_model out, or write a ModelRule."
+            )
+
     @property
     def formula(self) -> Formula:
         return self.radius
@@ -128,7 +140,6 @@ class ModelRule(IdentificationRule):
     factor: Formula
     models: tuple[str, ...]
     blind: bool = False
-    guarantee: Guarantee = Guarantee.CERTIFIED_UNDER_MODEL
 
     @property
     def formula(self) -> Formula:

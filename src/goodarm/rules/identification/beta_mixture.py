@@ -7,6 +7,7 @@ import math
 from goodarm.numerics import log_beta, log_beta_cdf, log_beta_sf
 from goodarm.problem import Bar
 from goodarm.rules.identification._base import EvidenceRule
+from goodarm.verdict import Guarantee
 
 
 def totals(pulls: float, total: float, bar: Bar, a0: float = 1.0, b0: float = 1.0) -> tuple[float, float]:
@@ -28,6 +29,7 @@ def totals(pulls: float, total: float, bar: Bar, a0: float = 1.0, b0: float = 1.
 beta_mixture = EvidenceRule(
     name="beta-mixture",
     reference="Robbins 1970, Annals of Mathematical Statistics 41(5); Howard et al. 2021, Proposition 7",
+    guarantee=Guarantee.CERTIFIED,
     totals=totals,
-    limits=(("a0", 0.0, math.inf), ("b0", 0.0, math.inf)),
+    limits=(("a0", 1e-3, 5e7), ("b0", 1e-3, 5e7)),
 )

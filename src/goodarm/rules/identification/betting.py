@@ -7,6 +7,7 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification._base import EvidenceRule
+from goodarm.verdict import Guarantee
 
 
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
@@ -32,5 +33,6 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
 betting = EvidenceRule(
     name="betting",
     reference="Waudby-Smith & Ramdas 2024, JRSS B 86(1)",
+    guarantee=Guarantee.CERTIFIED,
     observe=observe,
 )

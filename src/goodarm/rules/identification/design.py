@@ -7,7 +7,8 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, ModelRule
-from goodarm.rules.identification.self_normalised import noise_scale
+from goodarm.rules.identification.self_normalised import CONSTANTS, noise_scale
+from goodarm.verdict import Guarantee
 
 
 def check_number(now: float, first: float, growth: float) -> float:
@@ -54,8 +55,10 @@ def factor(
 design = ModelRule(
     name="design",
     reference="Lattimore & Szepesvári 2020, Bandit Algorithms, chapter 20; goodarm (docs/structured.md)",
+    guarantee=Guarantee.CERTIFIED_UNDER_MODEL,
     families=ANY_SUB_GAUSSIAN,
     factor=factor,
     models=("linear",),
     blind=True,
+    limits=(*CONSTANTS, ("first", 1.0, math.inf), ("growth", 1.01, math.inf)),
 )

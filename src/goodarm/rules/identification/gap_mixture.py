@@ -4,75 +4,86 @@ from __future__ import annotations
 
 import math
 
-from goodarm.problem import Bar
-from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
+import numpy as np
 
-SMALLEST, GROWTH, STEPS = 0.01, 1.5, 17
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Row
+from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
+from goodarm.verdict import Guarantee
+
+SMALLEST, GROWTH, STEPS = 0.01, 2.0, 10
 TYPICAL, BREADTH = 0.3, 1.2
 """The weight of a gap is largest at `TYPICAL` and falls by a factor e for each factor e^`BREADTH` away from it."""
 
-GAPS = tuple(SMALLEST * GROWTH**step for step in range(STEPS))
-"""From 0.01 to 6.6: in logits for rewards in [0, 1], in standard deviations of a reward otherwise."""
+GAPS = SMALLEST * GROWTH ** np.arange(STEPS)
+"""From 0.01 to 5.12: in logits, or for rewards without bounds in halves of sigma (the same at a threshold of 1/2)."""
+
+ODDS_UP, ODDS_DOWN = np.expm1(GAPS), np.expm1(-GAPS)
+"""e^g - 1 and e^-g - 1."""
+
+NEGLIGIBLE = 35.0
+"""A term e^35 times smaller than the largest does not change a sum of floats; to leave it out can only lower it."""
 
 
-def _log_weights() -> tuple[float, ...]:
-    plain = [-abs(math.log(gap / TYPICAL)) / BREADTH for gap in GAPS]
-    norm = math.log(math.fsum(map(math.exp, plain)))
-    return tuple(weight - norm for weight in plain)
+def log_weights() -> Row:
+    """Logarithms of the weights of the gaps, which sum to 1 on each side of the threshold."""
+    weights = np.exp(-np.abs(np.log(GAPS / TYPICAL)) / BREADTH)
+    return np.log(weights / weights.sum())  # type: ignore[no-any-return]
 
 
-LOG_WEIGHTS = _log_weights()
-"""Logarithms of the weights; the weights sum to 1 on each side of the threshold."""
+LOG_WEIGHTS = log_weights()
 
 
-def log_ratio(gap: float, pulls: float, total: float, bar: Bar) -> float:
-    """log L of a mean that lies `gap` above the threshold (below, where it is negative) against the threshold.
-
-    For rewards in [0, 1] `gap` is in logits, for others in units of sigma. See `totals`.
-    """
+def log_ratio(step: int, side: float, pulls: float, total: float, bar: Bar) -> float:
+    """log L of the mean that lies one gap above the threshold (side 1) or below it (side -1), against the threshold."""
+    gap = side * GAPS[step]
     if bar.bounded > 0.0:
-        return total * gap - pulls * math.log1p(bar.threshold * math.expm1(gap))
-    return gap * (total - pulls * bar.threshold) / bar.sigma - 0.5 * pulls * gap * gap
+        odds = ODDS_UP[step] if side > 0.0 else ODDS_DOWN[step]
+        return total * gap - pulls * math.log1p(bar.threshold * odds)  # type: ignore[no-any-return]
+    gap *= 0.5
+    return gap * (total - pulls * bar.threshold) / bar.sigma - 0.5 * pulls * gap * gap  # type: ignore[no-any-return]
 
 
 def log_average(side: float, pulls: float, total: float, bar: Bar) -> float:
     """log sum_g w_g L_g over the gaps of one side, +1 above the threshold and -1 below; sums that can't overflow."""
     top, tail = -math.inf, 0.0
     for step in range(STEPS):
-        term = LOG_WEIGHTS[step] + log_ratio(side * GAPS[step], pulls, total, bar)
+        term = LOG_WEIGHTS[step] + log_ratio(step, side, pulls, total, bar)
         if term > top:
             tail = tail * math.exp(top - term) + 1.0
             top = term
-        else:
+        elif term > top - NEGLIGIBLE:
             tail += math.exp(term - top)
-    return top + math.log(tail)
+        else:
+            break  # log L_g is concave in g: once it falls it goes on falling
+    return float(top) + math.log(tail)
 
 
 def totals(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
     """Likelihood ratio averaged over gaps to the threshold, small ones and large; a function of S and N alone.
 
-    E+ = sum_g w_g L_g over the gaps g = 0.01, 0.015, ..., 6.6 (each 1.5 times the one before), E- over -g, with the
+    E+ = sum_g w_g L_g over the gaps g = 0.01, 0.02, ..., 5.12 (each twice the one before), E- over -g, with the
     weights w_g proportional to exp(-|log(g/0.3)|/1.2) and of sum 1. Rewards in [0, 1]: the mean mu_g has
     logit mu_g = logit xi + g, and L_g = (mu_g/xi)^S ((1-mu_g)/(1-xi))^(N-S) = exp(S g - N log(1 + xi (e^g - 1))).
-    Other rewards: mu_g = xi + g sigma, and L_g = exp(g (S - N xi)/sigma - N g^2/2).
+    Other rewards: mu_g = xi + g sigma/2, and L_g = exp(l (S - N xi) - N l^2 sigma^2/2) with l = g/(2 sigma).
 
     Certified. A mixture of fixed weights and sum 1 is a supermartingale of start 1 if each L_g is, since it is their
     average; so it is enough that one reward multiplies L_g by at most 1 on average, under every hypothesis of its side.
     - Rewards in [0, 1], g > 0, mean mu <= xi: the factor e^(g x) / (1 + xi (e^g - 1)) is convex in x, so its mean is at
       most its chord's, (1 + mu (e^g - 1)) / (1 + xi (e^g - 1)), which is at most 1 as e^g - 1 > 0. For g < 0 and
       mu >= xi likewise, as e^g - 1 < 0. The denominator is positive for every xi in (0, 1).
-    - sigma-sub-Gaussian rewards: with l = g/sigma the factor is exp(l (x - xi) - l^2 sigma^2/2), whose mean is at most
-      exp(l (mu - xi)) by the definition of sub-Gaussian: at most 1 when l > 0 and mu <= xi, or l < 0 and mu >= xi.
+    - sigma-sub-Gaussian rewards: with l = g/(2 sigma) the factor is exp(l (x - xi) - l^2 sigma^2/2), whose mean is at
+      most exp(l (mu - xi)) by the definition of sub-Gaussian: at most 1 when l > 0 and mu <= xi, or l < 0 and mu >= xi.
     The gaps and weights are fixed before the first reward, so nothing depends on which rule chooses the pulls. E is a
     function of (N, S), so that the order of the rewards does not matter.
 
     >>> from goodarm.problem import Gaussian, Problem
     >>> good, bad = totals(1000.0, 35.0, Problem(threshold=0.02, arms=200).bar)
     >>> round(good, 4), round(bad, 4)
-    (3.3233, -2.2031)
+    (3.3955, -2.1972)
     >>> good, bad = totals(100.0, 40.0, Problem(threshold=0.0, arms=10, rewards=Gaussian(scale=1.0)).bar)
     >>> round(good, 4), round(bad, 4)
-    (6.5415, -3.2773)
+    (6.0262, -2.4713)
     """
     return log_average(1.0, pulls, total, bar), log_average(-1.0, pulls, total, bar)
 
@@ -81,6 +92,7 @@ gap_mixture = EvidenceRule(
     name="gap-mixture",
     reference="Robbins 1970, Annals of Mathematical Statistics 41(5), for mixtures; the ladder is goodarm's "
     "(docs/learning.md)",
+    guarantee=Guarantee.CERTIFIED,
     families=ANY_SUB_GAUSSIAN,
     totals=totals,
 )

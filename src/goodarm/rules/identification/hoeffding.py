@@ -7,6 +7,7 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, RadiusRule
+from goodarm.verdict import Guarantee
 
 
 def hoeffding_radius(pulls: float, bar: Bar) -> float:
@@ -31,6 +32,7 @@ def radius(arm: Arm, pool: Pool, bar: Bar) -> float:
 hoeffding = RadiusRule(
     name="hoeffding",
     reference="Kano et al. 2019, Machine Learning 108, eq. for HDoC",
+    guarantee=Guarantee.CERTIFIED,
     families=ANY_SUB_GAUSSIAN,
     radius=radius,
     by_totals=True,

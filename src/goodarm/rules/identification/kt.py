@@ -7,6 +7,7 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification._base import EvidenceRule
+from goodarm.verdict import Guarantee
 
 
 def bet(reward: float, guess: float, threshold: float) -> float:
@@ -42,5 +43,6 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
 kt = EvidenceRule(
     name="kt",
     reference="Krichevsky & Trofimov 1981, IEEE Trans. Information Theory 27(2); Robbins & Siegmund 1974",
+    guarantee=Guarantee.CERTIFIED,
     observe=observe,
 )

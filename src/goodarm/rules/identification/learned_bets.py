@@ -7,12 +7,25 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification._base import EvidenceRule
-from goodarm.rules.identification.kt import bet
 from goodarm.rules.learners.prior import posterior, prior_learner
+from goodarm.verdict import Guarantee
 
-FLOOR = 1e-12
+KEPT = 0.05
+"""Share that no bet risks: q- >= 0.05 xi and 1 - q+ >= 0.05 (1 - xi), so that one reward costs at most 3 nats."""
 SURE = 1.5
 """Beyond so many standard errors nothing is bet on the other side: it gains next to nothing and costs a logarithm."""
+
+
+def bet(reward: float, above: float, threshold: float) -> float:
+    """What one reward x adds to the evidence when q = xi + `above` was guessed before it.
+
+    x log(q/xi) + (1-x) log((1-q)/(1-xi)), by the distance q - xi: next to 0 and 1 the guess itself has no digits left.
+    """
+    won, lost = 1.0 + above / threshold, 1.0 - above / (1.0 - threshold)
+    # a 0/1 reward needs one logarithm, and choosing its argument costs no branch
+    if reward == 0.0 or reward == 1.0:
+        return math.log(won if reward > 0.5 else lost)
+    return reward * math.log(won) + (1.0 - reward) * math.log(lost)
 
 
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 1.0) -> tuple[float, float, float]:
@@ -20,7 +33,8 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 1.0) ->
 
     Under the pool's prior (m0, k) the arm's mean is about p = (S + k m0)/(N + k), give or take s = sd0/sqrt(N + k).
     With d = p - xi, q+ = xi + (sqrt(d^2 + e^2 s^2) + d)/2 and q- = xi - (sqrt(d^2 + e^2 s^2) - d)/2, e = `edge`: smooth
-    stand-ins for the mean given that the arm is good, or bad, without their special functions; then the bets of `kt`.
+    stand-ins for the mean given that the arm is good, or bad, without their special functions; then the bets of `kt`,
+    q+ at most 1 - 0.05 (1 - xi) and q- at least 0.05 xi.
 
     Why it is certified however the prior was learned. Let F be everything seen before the pull: all rewards of all
     arms so far. q+ and q- are functions of F, and the reward x of an arm with mean mu has E[x | F] = mu. By the
@@ -36,15 +50,17 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 1.0) ->
     root = math.sqrt(d * d + edge * edge * s * s)
     for_good, for_bad = arm.for_good, arm.for_bad
     if d > -SURE * s:
-        for_good += bet(reward, min(xi + 0.5 * (root + d), 1.0 - FLOOR), xi)
+        for_good += bet(reward, min(0.5 * (root + d), (1.0 - KEPT) * (1.0 - xi)), xi)
     if d < SURE * s:
-        for_bad += bet(reward, max(xi - 0.5 * (root - d), FLOOR), xi)
+        for_bad += bet(reward, -min(0.5 * (root - d), (1.0 - KEPT) * xi), xi)
     return for_good, for_bad, 0.0
 
 
 learned_bets = EvidenceRule(
     name="learned-bets",
     reference="goodarm (docs/learning.md); validity by Ville 1939",
+    guarantee=Guarantee.CERTIFIED,
     observe=observe,
     learner=prior_learner,
+    limits=(("edge", 0.0, 1e8),),
 )

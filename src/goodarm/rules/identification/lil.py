@@ -7,6 +7,7 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, RadiusRule
+from goodarm.verdict import Guarantee
 
 
 def radius(arm: Arm, pool: Pool, bar: Bar, epsilon: float = 0.01) -> float:
@@ -25,8 +26,9 @@ def radius(arm: Arm, pool: Pool, bar: Bar, epsilon: float = 0.01) -> float:
 lil = RadiusRule(
     name="lil",
     reference="Tsai, Tsai & Lin 2024 (lil'HDoC); Jamieson et al. 2014, Lemma 1",
+    guarantee=Guarantee.CERTIFIED,
     families=ANY_SUB_GAUSSIAN,
     radius=radius,
     by_totals=True,
-    limits=(("epsilon", 0.0, 1.0),),
+    limits=(("epsilon", 1e-6, 1.0 - 1e-6),),
 )

@@ -7,6 +7,7 @@ import math
 from goodarm.numerics import log_normal_cdf
 from goodarm.problem import Bar
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
+from goodarm.verdict import Guarantee
 
 
 def log_mixture(surplus: float, variance: float, rho: float) -> float:
@@ -34,7 +35,8 @@ def totals(pulls: float, total: float, bar: Bar, best_at: float = 500.0) -> tupl
 normal_mixture = EvidenceRule(
     name="normal-mixture",
     reference="Howard et al. 2021, Annals of Statistics 49(2), Proposition 6",
+    guarantee=Guarantee.CERTIFIED,
     families=ANY_SUB_GAUSSIAN,
     totals=totals,
-    limits=(("best_at", 0.0, math.inf),),
+    limits=(("best_at", 1e-3, 1e8),),
 )

@@ -7,7 +7,9 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, ModelRule
+from goodarm.rules.identification.self_normalised import CONSTANTS
 from goodarm.rules.identification.self_normalised import factor as linear_factor
+from goodarm.verdict import Guarantee
 
 
 def factor(
@@ -29,7 +31,9 @@ def factor(
 rkhs = ModelRule(
     name="rkhs",
     reference="Abbasi-Yadkori 2012 (thesis), Corollary 3.15; Chowdhury & Gopalan 2017, ICML",
+    guarantee=Guarantee.CERTIFIED_UNDER_MODEL,
     families=ANY_SUB_GAUSSIAN,
     factor=factor,
     models=("kernel",),
+    limits=CONSTANTS,
 )

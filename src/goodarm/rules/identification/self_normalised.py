@@ -7,6 +7,9 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, ModelRule
+from goodarm.verdict import Guarantee
+
+CONSTANTS = (("norm", 0.0, math.inf), ("sigma", 0.0, math.inf))
 
 
 def noise_scale(sigma: float, bar: Bar) -> float:
@@ -35,7 +38,9 @@ def factor(
 self_normalised = ModelRule(
     name="self-normalised",
     reference="Abbasi-Yadkori, Pál & Szepesvári 2011, NeurIPS, Theorem 2",
+    guarantee=Guarantee.CERTIFIED_UNDER_MODEL,
     families=ANY_SUB_GAUSSIAN,
     factor=factor,
     models=("linear",),
+    limits=CONSTANTS,
 )

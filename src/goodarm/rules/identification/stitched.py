@@ -7,6 +7,7 @@ import math
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, RadiusRule
+from goodarm.verdict import Guarantee
 
 
 def radius(arm: Arm, pool: Pool, bar: Bar, tight_from: float = 16.0) -> float:
@@ -29,8 +30,9 @@ def radius(arm: Arm, pool: Pool, bar: Bar, tight_from: float = 16.0) -> float:
 stitched = RadiusRule(
     name="stitched",
     reference="Howard, Ramdas, McAuliffe & Sekhon 2021, Annals of Statistics 49(2), eq. 2",
+    guarantee=Guarantee.CERTIFIED,
     families=ANY_SUB_GAUSSIAN,
     radius=radius,
     by_totals=True,
-    limits=(("tight_from", 0.0, math.inf),),
+    limits=(("tight_from", 1e-8, 1e8),),
 )

@@ -48,4 +48,5 @@ studentised = EvidenceRule(
     guarantee=Guarantee.HEURISTIC,
     families=ANY_SUB_GAUSSIAN,
     observe=observe,
+    limits=(("alpha", 1e-6, math.inf),),
 )

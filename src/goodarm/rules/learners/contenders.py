@@ -19,7 +19,7 @@ from typing import NamedTuple
 from goodarm.numerics import sigmoid
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table, having_learned, read_arm
-from goodarm.rules.learners.prior import next_round, posterior_mean, posterior_scale, spread_of_means
+from goodarm.rules.learners.prior import TIMES, next_round, posterior_mean, posterior_scale, spread_of_means
 from goodarm.rules.parameters import Learner
 
 SHARPNESS = 2.0
@@ -85,4 +85,4 @@ def fit(arms: Table, pool: Pool, bar: Bar) -> Pool:
     return having_learned(pool, Contenders(mean, strength, variance, level, ahead / max(contenders, 1.0)))
 
 
-contenders_learner = Learner(name="contenders", start=start, fit=fit, next_round=next_round)
+contenders_learner = Learner(name="contenders", start=start, fit=fit, next_round=next_round, limits=TIMES)

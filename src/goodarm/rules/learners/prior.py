@@ -141,4 +141,7 @@ def next_round(now: float, bar: Bar, first: float = 1.5, growth: float = 1.5) ->
     return math.ceil(max(first * bar.arms, growth * now))
 
 
-prior_learner = Learner(name="prior", start=start, fit=fit, next_round=next_round)
+TIMES = (("first", 1.0, math.inf), ("growth", 1.01, math.inf))
+prior_learner = Learner(
+    name="prior", start=start, fit=fit, next_round=next_round, limits=(("caution", 0.0, math.inf), *TIMES)
+)

@@ -9,20 +9,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goodarm.rules.parameters import Formula, Learner, first_line, parameters_of
+from goodarm.rules.parameters import Formula, Learner, Limits, first_line, parameters_of
 
 
 @dataclass(frozen=True)
 class SamplingRule:
     """A name, a reference, and what the rule learns from all arms, if anything.
 
-    blind : the rule looks at pulls and widths only, never at anything that the rewards have moved
+    blind  : the rule looks at pulls and widths only, never at anything that the rewards have moved
+    limits : (parameter, low, high), the closed interval of values that make sense; outside of it no policy is made
+    shared : parameters that have one value together with the identification rule and the learner, where these share
+             the name too; a name that is not shared means two values, even if both rules use it
     """
 
     name: str
     reference: str = ""
     learner: Learner | None = None
     blind: bool = False
+    limits: Limits = ()
+    shared: tuple[str, ...] = ()
 
     @property
     def formula(self) -> Formula:

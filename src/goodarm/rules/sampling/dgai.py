@@ -43,4 +43,5 @@ dgai = IndexRule(
     reference="Tsai, Tsai & Lin, Differentiable Good Arm Identification; beta as in docs/learning.md",
     learner=prior_learner,
     index=index,
+    limits=(("beta", 0.0, math.inf),),
 )

@@ -104,4 +104,5 @@ top_two = ChoiceRule(
     name="tt-ts",
     reference="Russo 2016, COLT (top-two Thompson sampling)",
     choose=choose,
+    limits=(("leader", 0.0, 1.0),),
 )

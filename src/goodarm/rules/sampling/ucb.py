@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.sampling._base import IndexRule
@@ -22,4 +24,5 @@ ucb = IndexRule(
     name="ucb",
     reference="Auer, Cesa-Bianchi & Fischer 2002, with a fixed multiple",
     index=index,
+    limits=(("beta", 0.0, math.inf),),
 )

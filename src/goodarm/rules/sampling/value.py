@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from goodarm.numerics import cubed_surplus
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
@@ -31,4 +33,5 @@ value = IndexRule(
     reference="goodarm (docs/learning.md); Smith 1956 for the order of jobs",
     learner=prior_learner,
     index=index,
+    limits=(("boldness", 0.0, math.inf),),
 )

@@ -12,25 +12,25 @@ from rich.console import Console
 
 from goodarm import bernoulli
 from goodarm.report.numbers import json_text
-from goodarm.report.summary import Summary, as_json, summarise
 from goodarm.report.text_table import footnotes, headline, table
-from goodarm.simulation.compare import Comparison, Results, compare
+from goodarm.simulation.compare import Comparison, compare
+from goodarm.simulation.summary import Summary, as_json, summarise
 
 SURE = bernoulli([0.0, 1.0, 1.0], threshold=0.5, horizon=1000, name="sure")
 """Constant rewards: every run is the same, and the figures can be checked by hand."""
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
-    return compare(Comparison(SURE, ("hdoc+kt", "uniform+kt"), runs=3))
+def results() -> Comparison:
+    return compare(SURE, ("hdoc+kt", "uniform+kt"), runs=3)
 
 
 @pytest.fixture(scope="module")
-def summary(results: Results) -> Summary:
+def summary(results: Comparison) -> Summary:
     return summarise(results)
 
 
-def test_figures_by_hand(results: Results, summary: Summary) -> None:
+def test_figures_by_hand(results: Comparison, summary: Summary) -> None:
     assert (summary.ceiling, summary.good_arms) == (1000.0, 2.0)
     rounds = results.finished[0].runs[0].verdict_rounds
     first = summary.policies[0]
@@ -61,7 +61,7 @@ def refuse(constant: str) -> float:
 
 def test_json_is_valid_where_there_is_nothing_to_average() -> None:
     """One run has no interval, and nothing was decided: all of that is null."""
-    nothing = summarise(compare(Comparison(SURE, ("hdoc",), horizon=3, runs=1)))
+    nothing = summarise(compare(SURE, ("hdoc",), horizon=3, runs=1))
     told = json.loads(json_text(as_json(nothing)), parse_constant=refuse)
     (policy,) = told["policies"]
     assert policy["stopped_at"] == {"mean": None, "runs": 0}
@@ -71,7 +71,7 @@ def test_json_is_valid_where_there_is_nothing_to_average() -> None:
 
 def test_no_good_arm_has_no_shares() -> None:
     all_bad = bernoulli([0.1, 0.2], threshold=0.5, horizon=50)
-    (policy,) = summarise(compare(Comparison(all_bad, ("hdoc+kt",), runs=2))).policies
+    (policy,) = summarise(compare(all_bad, ("hdoc+kt",), runs=2)).policies
     assert math.isnan(policy.share_of_ceiling)
     assert math.isnan(policy.share_of_limit)
 
@@ -80,13 +80,13 @@ def test_an_interrupted_comparison_says_how_far_each_policy_got() -> None:
     def stop(policy: str, runs: int) -> None:
         raise KeyboardInterrupt
 
-    told = as_json(summarise(compare(Comparison(SURE, ("hdoc", "hdoc+kt"), runs=2, workers=2), stop)))
+    told = as_json(summarise(compare(SURE, ("hdoc", "hdoc+kt"), runs=2, workers=2, progress=stop)))
     assert list(told["interrupted"]) == ["hdoc"]
     assert 1 <= told["interrupted"]["hdoc"] <= 2
 
 
-def test_nothing_finished_is_summarised_too(results: Results) -> None:
-    empty = summarise(Results(results.comparison, (), interrupted=True))
+def test_nothing_finished_is_summarised_too(results: Comparison) -> None:
+    empty = summarise(Comparison(results.request, (), (), interrupted=True))
     assert json.loads(json_text(as_json(empty)), parse_constant=refuse)["policies"] == []
     assert "sure: 3 arms" in next(headline(empty))
 
@@ -106,7 +106,7 @@ def test_the_table_fits_and_says_everything(summary: Summary, width: int) -> Non
 
 
 @pytest.mark.parametrize("rows", [1, 7, 1000])
-def test_columns_are_the_rows(results: Results, rows: int) -> None:
+def test_columns_are_the_rows(results: Comparison, rows: int) -> None:
     runs = results.finished[0]
     blocks = list(runs.columns(rows))
     assert len(blocks) == {1: 3, 7: 2, 1000: 1}[rows]

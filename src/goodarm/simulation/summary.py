@@ -1,14 +1,18 @@
-"""What a comparison amounts to: one line a policy, ready for a table, for JSON or for a program."""
+"""What a comparison amounts to: one line per policy, ready for a table, for JSON or for a program."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from goodarm.simulation.compare import Results
 from goodarm.simulation.runs import Estimate, Runs
+from goodarm.simulation.tables import PER_POLICY, ResultTable
+
+if TYPE_CHECKING:
+    from goodarm.simulation.compare import Comparison
 
 
 class PolicySummary(NamedTuple):
@@ -59,9 +63,9 @@ class _Bounds(NamedTuple):
     limit: float
 
 
-def summarise(results: Results) -> Summary:
-    """Summarise what is finished; with nothing finished the means are NaN and no policy is listed."""
-    spec = results.comparison.specs[0]
+def summarise(results: Comparison) -> Summary:
+    """Summarise what is finished on the first environment; with nothing finished, means are NaN."""
+    spec = results.request.specs[0]
     bounds = _bounds(results.finished)
     most = max(results.finished, key=len, default=None)
     ceiling, limit = bounds[len(most)] if most else _Bounds(math.nan, math.nan)
@@ -72,16 +76,38 @@ def summarise(results: Results) -> Summary:
         arms=spec.environment.arms,
         threshold=spec.problem.threshold,
         horizon=spec.horizon,
-        runs=results.comparison.runs,
+        runs=results.request.runs,
         seed=spec.seed,
         delta=spec.problem.delta,
-        criterion=", ".join(sorted({str(each.policy.criterion) for each in results.comparison.specs})),
+        criterion=", ".join(sorted({str(each.policy.criterion) for each in results.request.specs})),
         good_arms=_good_arms(most) if most else math.nan,
         ceiling=ceiling,
         limit=limit,
         policies=[_policy(runs, bounds[len(runs)]) for runs in results.finished],
         interrupted=results.interrupted,
     )
+
+
+def table_of(summaries: Mapping[Any, Summary], finished: list[tuple[Any, Runs]]) -> ResultTable:
+    """The lines of all environments as a table; the columns are `PER_POLICY`."""
+    by_name = {(setting, line.policy): line for setting, each in summaries.items() for line in each.policies}
+    rows = [_row(setting, summaries[setting], by_name[setting, runs.policy], runs) for setting, runs in finished]
+    return ResultTable({name: np.array([row[name] for row in rows]) for name in PER_POLICY}, PER_POLICY)
+
+
+def _row(setting: Any, whole: Summary, line: PolicySummary, runs: Runs) -> dict[str, Any]:
+    first = line.output_at[0] if line.output_at else Estimate(math.nan, math.nan, math.nan, 0)
+    return {
+        "setting": setting, "environment": whole.environment, "policy": line.policy, "guarantee": line.guarantee,
+        "criterion": line.criterion,
+        "arms": whole.arms, "good_arms": whole.good_arms, "threshold": whole.threshold, "horizon": whole.horizon,
+        "delta": whole.delta, "runs": line.runs, "exploit_score": line.exploit_score.mean,
+        "exploit_score_low": line.exploit_score.low, "exploit_score_high": line.exploit_score.high,
+        "share_of_ceiling": line.share_of_ceiling, "share_of_limit": line.share_of_limit, "found": line.found,
+        "first_good": first.mean, "stopped_at": line.stopped_at.mean, "stopped_runs": line.stopped_at.runs,
+        "wrong_runs": line.wrong_runs, "false_good": line.false_good, "false_bad": line.false_bad,
+        "reward": runs.reward.mean, "regret": runs.regret.mean, "rounds_per_second": line.rounds_per_second,
+    }  # fmt: skip
 
 
 def as_json(summary: Summary) -> dict[str, Any]:

@@ -1,0 +1,135 @@
+"""What simulated campaigns say of one setting: when shares of the good arms are found, in one campaign, on average."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.problem import Problem
+from goodarm.simulation.runs import Estimate, Runs, estimate
+
+Floats = NDArray[np.float64]
+
+SHARES = (0.5, 0.8, 0.9)
+"""Shares of the good arms that people plan for."""
+LOW, HIGH = 0.1, 0.9
+"""One campaign in ten ends below the first, nine in ten below the second."""
+
+
+class OneCampaign(NamedTuple):
+    """Where one campaign lies: the median over campaigns, one in ten below `low`, nine in ten at or below `high`.
+
+    inf where that many had not got there by the last round. Not an interval of the mean: that one shrinks with the
+    number of simulated campaigns, and most campaigns lie outside of it.
+    """
+
+    median: float
+    low: float
+    high: float
+
+
+def one_campaign(values: list[float]) -> OneCampaign:
+    """Quantiles by rank, so that campaigns that never got there (inf) count.
+
+    >>> one_campaign([30.0, 10.0, 20.0, math.inf])
+    OneCampaign(median=20.0, low=10.0, high=inf)
+    """
+    ordered = sorted(values)
+    median, low, high = (ordered[max(0, math.ceil(q * len(ordered) - 1e-9) - 1)] for q in (0.5, LOW, HIGH))
+    return OneCampaign(median, low, high)
+
+
+class Milestone(NamedTuple):
+    """Samples until this share of the good arms is found, in one campaign."""
+
+    share: float
+    samples: OneCampaign
+
+
+class Finds(NamedTuple):
+    """One simulated campaign: the rounds in which good arms were found, in order, and how many good arms it had."""
+
+    rounds: Floats
+    good_arms: int
+
+    def until(self, share: float) -> float:
+        """The round by which this share of the good arms is found; inf if that was never.
+
+        >>> Finds(np.array([5.0, 9.0, 40.0]), 4).until(0.5), Finds(np.array([5.0]), 4).until(0.5)
+        (9.0, inf)
+        """
+        needed = max(1, math.ceil(share * self.good_arms - 1e-9))
+        return float(self.rounds[needed - 1]) if needed <= self.rounds.size else math.inf
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """One setting, simulated until no arm was open or until the last round.
+
+    lower_bound : rounds that every policy needs on average to decide all arms (median over draws of the means)
+    milestones  : samples until half, 80% and 90% of the good arms are found; empty where there are none
+    end         : samples until no arm is open, in one campaign
+    rounds      : the mean of that, with the interval of the mean; None where a campaign had not got there
+    decided     : share of the arms with a verdict by the last round, on average
+    found       : share of the good arms that were called good by then; None where there are none
+    found_once  : the same in one campaign
+    decided_at  : per campaign, the rounds of its verdicts in order
+    finds       : per campaign, when good arms were found
+    """
+
+    words: str
+    threshold: float
+    delta: float
+    last_round: int
+    lower_bound: float
+    milestones: tuple[Milestone, ...]
+    end: OneCampaign
+    rounds: Estimate | None
+    decided: Estimate
+    found: Estimate | None
+    found_once: OneCampaign | None
+    wrong_runs: int
+    decided_at: tuple[Floats, ...] = field(repr=False, compare=False)
+    finds: tuple[Finds, ...] = field(repr=False, compare=False)
+
+
+def outlook(words: str, problem: Problem, last_round: int, lower_bound: float, played: Runs) -> Outlook:
+    """What the runs of a setting amount to."""
+    xi, arms = problem.threshold, problem.arms
+    finds = tuple(_finds(played, xi))
+    with_good = [each for each in finds if each.good_arms]
+    shares = [each.rounds.size / each.good_arms for each in with_good]
+    to_the_end = all(run.open_arms == 0 for run in played.runs)
+    return Outlook(
+        words=words, threshold=xi, delta=problem.delta, last_round=last_round, lower_bound=lower_bound,
+        milestones=tuple(Milestone(s, one_campaign([each.until(s) for each in with_good])) for s in SHARES)
+        if with_good else (),
+        end=one_campaign([float(run.rounds) if run.open_arms == 0 else math.inf for run in played.runs]),
+        rounds=estimate(np.array([float(run.rounds) for run in played.runs])) if to_the_end else None,
+        decided=_share([1.0 - run.open_arms / arms for run in played.runs]),
+        found=_share(shares) if shares else None,
+        found_once=one_campaign(shares) if shares else None,
+        wrong_runs=played.wrong_runs,
+        decided_at=tuple(np.sort(run.verdict_rounds[run.verdicts != 0]).astype(np.float64) for run in played.runs),
+        finds=finds,
+    )  # fmt: skip
+
+
+def _finds(played: Runs, xi: float) -> list[Finds]:
+    return [
+        Finds(
+            np.sort(run.verdict_rounds[(run.verdicts == 1) & (run.means >= xi)]).astype(np.float64),
+            int((run.means >= xi).sum()),
+        )
+        for run in played.runs
+    ]
+
+
+def _share(values: list[float]) -> Estimate:
+    """An estimate that stays within [0, 1]."""
+    mean, low, high, runs = estimate(np.array(values))
+    return Estimate(mean, max(low, 0.0), min(high, 1.0), runs)

@@ -1,0 +1,47 @@
+/** Requests to the same server; what goes wrong comes back as the library's own message. */
+
+/** A refused or failed request. */
+export class Problem extends Error {
+  /** @param {number} status @param {string} title @param {string} detail */
+  constructor(status, title, detail) {
+    super(detail || title);
+    this.status = status;
+  }
+}
+
+/** @param {string} name @param {string} [rest] */
+export const url = (name, rest = "") => `/api/v1/campaigns/${encodeURIComponent(name)}${rest}`;
+
+/** @param {Response} response @returns {Promise<Problem>} */
+export async function problemOf(response) {
+  const body = await response.json().catch(() => ({}));
+  const refused = response.status === 401 && !response.url.endsWith("/login");
+  if (refused) window.dispatchEvent(new Event("goodarm-login"));
+  const detail = typeof body.detail === "string" ? body.detail : "";
+  return new Problem(response.status, body.title ?? `the server answered ${response.status}`, detail);
+}
+
+/** @param {string} path @param {RequestInit} [options] @returns {Promise<any>} */
+async function request(path, options = {}) {
+  let response;
+  try {
+    response = await fetch(path, { credentials: "same-origin", ...options });
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new Problem(0, "no answer", "The server does not answer. Is it running?");
+  }
+  if (!response.ok) throw await problemOf(response);
+  return response.status === 204 ? null : response.json();
+}
+
+/** @param {string} path @param {AbortSignal} [signal] @returns {Promise<any>} */
+export const get = (path, signal) => request(path, signal ? { signal } : {});
+
+/** @param {string} path @param {unknown} [body] @param {AbortSignal} [signal] @returns {Promise<any>} */
+export const post = (path, body = {}, signal) =>
+  request(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  });

@@ -1,0 +1,198 @@
+/** One arm: its interval over time, its evidence against the line that decides, the audit of its verdict. */
+import { get, post, url } from "./api.js";
+import { evidenceChart, pathChart } from "./arm_charts.js";
+import { auditOf } from "./audit.js";
+import { showLive } from "./campaign.js";
+import { h } from "./dom.js";
+import { count, counted, evidence, fullTime, GLYPH, scaleOf } from "./format.js";
+import { nameOf } from "./intervals.js";
+import { Stream } from "./live.js";
+import { mayWrite } from "./rights.js";
+import { simulatedBy } from "./simulate.js";
+
+/** @typedef {import("./types.js").ArmDetail} ArmDetail */
+/** @typedef {import("./intervals.js").Scale} Scale */
+/** @typedef {import("./types.js").Summary} Summary */
+/** @typedef {import("./types.js").Change} Change */
+const REFRESH = 1_000;
+
+/** What the arm is, in a few words. @param {ArmDetail} arm @param {Scale} scale @param {number} threshold */
+function sentence(arm, scale, threshold) {
+  const waiting = arm.pending ? ` ${counted(arm.pending, "ticket")} waiting.` : "";
+  if (arm.mean === null) return `Not pulled yet.${waiting}`;
+  const between = `between ${scale.value(arm.low)} and ${scale.value(arm.high)}`;
+  const where = `Mean ${scale.value(arm.mean)} after ${counted(arm.pulls, "pull")}, ${between}`;
+  const bar = scale.bar(threshold);
+  const still =
+    arm.needed !== null && arm.evidence !== null
+      ? `; evidence ${evidence(arm.evidence)} of ${evidence(arm.needed)} needed`
+      : "";
+  if (arm.verdict === "open") return `${where}; the bar of ${bar} lies inside${still}.${waiting}`;
+  const decided = `Decided ${fullTime(arm.decided_at)}, ${arm.guarantee ?? "no guarantee"}.`;
+  return `${where}; the bar is ${bar}. ${decided}${waiting}`;
+}
+
+/** The charts' numbers, for those who don't see them. @param {ArmDetail} arm @param {Scale} scale */
+function numbers(arm, scale) {
+  const every = Math.max(1, Math.ceil(arm.path.length / 50));
+  const points = arm.path.filter((_, i) => i % every === 0 || i === arm.path.length - 1);
+  const head = ["pulls", "mean", "low", "high", "evidence for good", "for bad"].map((text) =>
+    h("th", { scope: "col" }, text),
+  );
+  const body = points.map((p) =>
+    h(
+      "tr",
+      {},
+      ...[
+        count(p.pulls),
+        scale.value(p.mean),
+        scale.value(p.low),
+        scale.value(p.high),
+        evidence(p.for_good),
+        evidence(p.for_bad),
+      ].map((text) => h("td", {}, text)),
+    ),
+  );
+  return h(
+    "details",
+    {},
+    h("summary", {}, "The numbers"),
+    h(
+      "div",
+      { class: "scroll-x", tabindex: "0", role: "region", "aria-label": "The numbers" },
+      h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)),
+    ),
+  );
+}
+
+/** @param {string} name @param {string} id @returns {Promise<import("./types.js").View>} */
+export async function armView(name, id) {
+  const path = url(name, `/arms/${encodeURIComponent(id)}`);
+  /** @type {[Summary, ArmDetail]} */
+  const [summary, arm] = await Promise.all([get(url(name)), get(path)]);
+  const page = new ArmPage(summary, arm, path);
+  return { element: page.element, close: () => page.close() };
+}
+
+class ArmPage {
+  /** @param {Summary} summary @param {ArmDetail} arm @param {string} path */
+  constructor(summary, arm, path) {
+    this.summary = summary;
+    this.path = path;
+    this.arm = arm;
+    this.scale = scaleOf(summary);
+    this.words = h("div", { class: "words" });
+    this.audit = h("div");
+    this.numbers = h("div");
+    this.interval = pathChart(summary.threshold, this.scale);
+    this.evidence = evidenceChart();
+    this.timer = 0;
+    this.element = this.layout();
+    this.draw();
+    this.stream = new Stream(url(summary.name, "/events"), summary.number, (change) => this.apply(change), showLive);
+  }
+
+  layout() {
+    const card = (/** @type {string} */ title, /** @type {import("./dom.js").Child[]} */ ...inside) =>
+      h("section", { class: "card", "aria-label": title }, h("h2", {}, title), ...inside);
+    const axisName = () => h("p", { class: "axis-name" }, "pulls of this arm");
+    const lines = h(
+      "p",
+      { class: "legend lines", "aria-hidden": "true" },
+      h("span", { class: "good" }, "that it is good"),
+      h("span", { class: "bad" }, "that it is bad"),
+    );
+    return h(
+      "div",
+      { class: "arm-page" },
+      this.words,
+      h(
+        "div",
+        { class: "grid pair" },
+        card("Its interval over time", this.interval.element, axisName()),
+        card("Evidence against the line that decides", this.evidence.element, axisName(), lines),
+        card("Audit", this.audit),
+        card("As a table", this.numbers),
+      ),
+    );
+  }
+
+  /** @param {Change} change */
+  apply(change) {
+    const mine = change.arms.find((row) => row.arm === this.arm.arm);
+    if (mine && !this.timer) this.timer = window.setTimeout(() => void this.refresh(), REFRESH);
+  }
+
+  async refresh() {
+    this.timer = 0;
+    const fresh = await get(this.path).catch(() => null);
+    if (fresh) this.arm = fresh;
+    this.draw();
+  }
+
+  draw() {
+    const { arm, scale, summary } = this;
+    this.words.replaceChildren(
+      h(
+        "p",
+        { class: `verdict big ${arm.verdict}` },
+        `${GLYPH[arm.verdict]} ${arm.verdict}`,
+        arm.state && arm.state !== "active" ? ` · ${arm.state}` : "",
+        simulatedBy(summary) ? " · simulated rewards" : "",
+      ),
+      h("h1", {}, h("bdi", {}, nameOf(arm))),
+      arm.label && arm.label !== arm.arm ? h("p", { class: "hint" }, "id ", h("code", {}, arm.arm)) : "",
+      h("p", { class: "subline" }, sentence(arm, scale, summary.threshold)),
+      this.buttons(),
+    );
+    this.interval.show(arm.path);
+    this.evidence.show(arm.path, arm.needed);
+    this.audit.replaceChildren(
+      ...(arm.audit
+        ? auditOf(arm.audit, scale)
+        : [
+            h(
+              "p",
+              { class: "hint" },
+              "No verdict yet. When it falls, all that it rests on is written here and in the journal.",
+            ),
+          ]),
+    );
+    if (!this.numbers.querySelector("details[open]")) this.numbers.replaceChildren(numbers(arm, scale));
+  }
+
+  buttons() {
+    if (!mayWrite() || this.summary.closed || this.arm.verdict !== "open") return "";
+    const act = (/** @type {string} */ verb, /** @type {string} */ text, /** @type {string} */ question) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          onclick: async () => {
+            if (question && !confirm(question)) return;
+            await post(url(this.summary.name, `/${verb}`), { arm: this.arm.arm }).catch((error) =>
+              alert(error.message),
+            );
+            await this.refresh();
+          },
+        },
+        text,
+      );
+    const state = this.arm.state ?? "active";
+    if (state === "retired") return "";
+    return h(
+      "div",
+      { class: "actions" },
+      state === "paused" ? act("resume", "Resume", "") : act("pause", "Pause", ""),
+      act("retire", "Retire", "Retire this arm? It is never asked again."),
+    );
+  }
+
+  close() {
+    this.stream.close();
+    clearTimeout(this.timer);
+    this.interval.close();
+    this.evidence.close();
+  }
+}

@@ -1,0 +1,101 @@
+/** The two charts of an arm's page. */
+import { axis, axisWidth, chart, colour, level } from "./chart.js";
+import { domain } from "./domain.js";
+import { count, evidence, short } from "./format.js";
+
+/** @typedef {import("./types.js").PathPoint} PathPoint */
+/** @typedef {import("uplot").Series} Series */
+
+const QUIET = {
+  legend: { show: false },
+  cursor: { show: false },
+  padding: /** @type {[number, number, number, number]} */ ([8, 12, 0, 0]),
+};
+const pullsAxis = () => axis((v) => (Number.isInteger(v) ? short(v) : ""), { grid: { show: false } });
+
+/** @param {string} ink @param {number} width @param {number[]} [dash] @returns {Series} */
+const line = (ink, width, dash) => ({
+  stroke: () => colour(ink),
+  width,
+  points: { show: false },
+  ...(dash ? { dash } : {}),
+});
+
+/** @param {number} threshold @param {import("./intervals.js").Scale} scale */
+export function pathChart(threshold, scale) {
+  let range = /** @type {[number, number]} */ ([0, 1]);
+  const bar = scale.bar(threshold);
+  const made = chart(
+    "path",
+    () => ({
+      ...QUIET,
+      scales: { x: { time: false }, y: { range: () => range } },
+      axes: [pullsAxis(), axis(scale.tick, { size: () => axisWidth(scale.value, range) })],
+      series: [{}, line("band-edge", 1), line("band-edge", 1), line("ink", 2)],
+      bands: [{ series: [2, 1], fill: () => colour("band") }],
+      hooks: { draw: [(u) => level(u, threshold, `bar ${bar}`, colour("ink"))] },
+    }),
+    [[], [], [], []],
+  );
+  made.box.setAttribute("role", "img");
+  return {
+    element: made.box,
+    /** @param {PathPoint[]} path */
+    show(path) {
+      const late = path.slice(Math.floor(path.length / 8)); // the first pulls say next to nothing, and fill the scale
+      range = domain(/** @type {any} */ (late.length ? late : path), threshold, scale.bounded);
+      made.show([path.map((p) => p.pulls), path.map((p) => p.low), path.map((p) => p.high), path.map((p) => p.mean)]);
+      const last = path.at(-1);
+      const between = last && `${scale.value(last.low)} to ${scale.value(last.high)}`;
+      made.box.setAttribute(
+        "aria-label",
+        last
+          ? `After ${count(last.pulls)} pulls: mean ${scale.value(last.mean)}, interval ${between}; the bar is ${bar}`
+          : "No pulls yet",
+      );
+    },
+    close: made.close,
+  };
+}
+
+/** Evidence from 0 to a little above what decides; what speaks against an arm may fall without end, and is cut off. */
+export function evidenceChart() {
+  let needed = /** @type {number | null} */ (null);
+  const range = (/** @type {number | null} */ low, /** @type {number | null} */ high) =>
+    /** @type {[number, number]} */ ([
+      Math.max(Math.min(low ?? 0, 0), -(needed ?? 4)),
+      Math.max(high ?? 0, needed ?? 0, 1) * 1.3,
+    ]);
+  const made = chart(
+    "evidence",
+    () => ({
+      ...QUIET,
+      scales: { x: { time: false }, y: { range: (_, low, high) => range(low, high) } },
+      axes: [pullsAxis(), axis(evidence, { size: () => axisWidth(evidence, [-10.5, 10]) })],
+      series: [{}, line("good", 2), line("bad", 2, [6, 3])],
+      hooks: {
+        draw: [
+          (u) => {
+            if (needed !== null) level(u, needed, `decides at ${evidence(needed)}`, colour("ink"));
+          },
+        ],
+      },
+    }),
+    [[], [], []],
+  );
+  made.box.setAttribute("role", "img");
+  return {
+    element: made.box,
+    /** @param {PathPoint[]} path @param {number | null} line what decides */
+    show(path, line) {
+      needed = line;
+      made.show([path.map((p) => p.pulls), path.map((p) => p.for_good), path.map((p) => p.for_bad)]);
+      const last = path.at(-1);
+      const words =
+        last &&
+        `Evidence for good ${evidence(last.for_good)}, for bad ${evidence(last.for_bad)}; ${evidence(line)} decides`;
+      made.box.setAttribute("aria-label", words ?? "No pulls yet");
+    },
+    close: made.close,
+  };
+}

@@ -1,0 +1,64 @@
+/** The strip of good, open and bad arms, and the headline in words; the same in the list and on the page. */
+import { h, s } from "./dom.js";
+import { about, count, counted, GLYPH, scaleOf } from "./format.js";
+
+/** @typedef {import("./types.js").Summary} Summary */
+
+/** Good from the left, bad from the right, hatched; open between. @param {Summary} of */
+export function strip(of) {
+  const all = Math.max(of.arms, 1);
+  const share = (/** @type {number} */ n) => `${(100 * n) / all}%`;
+  const rect = (/** @type {string} */ kind, /** @type {string} */ x, /** @type {number} */ n) =>
+    n ? s("rect", { class: kind, x, width: share(n), height: "100%" }) : null;
+  return s(
+    "svg",
+    { class: "strip", role: "img", "aria-label": figures(of) },
+    rect("good", "0", of.good),
+    rect("open", share(of.good), of.open),
+    rect("bad", share(of.good + of.open), of.bad),
+  );
+}
+
+/** @param {Summary} of */
+export const figures = (of) =>
+  `${count(of.good)} of ${count(of.arms)} good, ${count(of.bad)} bad, ${count(of.open)} open`;
+
+/** "358 of 2,000 above 2%, 671 below, 971 open", in colours. @param {Summary} of @param {"h1" | "p"} tag */
+export function headline(of, tag) {
+  const bar = scaleOf(of).bar(of.threshold);
+  const figure = (/** @type {"good" | "bad" | "open"} */ kind, /** @type {string} */ text) =>
+    h("span", { class: `figure ${kind}` }, h("span", { class: "glyph", "aria-hidden": "true" }, GLYPH[kind]), text);
+  return h(
+    tag,
+    { class: "headline" },
+    figure("good", `${count(of.good)} of ${count(of.arms)}`),
+    ` above ${bar}, `,
+    figure("bad", count(of.bad)),
+    " below, ",
+    figure("open", count(of.open)),
+    rest(of),
+  );
+}
+
+/** "971 open", and where arms were withdrawn ", 3 retired". @param {Summary} of */
+const rest = (of) => {
+  const retired = of.arms - of.good - of.bad - of.open;
+  return retired > 0 ? ` open, ${count(retired)} retired` : " open";
+};
+
+/**
+ * What it took, what it will take, and what is promised. The sentence is the server's: figures; what is left; promise.
+ * Only its numbers are written anew, in the reader's locale.
+ * @param {Summary} of
+ */
+export function subline(of) {
+  const [, ...clauses] = of.sentence.split("; ");
+  const promise = clauses.pop() ?? "";
+  const left = clauses.map((clause) =>
+    clause.startsWith("about ") && of.remaining !== null && of.remaining !== undefined
+      ? `about ${about(of.remaining)} more pulls to finish`
+      : clause,
+  );
+  const first = [`${counted(of.told, "pull")} so far`, ...left].join("; ");
+  return promise ? `${first}. ${promise[0]?.toUpperCase()}${promise.slice(1)}.` : `${first}.`;
+}

@@ -1,0 +1,243 @@
+/** Create a campaign: paste arms or drop a CSV, see what it will take, start. */
+import { post } from "./api.js";
+import { doubled, fromCsv, fromLines } from "./csv.js";
+import { h, s, say } from "./dom.js";
+import { about, counted, percent } from "./format.js";
+
+/** @typedef {import("./types.js").NewArm} NewArm */
+/** @typedef {import("./types.js").Plan} Plan */
+const WAIT = 600; // ms after the last key before a plan is made
+
+/** Percent or a plain number: "2%" and "0.02" are the same bar. @param {string} text */
+export function parseBar(text) {
+  const clean = text.trim().replace(/\s/g, "").replace(",", ".");
+  const number = Number(clean.replace(/%$/, ""));
+  if (!clean || !Number.isFinite(number)) return null;
+  return clean.endsWith("%") ? number / 100 : number;
+}
+
+/** @param {string} id @param {string} label @param {HTMLElement} input @param {import("./dom.js").Child} hint */
+const field = (id, label, input, hint) => {
+  input.id = id;
+  const note = h("p", { class: "hint", id: `${id}-hint` }, hint);
+  input.setAttribute("aria-describedby", note.id);
+  return h("div", { class: "field" }, h("label", { for: id }, label), input, note);
+};
+
+/** @param {string} text */
+const hint = (text) => h("p", { class: "hint" }, text);
+
+/** @returns {import("./types.js").View} */
+export function createView() {
+  const form = new CreateForm();
+  return { element: form.element, close: () => form.close() };
+}
+
+class CreateForm {
+  constructor() {
+    const oninput = () => this.changed();
+    const quick = { autocomplete: "off", oninput };
+    this.name = h("input", { ...quick, required: true, maxlength: "200" });
+    this.bar = h("input", { ...quick, required: true, inputmode: "decimal", placeholder: "2%" });
+    this.delta = h("input", { ...quick, inputmode: "decimal", value: "5%" });
+    this.gap = h("input", { ...quick, inputmode: "decimal", placeholder: "not known" });
+    this.spread = h("input", { ...quick, inputmode: "decimal", placeholder: "1.5" });
+    const kinds = ["between 0 and 1: clicks, passes, shares", "measurements around a mean"];
+    this.kind = h("select", { onchange: oninput }, ...kinds.map((text) => h("option", {}, text)));
+    const typed = () => {
+      this.dropped = null;
+      oninput();
+    };
+    this.text = h("textarea", { rows: "10", spellcheck: "false", placeholder: "One arm per line", oninput: typed });
+    const onchange = () => void this.read(this.file.files?.[0]);
+    this.file = h("input", { type: "file", accept: ".csv,.txt,text/csv,text/plain", onchange });
+    this.found = h("p", { class: "hint", role: "status" });
+    this.plan = h(
+      "div",
+      { class: "plan", role: "status" },
+      hint("As soon as there are a bar and arms, it is said here."),
+    );
+    this.problem = h("p", { class: "problem", role: "alert" });
+    this.start = h("button", { class: "main", type: "submit", disabled: true }, "Start the campaign");
+    this.dropped = /** @type {NewArm[] | null} */ (null);
+    this.timer = 0;
+    this.abort = new AbortController();
+    this.element = this.layout();
+    this.changed();
+  }
+
+  layout() {
+    return h(
+      "form",
+      { class: "create", onsubmit: (/** @type {Event} */ e) => void this.submit(e) },
+      h("h1", {}, "New campaign"),
+      h(
+        "div",
+        { class: "grid pair" },
+        h("section", { class: "card", "aria-label": "Arms" }, this.dropZone()),
+        h("section", { class: "card", "aria-label": "The question" }, ...this.fields()),
+      ),
+    );
+  }
+
+  fields() {
+    this.gapField = field("gap", "Typical distance from the bar", this.gap, "Only for the plan, if you have an idea.");
+    this.spreadField = field("spread", "Standard deviation", this.spread, "Of one measurement; it must be known.");
+    return [
+      field("name", "Name", this.name, "What you will call it."),
+      field("kind", "Rewards", this.kind, ""),
+      h(
+        "div",
+        { class: "two" },
+        field("bar", "The bar", this.bar, "A good arm's mean reward reaches it."),
+        field("delta", "Allowed error", this.delta, "The probability that any verdict is wrong."),
+      ),
+      this.gapField,
+      this.spreadField,
+      h("h2", {}, "What it will take"),
+      this.plan,
+      this.problem,
+      this.start,
+    ];
+  }
+
+  dropZone() {
+    const over = (/** @type {DragEvent} */ event, /** @type {boolean} */ on) => {
+      event.preventDefault();
+      zone.classList.toggle("over", on);
+    };
+    const zone = h(
+      "div",
+      {
+        class: "drop",
+        ondragover: (/** @type {DragEvent} */ e) => over(e, true),
+        ondragleave: (/** @type {DragEvent} */ e) => over(e, false),
+        ondrop: (/** @type {DragEvent} */ e) => {
+          over(e, false);
+          void this.read(e.dataTransfer?.files[0]);
+        },
+      },
+      field("arms", "Arms", this.text, "One arm per line, as it should be called."),
+      h(
+        "div",
+        { class: "target" },
+        field(
+          "file",
+          "Or drop a CSV file here",
+          this.file,
+          "With the columns id (or arm) and label; without headings the first column is the arm, the second its label.",
+        ),
+      ),
+      this.found,
+    );
+    return zone;
+  }
+
+  arms() {
+    return this.dropped ?? fromLines(this.text.value);
+  }
+
+  /** @param {File | undefined} file */
+  async read(file) {
+    if (!file) return;
+    this.dropped = fromCsv(await file.text());
+    this.text.value = this.dropped
+      .slice(0, 2000)
+      .map(({ id, label }) => label ?? id)
+      .join("\n");
+    this.changed();
+  }
+
+  /** What would be sent; null where something is missing. */
+  wish() {
+    const [arms, threshold, delta] = [this.arms(), parseBar(this.bar.value), parseBar(this.delta.value)];
+    const spread = parseBar(this.spread.value);
+    if (!arms.length || threshold === null || delta === null || (this.measured && !spread)) return null;
+    const rewards = this.measured ? { rewards: `gaussian:${spread}` } : {};
+    return { name: this.name.value.trim(), arms, threshold, delta, ...rewards };
+  }
+
+  get measured() {
+    return this.kind.selectedIndex === 1;
+  }
+
+  changed() {
+    const arms = this.arms();
+    const twice = [...new Set(doubled(arms))];
+    const named = `${twice.slice(0, 3).join(", ")}${twice.length > 3 ? ", …" : ""}`;
+    say(
+      this.found,
+      arms.length ? counted(arms.length, "arm") + (twice.length ? `; more than once: ${named}` : "") : "",
+    );
+    say(this.problem, "");
+    if (this.gapField && this.spreadField)
+      [this.gapField.hidden, this.spreadField.hidden] = [this.measured, !this.measured];
+    const wish = this.wish();
+    this.start.disabled = !wish || !wish.name || twice.length > 0;
+    clearTimeout(this.timer);
+    this.abort.abort();
+    if (this.measured) this.plan.replaceChildren(hint("There is no plan for measurements yet."));
+    else if (wish && !twice.length) this.timer = window.setTimeout(() => void this.makePlan(wish), WAIT);
+  }
+
+  /** @param {{arms: NewArm[], threshold: number, delta: number}} wish */
+  async makePlan({ arms, threshold, delta }) {
+    this.abort = new AbortController();
+    const { signal } = this.abort;
+    const gap = parseBar(this.gap.value) || likelyGap(threshold);
+    this.plan.replaceChildren(hint("Working it out…"));
+    try {
+      /** @type {Plan} */
+      const plan = await post("/api/v1/plan", { arms: arms.length, threshold, delta, gap }, signal);
+      this.plan.replaceChildren(...planLines(plan, gap));
+    } catch (error) {
+      if (signal.aborted) return;
+      this.plan.replaceChildren(h("p", { class: "problem" }, error instanceof Error ? error.message : String(error)));
+    }
+  }
+
+  /** @param {Event} event */
+  async submit(event) {
+    event.preventDefault();
+    const wish = this.wish();
+    if (!wish) return;
+    this.start.disabled = true;
+    try {
+      const made = await post("/api/v1/campaigns", wish);
+      location.hash = `#/campaign/${encodeURIComponent(made.name)}`;
+    } catch (error) {
+      say(this.problem, error instanceof Error ? error.message : String(error));
+      this.start.disabled = false;
+    }
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    this.abort.abort();
+  }
+}
+
+/** A guess where nobody has an idea: a quarter of the way to the nearer end. @param {number} threshold */
+const likelyGap = (threshold) => Number((Math.min(threshold, 1 - threshold) / 4).toPrecision(1));
+
+/** @param {Plan} plan @param {number} gap @returns {Node[]} */
+function planLines(plan, gap) {
+  const steps = /** @type {[string, number | null][]} */ ([
+    ["half of the arms", plan.half],
+    ["eight in ten", plan.eighty],
+    ["nine in ten", plan.ninety],
+    ["all", plan.rounds?.median ?? null],
+  ]).flatMap(([text, pulls]) => (pulls ? [{ text, pulls }] : []));
+  const most = Math.max(...steps.map(({ pulls }) => pulls), 1);
+  const rows = steps.map(({ text, pulls }) => {
+    const bar = s("rect", { width: `${(100 * pulls) / most}%`, height: "100%" });
+    const drawing = s("svg", { class: "step", "aria-hidden": "true" }, bar);
+    return h("li", {}, h("span", {}, text), drawing, h("span", {}, about(pulls)));
+  });
+  const sentence = `${plan.sentence[0]?.toUpperCase()}${plan.sentence.slice(1)}.`;
+  return [
+    h("p", { class: "sentence" }, sentence),
+    h("ul", { class: "steps", "aria-label": "Pulls until so many arms are decided" }, ...rows),
+    hint(`Simulated, with arms ${percent(gap)} above or below the bar.`),
+  ];
+}

@@ -1,0 +1,73 @@
+/** Numbers and times in the reader's locale. */
+
+/** @typedef {number | null | undefined} Maybe */
+/** @typedef {(x: Maybe) => string} Writer */
+
+const locale = navigator.languages?.[0] ?? "en";
+const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
+const rounded = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
+const words = new Intl.NumberFormat(locale, {
+  notation: "compact",
+  compactDisplay: "long",
+  maximumSignificantDigits: 2,
+});
+const tick = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 3 });
+const real = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 });
+const two = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
+const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
+const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+
+/** @param {number} value */
+export const count = (value) => whole.format(value);
+/** "46 million" in English, 46.000.000 elsewhere, since the page's words are English. @param {number} value */
+export const about = (value) => (value >= 1e6 && locale.startsWith("en") ? words : rounded).format(value);
+/** @param {number} value */
+export const short = (value) => tick.format(value);
+/** @param {Maybe} value */
+export const decimal = (value) => (value === null || value === undefined ? "–" : real.format(value));
+/** Evidence: a logarithm, of which two digits are plenty. @param {Maybe} value */
+export const evidence = (value) => (value === null || value === undefined ? "–" : two.format(value));
+/** @param {number} value @param {number} [digits] */
+export const percent = (value, digits = 2) =>
+  new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: digits }).format(value);
+
+/** Arms and tickets in the right number. @param {number} many @param {string} noun */
+export const counted = (many, noun) => `${count(many)} ${noun}${many === 1 ? "" : "s"}`;
+
+/**
+ * How this campaign's rewards are written: percent where rewards lie in [0, 1], plain numbers elsewhere.
+ * @param {import("./types.js").Summary} summary
+ * @returns {{value: Writer, tick: Writer, bar: Writer, bounded: boolean}}
+ */
+export function scaleOf(summary) {
+  const bounded = !summary.rewards || /\[0, 1\]/.test(summary.rewards);
+  if (!bounded) return { value: decimal, tick: decimal, bar: decimal, bounded };
+  const digits = summary.threshold < 0.1 ? 2 : 1;
+  const fixed = new Intl.NumberFormat(locale, {
+    style: "percent",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+  const value = (/** @type {Maybe} */ x) => (x === null || x === undefined ? "–" : fixed.format(x));
+  const bar = (/** @type {Maybe} */ x) => percent(x ?? NaN, 3);
+  return { value, tick: bar, bar, bounded };
+}
+
+/** @param {Date} date */
+export const timeOfDay = (date) => clock.format(date);
+/** @param {string | null} at */
+export const fullTime = (at) => (at ? moment.format(new Date(at)) : "–");
+
+/** "3 minutes ago". @param {string} at */
+export function since(at) {
+  const seconds = Math.round((Date.parse(at) - Date.now()) / 1000);
+  if (seconds > -5) return "just now";
+  if (seconds > -60) return ago.format(seconds, "second");
+  if (seconds > -3600) return ago.format(Math.round(seconds / 60), "minute");
+  if (seconds > -86400) return ago.format(Math.round(seconds / 3600), "hour");
+  return ago.format(Math.round(seconds / 86400), "day");
+}
+
+/** A second cue beside colour, wherever a verdict is shown. */
+export const GLYPH = { good: "▲", bad: "▼", open: "○" };

@@ -1,0 +1,250 @@
+/** Every arm as an interval against the bar, sorted by mean: hover or arrow keys tell the arm, dragging zooms. */
+import { axis, axisWidth, chart, colour, level } from "./chart.js";
+import { domain } from "./domain.js";
+import { h } from "./dom.js";
+import { count, counted, GLYPH } from "./format.js";
+import { paintIntervals } from "./paint.js";
+
+/** @typedef {import("./types.js").Row} Row */
+/** @typedef {ReturnType<typeof import("./format.js").scaleOf>} Scale */
+const FEWEST = 5; // arms that a zoom leaves in sight
+
+/** @param {Row} row */
+export const nameOf = (row) => row.label || row.arm;
+
+/** @param {Row} row @param {Scale} scale */
+export function describe(row, scale) {
+  const waiting = row.pending ? `, ${counted(row.pending, "ticket")} waiting` : "";
+  if (row.mean === null) return `${nameOf(row)}: not pulled yet${waiting}`;
+  return (
+    `${nameOf(row)}: ${row.verdict}, mean ${scale.value(row.mean)}, between ${scale.value(row.low)} and ` +
+    `${scale.value(row.high)}, ${counted(row.pulls, "pull")}${waiting}`
+  );
+}
+
+/** @param {Row} row @param {Scale} scale @returns {Node[]} */
+function tipLines(row, scale) {
+  const between = `${scale.value(row.mean)}, between ${scale.value(row.low)} and ${scale.value(row.high)}`;
+  return [
+    h("strong", {}, h("bdi", {}, nameOf(row))),
+    h("span", { class: `verdict ${row.verdict}` }, `${GLYPH[row.verdict]} ${row.verdict}`),
+    h("span", {}, row.mean === null ? "not pulled yet" : between),
+    h("span", { class: "hint" }, counted(row.pulls, "pull") + (row.pending ? `, ${count(row.pending)} waiting` : "")),
+  ];
+}
+
+export class IntervalChart {
+  /** @param {number} threshold @param {Scale} scale @param {(row: Row) => void} open */
+  constructor(threshold, scale, open) {
+    this.threshold = threshold;
+    this.scale = scale;
+    this.open = open;
+    this.rows = /** @type {Row[]} */ ([]);
+    this.faded = (/** @type {Row} */ _) => false;
+    this.range = /** @type {[number, number]} */ ([0, 1]);
+    this.zoomed = /** @type {[number, number] | null} */ (null);
+    this.at = 0; // the rank pointed at, from 1
+    this.dragged = false;
+    this.made = chart("intervals", () => this.options(), [[], []]);
+    this.tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    this.slider = h(
+      "div",
+      {
+        class: "plot-box",
+        role: "slider",
+        tabindex: "0",
+        "aria-label": "Arms by rank",
+        "aria-valuemin": "1",
+        "aria-valuemax": "1",
+        "aria-valuenow": "1",
+        "aria-valuetext": "no arm",
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.keys(event),
+        onblur: () => this.hideTip(),
+      },
+      this.made.box,
+      this.tip,
+    );
+    this.element = h("div", { class: "intervals-box" }, this.slider, this.tools());
+  }
+
+  tools() {
+    const button = (/** @type {string} */ text, /** @type {string} */ label, /** @type {() => void} */ act) =>
+      h("button", { type: "button", class: "quiet", "aria-label": label, title: label, onclick: act }, text);
+    this.all = button("all arms", "Show all arms", () => this.reset());
+    this.all.hidden = true;
+    const hint = h("span", { class: "hint" }, "arms by mean; drag to zoom, click for the arm");
+    return h(
+      "div",
+      { class: "tools" },
+      hint,
+      this.all,
+      button("−", "Zoom out", () => this.zoom(2)),
+      button("+", "Zoom in", () => this.zoom(0.5)),
+    );
+  }
+
+  /** @returns {Omit<import("uplot").Options, "width" | "height">} */
+  options() {
+    const bar = `bar ${this.scale.bar(this.threshold)}`;
+    return {
+      legend: { show: false },
+      padding: [8, 20, 0, 0],
+      cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 5 } },
+      scales: { x: { time: false, range: () => this.span() }, y: { range: () => this.range } },
+      axes: [
+        axis((v) => (Number.isInteger(v) && v >= 1 ? count(v) : ""), { grid: { show: false } }),
+        axis(this.scale.tick, { size: () => axisWidth(this.scale.value, this.range) }),
+      ],
+      series: [{}, { paths: () => null, points: { show: false } }],
+      hooks: {
+        draw: [
+          (u) => {
+            paintIntervals(u, this);
+            level(u, this.threshold, bar, colour("ink"));
+          },
+        ],
+        setSelect: [(u) => this.selected(u)],
+        setCursor: [(u) => this.point(u)],
+        ready: [(u) => this.mouse(u)],
+      },
+    };
+  }
+
+  /** @param {import("./chart.js").Plot} u */
+  mouse(u) {
+    u.over.addEventListener("mousedown", () => {
+      this.dragged = false;
+    });
+    u.over.addEventListener("dblclick", () => this.reset());
+    u.over.addEventListener("click", () => {
+      const row = this.rows[this.at - 1];
+      if (row && !this.dragged) this.open(row);
+    });
+  }
+
+  /** @param {import("./chart.js").Plot} u */
+  selected(u) {
+    const { left, width } = u.select;
+    if (width < 5) return;
+    this.dragged = true;
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.zoomTo(u.posToVal(left, "x"), u.posToVal(left + width, "x"));
+  }
+
+  /** @returns {[number, number]} ranks in sight */
+  span() {
+    return this.zoomed ?? [0.5, Math.max(this.rows.length, 1) + 0.5];
+  }
+
+  /** @param {number} from @param {number} to */
+  zoomTo(from, to) {
+    const most = Math.max(this.rows.length, 1);
+    const wide = Math.min(Math.max(to - from, FEWEST), most);
+    const left = Math.min(Math.max((from + to - wide) / 2, 0.5), most + 0.5 - wide);
+    this.zoomed = wide >= most ? null : /** @type {[number, number]} */ ([left, left + wide]);
+    this.refresh();
+  }
+
+  /** Around the arm pointed at, or the middle. @param {number} factor */
+  zoom(factor) {
+    const [from, to] = this.span();
+    const centre = this.at >= from && this.at <= to ? this.at : (from + to) / 2;
+    this.zoomTo(centre - ((to - from) * factor) / 2, centre + ((to - from) * factor) / 2);
+  }
+
+  reset() {
+    this.zoomed = null;
+    this.refresh();
+  }
+
+  hideTip() {
+    this.tip.hidden = true;
+  }
+
+  /** @param {import("./chart.js").Plot} u */
+  point(u) {
+    const left = u.cursor.left ?? -1;
+    if (left >= 0) this.choose(Math.round(u.posToVal(left, "x")));
+    else if (document.activeElement !== this.slider) this.hideTip();
+  }
+
+  /** @param {number} rank from 1 */
+  choose(rank) {
+    const u = this.made.plot();
+    this.at = Math.min(Math.max(rank, 1), this.rows.length);
+    const row = this.rows[this.at - 1];
+    if (!row || !u) return;
+    this.slider.setAttribute("aria-valuenow", String(this.at));
+    this.slider.setAttribute("aria-valuetext", `${count(this.at)}: ${describe(row, this.scale)}`);
+    this.tip.replaceChildren(...tipLines(row, this.scale));
+    this.tip.hidden = false;
+    const x = u.valToPos(this.at, "x") + u.bbox.left / devicePixelRatio;
+    const [wide, room] = [this.tip.offsetWidth, this.slider.clientWidth];
+    const left = x + 14 + wide > room ? x - wide - 14 : x + 14;
+    this.tip.style.transform = `translate(${Math.max(Math.min(left, room - wide), 0)}px, 8px)`;
+  }
+
+  /** @param {KeyboardEvent} event */
+  keys(event) {
+    const many = this.rows.length,
+      page = Math.max(1, Math.round((this.span()[1] - this.span()[0]) / 10));
+    /** @type {Record<string, number>} */
+    const moves = {
+      ArrowRight: 1,
+      ArrowLeft: -1,
+      ArrowUp: -1,
+      ArrowDown: 1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -many,
+      End: many,
+    };
+    const row = this.rows[this.at - 1],
+      by = moves[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target !== this.slider) return;
+    if (by !== undefined) this.move(by);
+    else if (event.key === "+") this.zoom(0.5);
+    else if (event.key === "-") this.zoom(2);
+    else if (event.key === "0" || event.key === "Escape") this.reset();
+    else if (event.key === "Enter" && row) this.open(row);
+    else return;
+    event.preventDefault();
+  }
+
+  /** @param {number} by */
+  move(by) {
+    const to = Math.min(Math.max(this.at + by, 1), this.rows.length);
+    const [from, until] = this.span();
+    if (to < from || to > until) this.zoomTo(to - (until - from) / 2, to + (until - from) / 2);
+    this.choose(to);
+    const u = this.made.plot();
+    u?.setCursor({ left: u.valToPos(to, "x"), top: 10 }, false);
+  }
+
+  refresh() {
+    if (this.all) this.all.hidden = !this.zoomed;
+    const [from, to] = this.span();
+    const seen = this.zoomed ? this.rows.slice(Math.max(0, Math.floor(from) - 1), Math.ceil(to)) : this.rows;
+    this.range = domain(seen, this.threshold, this.scale.bounded);
+    this.made.show([this.rows.map((_, i) => i + 1), this.rows.map((row) => row.mean)]);
+  }
+
+  /** @param {Row[]} rows sorted by mean */
+  show(rows) {
+    this.rows = rows;
+    this.slider.setAttribute("aria-valuemax", String(Math.max(rows.length, 1)));
+    const first = rows[0];
+    if (!this.at && first) this.slider.setAttribute("aria-valuetext", `1: ${describe(first, this.scale)}`);
+    this.refresh();
+  }
+
+  /** Arms that the search leaves out turn pale. @param {(row: Row) => boolean} faded */
+  fade(faded) {
+    this.faded = faded;
+    this.made.plot()?.redraw(false);
+  }
+
+  close() {
+    this.made.close();
+  }
+}

@@ -1,0 +1,88 @@
+/** Search, filter and sort of the arms. */
+import { h, say } from "./dom.js";
+import { count } from "./format.js";
+import { nameOf } from "./intervals.js";
+
+/** @typedef {import("./types.js").Row} Row */
+/** @typedef {import("./table.js").SortKey} SortKey */
+const RANK = { good: 0, open: 1, bad: 2 };
+const FILTERS = ["all", "good", "open", "bad"];
+const collator = new Intl.Collator(undefined, { numeric: true });
+
+/** @type {Record<SortKey, (a: Row, b: Row) => number>} */
+const COMPARE = {
+  name: (a, b) => collator.compare(nameOf(b), nameOf(a)),
+  verdict: (a, b) => RANK[b.verdict] - RANK[a.verdict] || (a.mean ?? -Infinity) - (b.mean ?? -Infinity),
+  mean: (a, b) => (a.mean ?? -Infinity) - (b.mean ?? -Infinity),
+  low: (a, b) => (a.low ?? -Infinity) - (b.low ?? -Infinity),
+  pulls: (a, b) => a.pulls - b.pulls,
+  pending: (a, b) => a.pending - b.pending,
+};
+
+export class Selection {
+  /** @param {() => void} changed */
+  constructor(changed) {
+    this.changed = changed;
+    this.query = "";
+    this.filter = "all";
+    this.key = /** @type {SortKey} */ ("mean");
+    this.down = true;
+    this.found = h("span", { class: "hint found", role: "status" });
+    const search = h("input", {
+      type: "search",
+      placeholder: "Search arms",
+      "aria-label": "Search arms",
+      oninput: () => {
+        this.query = search.value.trim().toLocaleLowerCase();
+        changed();
+      },
+    });
+    const buttons = FILTERS.map((filter) =>
+      h(
+        "button",
+        { type: "button", "aria-pressed": String(filter === "all"), onclick: () => this.choose(filter, buttons) },
+        filter,
+      ),
+    );
+    this.element = h(
+      "div",
+      { class: "selection" },
+      search,
+      h("div", { class: "segments", role: "group", "aria-label": "Verdict" }, ...buttons),
+      this.found,
+    );
+  }
+
+  /** @param {string} filter @param {HTMLElement[]} buttons */
+  choose(filter, buttons) {
+    this.filter = filter;
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(FILTERS[i] === filter)));
+    this.changed();
+  }
+
+  /** A second click on a heading turns the order around. @param {SortKey} key */
+  sortBy(key) {
+    this.down = this.key === key ? !this.down : true;
+    this.key = key;
+    this.changed();
+  }
+
+  /** @param {Row} row */
+  matches(row) {
+    if (this.filter !== "all" && row.verdict !== this.filter) return false;
+    return (
+      !this.query ||
+      nameOf(row).toLocaleLowerCase().includes(this.query) ||
+      row.arm.toLocaleLowerCase().includes(this.query)
+    );
+  }
+
+  /** @param {Row[]} rows */
+  of(rows) {
+    const compare = COMPARE[this.key],
+      sign = this.down ? -1 : 1;
+    const chosen = rows.filter((row) => this.matches(row));
+    say(this.found, chosen.length === rows.length ? "" : `${count(chosen.length)} of ${count(rows.length)}`);
+    return chosen.sort((a, b) => sign * compare(a, b) || (a.arm < b.arm ? -1 : 1));
+  }
+}

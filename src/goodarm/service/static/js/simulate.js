@@ -1,0 +1,93 @@
+/**
+ * "Try it with simulated rewards": the page asks and tells through the API, as a user's program would. An arm's true
+ * mean is a function of its id alone, so that any tab can go on with it, and the page can count wrong verdicts.
+ */
+import { post, url } from "./api.js";
+
+const PREFIX = "simulated-";
+const THRESHOLD = 0.6;
+const BATCH = 20;
+const PAUSE = 100;
+const MOST = 40_000;
+const TONES = ["Plain", "Friendly", "Step by step", "With an example", "As a teacher", "In one sentence"];
+const TASKS = ["summary", "translation", "bug report", "reply to a customer"];
+
+/**
+ * Whether the page made up the rewards, or the server did (`goodarm serve --demo`); null: they are real.
+ * @param {import("./types.js").Summary} summary
+ */
+export function simulatedBy({ name, metadata }) {
+  if (name.startsWith(PREFIX)) return "page";
+  return metadata?.simulated || name.startsWith("demo: simulated") ? "server" : null;
+}
+
+/** A number in [0, 1) from a text (FNV-1a, then mixed). @param {string} text */
+function fraction(text) {
+  let hash = 0x811c9dc5;
+  for (const letter of text) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  hash = Math.imul(hash ^ (hash >>> 12), 0x297a2d39);
+  return ((hash ^ (hash >>> 15)) >>> 0) / 2 ** 32;
+}
+
+/** The made-up pass rate of an arm, between 25% and 99%. @param {string} arm */
+export const truth = (arm) => 0.25 + 0.74 * fraction(arm) ** 0.7;
+
+/** @param {import("./types.js").Row} row */
+export const isWrong = (row) => row.verdict !== "open" && (row.verdict === "good") !== truth(row.arm) >= THRESHOLD;
+
+/** Creates the campaign, and has this tab play it. @returns {Promise<string>} its name */
+export async function startSimulation() {
+  const name =
+    PREFIX +
+    new Date()
+      .toISOString()
+      .slice(0, 19)
+      .replaceAll(/[^0-9]/g, "");
+  const salt = name.slice(-6);
+  const arms = TASKS.flatMap((task, i) =>
+    TONES.map((tone, j) => ({ id: `p${salt}-${i}${j}`, label: `${tone}: ${task}` })),
+  );
+  await post("/api/v1/campaigns", { name, arms, threshold: THRESHOLD, metadata: { simulated: true } });
+  player(name).start();
+  return name;
+}
+
+/** @typedef {{start: () => void, stop: () => void, running: boolean, problem: string}} Player */
+const players = /** @type {Map<string, Player>} */ (new Map());
+
+/** The one player of a campaign in this tab; it plays on while other views are shown. @param {string} name */
+export function player(name) {
+  const known = players.get(name);
+  if (known) return known;
+  const made = {
+    start: () => void play(made, name),
+    stop: () => {
+      made.running = false;
+    },
+    running: false,
+    problem: "",
+  };
+  players.set(name, made);
+  return made;
+}
+
+/** @param {Player} me @param {string} name */
+async function play(me, name) {
+  if (me.running) return;
+  [me.running, me.problem] = [true, ""];
+  try {
+    for (let told = 0; me.running && told < MOST; told += BATCH) {
+      const { tickets } = /** @type {{tickets: import("./types.js").Ticket[]}} */ (
+        await post(url(name, "/ask"), { n: BATCH })
+      );
+      if (!tickets.length) break;
+      const rewards = tickets.map(({ ticket, arm }) => ({ ticket, reward: Math.random() < truth(arm) ? 1 : 0 }));
+      await post(url(name, "/tell-many"), { rewards });
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    }
+  } catch (error) {
+    me.problem = error instanceof Error ? error.message : String(error);
+  }
+  me.running = false;
+}

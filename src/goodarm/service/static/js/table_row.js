@@ -1,0 +1,84 @@
+/** One row of the table: made once, written again for whichever arm it shows. */
+import { h, s, say } from "./dom.js";
+import { count, GLYPH } from "./format.js";
+import { nameOf } from "./intervals.js";
+
+/** @typedef {import("./types.js").Row} Row */
+/** @typedef {{threshold: number, scale: import("./intervals.js").Scale, href: (row: Row) => string}} About */
+
+/** @param {number} value @param {[number, number]} range @returns {number} per cent of the way */
+const place = (value, [low, high]) => Math.min(Math.max((value - low) / (high - low || 1), 0), 1) * 100;
+
+/** @param {string} kind @param {Node[]} inside */
+const cell = (kind, ...inside) => h("div", { role: "cell", class: `cell ${kind}` }, ...inside);
+
+export class TableRow {
+  /** @param {About} about */
+  constructor(about) {
+    this.about = about;
+    this.index = -1;
+    this.label = h("bdi");
+    this.link = h("a", {}, this.label);
+    this.glyph = h("span", { "aria-hidden": "true" });
+    this.word = h("span", { class: "word" });
+    this.verdict = cell("verdict", this.glyph, this.word);
+    this.bar = s("line", { class: "bar", y1: "0", y2: "100%" });
+    this.line = s("line", { class: "span", y1: "50%", y2: "50%" });
+    this.dot = s("circle", { cy: "50%", r: "0.3em" });
+    this.drawing = s("svg", { class: "interval", "aria-hidden": "true" }, this.bar, this.line, this.dot);
+    this.ends = h("span", { class: "unseen" });
+    this.mean = cell("number mean");
+    this.pulls = cell("number pulls");
+    this.pending = cell("number pending");
+    const interval = cell("interval", this.drawing, this.ends);
+    const cells = [cell("name", this.link), this.verdict, interval, this.mean, this.pulls, this.pending];
+    this.element = h("div", { role: "row", class: "line" }, ...cells);
+  }
+
+  /** @param {number} index @param {number} height */
+  put(index, height) {
+    this.index = index;
+    this.element.setAttribute("aria-rowindex", String(index + 2)); // the headings are the first row
+    this.element.style.transform = `translateY(${index * height}px)`;
+  }
+
+  /** @param {Row} row @param {[number, number]} range */
+  write(row, range) {
+    const { scale, href } = this.about;
+    const { dataset } = this.element;
+    if (dataset.arm === row.arm && dataset.verdict !== row.verdict) this.flash();
+    [dataset.arm, dataset.verdict] = [row.arm, row.verdict];
+    say(this.label, nameOf(row));
+    this.link.setAttribute("href", href(row));
+    this.link.title = nameOf(row);
+    this.verdict.className = `cell verdict ${row.verdict}`;
+    say(this.glyph, GLYPH[row.verdict]);
+    say(this.word, row.state ? `${row.verdict}, ${row.state}` : row.verdict);
+    say(this.mean, scale.value(row.mean));
+    say(this.pulls, count(row.pulls));
+    say(this.pending, row.pending ? count(row.pending) : "");
+    this.draw(row, range);
+  }
+
+  /** @param {Row} row @param {[number, number]} range */
+  draw(row, range) {
+    const { threshold, scale } = this.about;
+    const known = row.low !== null && row.high !== null;
+    const beyond = row.mean !== null && (row.mean > range[1] || row.mean < range[0]);
+    this.drawing.setAttribute("class", `interval ${row.verdict}${known ? "" : " unknown"}${beyond ? " beyond" : ""}`);
+    const set = (/** @type {Element} */ element, /** @type {string} */ name, /** @type {number | null} */ value) =>
+      element.setAttribute(name, `${place(value ?? threshold, range)}%`);
+    set(this.bar, "x1", threshold);
+    set(this.bar, "x2", threshold);
+    set(this.line, "x1", row.low);
+    set(this.line, "x2", row.high);
+    set(this.dot, "cx", row.mean);
+    say(this.ends, known ? `${scale.value(row.low)} to ${scale.value(row.high)}` : "none yet");
+  }
+
+  flash() {
+    this.element.classList.remove("flash");
+    void this.element.offsetWidth; // restarts the animation
+    this.element.classList.add("flash");
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * What the API answers, as types for `tsc --checkJs`. Nothing here runs.
+ *
+ * @typedef {"good" | "bad" | "open"} Verdict
+ *
+ * @typedef {object} Summary
+ * @property {string} name
+ * @property {number} threshold
+ * @property {number} delta
+ * @property {string} criterion
+ * @property {string} policy
+ * @property {number} arms
+ * @property {number} good
+ * @property {number} bad
+ * @property {number} open
+ * @property {number} asked
+ * @property {number} told
+ * @property {number} pending
+ * @property {boolean} closed
+ * @property {string} created_at
+ * @property {number} number       the journal's last entry
+ * @property {string} sentence
+ * @property {number | null} remaining
+ * @property {string} [rewards]
+ * @property {Record<string, unknown> | null} [metadata]
+ *
+ * @typedef {object} Row
+ * @property {string} arm
+ * @property {string | null} label
+ * @property {Verdict} verdict
+ * @property {string | null} guarantee
+ * @property {number} pulls
+ * @property {number} pending
+ * @property {number | null} mean
+ * @property {number | null} low
+ * @property {number | null} high
+ * @property {number | null} evidence
+ * @property {number | null} needed
+ * @property {string | null} decided_at
+ * @property {string} [state]
+ *
+ * @typedef {object} Verdicts
+ * @property {number} number
+ * @property {number} good
+ * @property {number} bad
+ * @property {number} open
+ * @property {string} sentence
+ * @property {Row[]} arms
+ *
+ * @typedef {object} PathPoint
+ * @property {number} pulls
+ * @property {number} mean
+ * @property {number | null} low
+ * @property {number | null} high
+ * @property {number | null} for_good
+ * @property {number | null} for_bad
+ *
+ * @typedef {Row & {path: PathPoint[], audit: Record<string, unknown> | null, metadata: unknown}} ArmDetail
+ *
+ * @typedef {object} ProgressPoint
+ * @property {number} number
+ * @property {string} at
+ * @property {number} asked
+ * @property {number} told
+ * @property {number} good
+ * @property {number} bad
+ *
+ * @typedef {object} Change
+ * @property {number} number
+ * @property {number} good
+ * @property {number} bad
+ * @property {number} open
+ * @property {number} asked
+ * @property {number} told
+ * @property {number} pending
+ * @property {string} sentence
+ * @property {number | null} [remaining]
+ * @property {boolean} [closed]
+ * @property {Row[]} arms         the rows that changed
+ *
+ * @typedef {object} Plan
+ * @property {string} sentence
+ * @property {number | null} half
+ * @property {number | null} eighty
+ * @property {number | null} ninety
+ * @property {{median: number | null, high: number | null}} rounds
+ *
+ * @typedef {{ticket: string, arm: string}} Ticket
+ * @typedef {{id: string, label?: string}} NewArm
+ * @typedef {{element: HTMLElement, close?: () => void}} View
+ */
+export {};

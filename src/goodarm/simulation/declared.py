@@ -1,0 +1,98 @@
+"""Is the declared scale of rewards true? Rewards that a run has pulled are drawn again and their scatter measured."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goodarm.engine.compile import compiled
+from goodarm.errors import ScaleWarning
+from goodarm.numerics import log_scale_evidence
+from goodarm.problem import SubGaussian
+from goodarm.rules.parameters import Formula
+from goodarm.simulation.run import Run
+from goodarm.simulation.specification import Specification
+from goodarm.streams import reward_key, run_key
+
+ENOUGH = 100_000
+"""Rewards that are looked at: a standard deviation 1% too large shows, and it takes milliseconds."""
+FALSE_ALARMS = 1e-4
+"""Probability of a warning where the declared scale is true, per simulation."""
+
+
+class Scatter(NamedTuple):
+    """Rewards that were looked at, arms they are of, and their squares around each arm's mean, in declared scales."""
+
+    rewards: int
+    arms: int
+    squares: float
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation in units of the declared scale."""
+        return math.sqrt(self.squares / max(self.rewards - self.arms, 1))
+
+
+def _python_collector(reward: Formula, print_of_rules: str) -> Callable[..., float]:
+    def collect(means: Any, extra: Any, run: Any, pulls: Any, most: int) -> float:
+        print_of_rules  # noqa: B018  a closure variable: numba's disk cache is keyed by it
+        squares = 0.0
+        for a in range(len(pulls)):
+            mean = 0.0
+            for j in range(min(pulls[a], most)):
+                step = reward(a, means, extra, reward_key(run, a, float(j))) - mean
+                mean += step / (j + 1.0)
+                squares += step * step * j / (j + 1.0)
+        return squares
+
+    return collect
+
+
+@cache
+def _collector(reward: Formula) -> Callable[..., float]:
+    return compiled(lambda mark: _python_collector(reward, mark))  # type: ignore[no-any-return]
+
+
+def scatter(spec: Specification, runs: tuple[Run, ...]) -> Scatter:
+    """The scatter of the first rewards of every arm that was pulled, of as many runs as give `ENOUGH`.
+
+    How many of an arm's rewards count is fixed beforehand, so that what was pulled, and why, does not matter.
+    """
+    problem = spec.problem
+    kept = min(problem.arms, ENOUGH // 2)
+    most = max(2, ENOUGH // kept)
+    collect = _collector(spec.environment.reward)
+    extra = np.require(spec.environment.extra, requirements=["C", "W"])
+    count, arms, squares = 0, 0, 0.0
+    for run in runs:
+        pulls = np.ascontiguousarray(run.pulls[:kept])
+        means = np.require(run.means, requirements=["C", "W"])
+        squares += collect(means, extra, run_key(spec.seed, run.number), pulls, most)
+        count += int(np.minimum(pulls, most).sum())
+        arms += int((pulls > 0).sum())
+        if count >= ENOUGH:
+            break
+    return Scatter(count, arms, squares / problem.rewards.sigma() ** 2)
+
+
+def warn_of_scale(spec: Specification, runs: tuple[Run, ...], stacklevel: int) -> None:
+    """Say so where rewards scatter more than was declared; false once in 10,000 simulations, at most."""
+    if not isinstance(spec.problem.rewards, SubGaussian):
+        return
+    found = scatter(spec, runs)
+    if log_scale_evidence(found.rewards, found.squares) < math.log(1.0 / FALSE_ALARMS):
+        return
+    declared = spec.problem.rewards.scale
+    warnings.warn(
+        f"{spec.environment.name}: rewards are declared to have scale {declared:g}, and {found.rewards:,} of them have "
+        f"a standard deviation of {declared * found.deviation:.3g}: verdicts may be wrong more often than delta. "
+        "Declare at least that scale. (Where the declaration is true this warning comes once in "
+        f"{1 / FALSE_ALARMS:,.0f} simulations.)",
+        ScaleWarning,
+        stacklevel=stacklevel,
+    )

@@ -1,0 +1,33 @@
+"""Progress of many runs: a bar for each thing that is played, or a function that is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+Progress = Callable[[str, int], None]
+"""Called with what is played, a policy's name, and the number of its runs that have just ended."""
+
+
+@contextmanager
+def watched(progress: bool | Progress, names: Sequence[str], runs: int) -> Iterator[Progress]:
+    """What to tell of runs that end: the given function, bars on stderr where someone is watching, or nothing."""
+    if callable(progress):
+        yield progress
+        return
+    if not progress:
+        yield lambda what, ended: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    screen = Console(stderr=True, markup=False, highlight=False, emoji=False)
+    columns = (
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
+        TimeRemainingColumn(),
+    )  # fmt: skip
+    seen = screen.is_terminal or screen.is_jupyter
+    with Bars(*columns, console=screen, disable=not seen, transient=True) as bars:
+        tasks = {name: bars.add_task(name, total=runs) for name in names}
+        yield lambda what, ended: bars.advance(tasks[what], ended)
