@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodarm.engine.structured import modelled
 from goodarm.errors import InvalidValue
 from goodarm.models._base import Tracker, first_upkeep, new_table
 from goodarm.models.linear import Linear
@@ -91,7 +90,7 @@ def test_exact_after_a_million_pulls(ridge, near):
     rng = np.random.default_rng(7)
     features = rng.standard_normal((60, 5))
     features[:, 4] = features[:, 3] + near * rng.standard_normal(60)
-    bar = modelled(Problem(threshold=0.4, arms=60).bar)
+    bar = Problem(threshold=0.4, arms=60).bar._replace(modelled=1.0)
     # pulls that come back to a few arms for long, as a sampling rule's do
     arms = np.concatenate([rng.integers(0, 60, 400_000), rng.integers(0, 5, 300_000), rng.integers(0, 60, 300_000)])
     rewards = (rng.random(1_000_000) < 0.3).astype(float)
@@ -165,7 +164,7 @@ def test_tau2_is_learned(tau2):
     """The learned variance is the true one within a factor 2, or next to nothing where there is none."""
     rng = np.random.default_rng(11)
     features = rng.standard_normal((300, 4)) / 2.0
-    bar = modelled(Problem(threshold=0.5, arms=300).bar)
+    bar = Problem(threshold=0.5, arms=300).bar._replace(modelled=1.0)
     estimator = Mixed(features)
     belief, table = estimator.start(bar), new_table(300)
     truth = 0.5 + features @ [0.1, 0.0, -0.1, 0.05] + math.sqrt(tau2) * rng.standard_normal(300)

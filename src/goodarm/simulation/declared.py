@@ -38,9 +38,8 @@ class Scatter(NamedTuple):
         return math.sqrt(self.squares / max(self.rewards - self.arms, 1))
 
 
-def _python_collector(reward: Formula, print_of_rules: str) -> Callable[..., float]:
+def _python_collector(reward: Formula) -> Callable[..., float]:
     def collect(means: Any, extra: Any, run: Any, pulls: Any, most: int) -> float:
-        print_of_rules  # noqa: B018  a closure variable: numba's disk cache is keyed by it
         squares = 0.0
         for a in range(len(pulls)):
             mean = 0.0
@@ -55,7 +54,7 @@ def _python_collector(reward: Formula, print_of_rules: str) -> Callable[..., flo
 
 @cache
 def _collector(reward: Formula) -> Callable[..., float]:
-    return compiled(lambda mark: _python_collector(reward, mark))  # type: ignore[no-any-return]
+    return compiled(_python_collector(reward))  # type: ignore[no-any-return]  # numba's dispatcher
 
 
 def scatter(spec: Specification, runs: tuple[Run, ...]) -> Scatter:

@@ -21,7 +21,7 @@ from goodarm.scores import Score, first_good_verdict, regret, score
 from goodarm.simulation.declared import warn_of_scale
 from goodarm.simulation.run import Run
 from goodarm.simulation.specification import Specification
-from goodarm.simulation.tables import PER_ARM, PER_POINT, PER_RUN, ResultTable
+from goodarm.simulation.tables import LEARNED, PER_ARM, PER_POINT, PER_RUN, ResultTable
 from goodarm.theory import exploit_ceiling, oracle_limit
 from goodarm.verdict import Basis, Criterion, Guarantee, Verdict
 
@@ -262,7 +262,7 @@ class Runs:
         }
         for j, name in enumerate(("round", "good", "bad", "reward", *learned)):
             columns[name] = points[:, j].astype(np.int64) if name in ("round", "good", "bad") else points[:, j]
-        meanings = dict.fromkeys(learned, f"what {self.spec.policy.sampling.name} has learned by then")
+        meanings = {name: LEARNED.get(name, "learned from all arms") for name in learned}
         return ResultTable(columns, PER_POINT | meanings)
 
     def to_pandas(self, what: str = "table") -> Any:
