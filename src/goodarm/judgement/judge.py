@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from goodarm.errors import MissingExtra
+from goodarm.errors import MissingExtra, UnreadableTable
 from goodarm.judgement.columns import Columns, choose_columns, noun
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
 from goodarm.judgement.question import Question, read_scale
 from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums, silent
 from goodarm.judgement.totals import checked
-from goodarm.judgement.words import shared_budget
+from goodarm.judgement.words import shared_budget, visible
 from goodarm.problem import Rewards
 from goodarm.verdict import Criterion
 
@@ -120,11 +121,41 @@ def _arms(
     """The arms with their verdicts, and what must be known about them."""
     if columns.propensity is not None:
         return _weighted(question, sums)
-    scale = question.scale
-    totals = (sums.total - scale.start * sums.pulls) / scale.length
-    totals = np.clip(totals, 0.0, sums.pulls) if scale.bounded else totals
+    totals = _on_rules_scale(question, sums)
+    if question.versus is not None:
+        return _against_control(question, sums, totals, source.title)
     found = decide(question, sums.pulls, totals, question.problem(sums.arm.size))
     return _placed(question, sums, found, 1.0), ()
+
+
+def _on_rules_scale(question: Question, sums: Sums) -> Floats:
+    scale = question.scale
+    totals = (sums.total - scale.start * sums.pulls) / scale.length
+    return np.clip(totals, 0.0, sums.pulls) if scale.bounded else totals
+
+
+def _against_control(question: Question, sums: Sums, totals: Floats, title: str) -> tuple[Arms, tuple[str, ...]]:
+    """Each segment's arms against its own control; means and intervals are of the difference."""
+    from goodarm.judgement.versus import control_of, decide_versus
+
+    is_control = control_of(question, sums, title)
+    arms = int((~is_control).sum())
+    if arms == 0:
+        raise UnreadableTable(f"{title}: there is no arm but the control {question.versus!r}.")
+    segment = _segment_numbers(sums)
+    parts = []
+    for control in np.flatnonzero(is_control):
+        which = np.flatnonzero((segment == segment[control]) & ~is_control)
+        found = decide_versus(question, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms)
+        own = [(2.0 * each - 1.0) * question.scale.length for each in (found.mean, found.low, found.high)]
+        parts.append((which, *own, found.verdict, found.evidence, found.needs))
+    which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
+    note = (
+        f"mean and interval are of the difference to {visible(str(question.versus))}; rows needed are rows of the arm, "
+        "while the control goes on in proportion"
+    )
+    keys = tuple(key[which] for key in sums.segment)
+    return Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs), (note,)
 
 
 def _weighted(question: Question, sums: Sums) -> tuple[Arms, tuple[str, ...]]:
@@ -145,14 +176,19 @@ def _weighted(question: Question, sums: Sums) -> tuple[Arms, tuple[str, ...]]:
 
 def _per_segment(sums: Sums, values: Floats) -> Floats:
     """The sum of the values over the arm's segment."""
-    if not sums.segment:
-        return np.full(values.size, values.sum())
-    keys = list(zip(*sums.segment, strict=True))
-    numbers = {key: j for j, key in enumerate(dict.fromkeys(keys))}
-    which = np.array([numbers[key] for key in keys])
-    together: Floats = np.zeros(len(numbers))
+    which = _segment_numbers(sums)
+    together: Floats = np.zeros(which.size)
     np.add.at(together, which, values)
     return np.asarray(together[which])
+
+
+def _segment_numbers(sums: Sums) -> NDArray[np.int64]:
+    """The number of each arm's segment."""
+    if not sums.segment:
+        return np.zeros(sums.arm.size, dtype=np.int64)
+    keys = list(zip(*sums.segment, strict=True))
+    numbers = {key: j for j, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
 def _placed(question: Question, sums: Sums, found: Decided, factor: float) -> Arms:

@@ -43,7 +43,7 @@ def table(judgement: Judgement, each: int = EACH) -> Table:
     for name in judgement.by:
         made.add_column(visible(name), overflow="fold")
     made.add_column("arm", style="bold", overflow="fold")
-    for name in ("pulls", "mean", "interval"):
+    for name in ("pulls", "mean" if judgement.question.versus is None else "difference", "interval"):
         made.add_column(name, justify="right", no_wrap=True)
     made.add_column("verdict", no_wrap=True)
     made.add_column("guarantee", no_wrap=True)
