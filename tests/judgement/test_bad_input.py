@@ -71,7 +71,7 @@ def test_bad_input_is_one_message_and_nothing_is_written(tmp_path: Path, case: s
         ("*.csv", "no CSV, Parquet or JSON Lines file"),
         ("log.xlsx", "unknown kind of table"),
         ("torn.parquet", "torn.parquet"),
-        ("postgresql://nobody:secret@127.0.0.1:1/x", "--table NAME or --query"),
+        ("postgresql://nobody:secret@127.0.0.1:1/x", "`table=NAME` or"),
     ],
 )
 def test_places_that_are_no_log(tmp_path: Path, place: str, message: str) -> None:

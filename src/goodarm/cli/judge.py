@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goodarm.cli._options import Delta, ErrorCriterion, Json, number
-from goodarm.cli._show import console, print_json
+from goodarm.cli._show import console, in_options, print_json
 
 if TYPE_CHECKING:
     from goodarm.judgement import Judgement
@@ -92,7 +92,7 @@ def _print(found: Judgement, json: bool) -> None:
     if json:
         print_json(found.as_dict())
         for note in found.notes:
-            typer.echo(f"goodarm: {note}", err=True)
+            typer.echo(f"goodarm: {in_options(note)}", err=True)
         return
     screen = console()
     screen.print(f"{found.sentence}.", style="bold", soft_wrap=True)
@@ -101,7 +101,7 @@ def _print(found: Judgement, json: bool) -> None:
         screen.print(f"{name}: {found.sentence_of(arms)}.", soft_wrap=True)
     screen.print(judged.table(found))
     for line in (*judged.left_out(found), *judged.notes(found)):
-        screen.print(line, style="dim")
+        screen.print(in_options(line), style="dim")
 
 
 @contextmanager

@@ -76,10 +76,10 @@ def choose_columns(question: Question, names: Sequence[str], title: str) -> Colu
     if weight is None and shown_with:
         notes.append(
             f"there is a column {shown_with[0]}: the verdicts are about each arm as it was shown. "
-            f"To weight every row by it, give --propensity {shown_with[0]} --cap C"
+            f"To weight every row by it, give `propensity='{shown_with[0]}'` and `cap=C`"
         )
     if order is not None and pulls is not None:
-        raise UnreadableTable(f"{title} is a table of totals, which have no order. Leave --order out, or give the log.")
+        raise UnreadableTable(f"{title} is a table of totals, which have no order. Leave `order` out, or give the log.")
     return Columns(arm, reward, pulls, total, squares, by, order, weight, tuple(notes))
 
 
@@ -117,7 +117,7 @@ def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> s
     else:
         reason = f"none of its columns is called like one: {_listed(names)}"
     raise UnreadableTable(
-        f"{title}: which column holds the {role}s? {reason[0].upper()}{reason[1:]}. Give --{role} COLUMN."
+        f"{title}: which column holds the {role}s? {reason[0].upper()}{reason[1:]}. Give `{role}=COLUMN`."
     )
 
 

@@ -82,7 +82,7 @@ class Judgement:
 
     @property
     def good(self) -> list[Any]:
-        """Names of the arms above the threshold; with --by, tuples (segment ..., arm)."""
+        """Names of the arms above the threshold; with `by`, tuples (segment ..., arm)."""
         return self._named(1)
 
     @property

@@ -113,8 +113,8 @@ class Question:
     def _check_bar(self) -> None:
         if (self.threshold is None) == (self.versus is None):
             raise InvalidValue(
-                "give either a threshold, the bar that a good arm's mean reaches (--threshold 0.02), or a control to "
-                "compare with (--versus ARM --margin M)."
+                "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
+                "compare with (`versus=ARM` and `margin=M`)."
             )
         if self.threshold is not None and self.scale.bounded and not self.scale.low < self.threshold < self.scale.high:
             raise InvalidValue(
@@ -134,26 +134,26 @@ class Question:
                 raise InvalidValue(
                     f"margin must be less than the rewards' range {self.scale.length:g}; got {self.margin:g}."
                 )
-            for name, given in (("--order", self.order), ("--rule", self.rule), ("--propensity", self.propensity)):
+            for name, given in (("`order`", self.order), ("`rule`", self.rule), ("`propensity`", self.propensity)):
                 if given is not None:
-                    raise InvalidValue(f"--versus decides from totals by a test of its own; leave {name} out.")
+                    raise InvalidValue(f"`versus` decides from totals by a test of its own; leave {name} out.")
         elif self.margin:
-            raise InvalidValue("a margin belongs to a control: give --versus ARM too.")
+            raise InvalidValue("a margin belongs to a control: give `versus=ARM` too.")
         if (self.propensity is None) != (self.cap is None):
             raise InvalidValue(
                 "a propensity column needs a cap on the weights, and a cap a column: weights 1/propensity without a "
-                "cap have no bound, and self-normalised weights have no certificate. Write --propensity COLUMN "
-                "--cap 20."
+                "cap have no bound, and self-normalised weights have no certificate. Write `propensity=COLUMN` "
+                "and `cap=20`."
             )
         if self.cap is not None and not (self.cap >= 1.0 and math.isfinite(self.cap)):
             raise InvalidValue(f"cap, the largest weight, must be a number of at least 1; got {self.cap:g}.")
         if self.propensity is not None and (not self.scale.bounded or self.order or self.nulls == "zero"):
-            raise InvalidValue("--propensity needs bounded rewards, no --order, and --nulls error or drop.")
+            raise InvalidValue("`propensity` needs bounded rewards, no `order`, and `nulls='error'` or drop.")
         if (self.pulls is None) != (self.total is None):
-            raise InvalidValue("a table of totals needs both columns: give --pulls and --total.")
+            raise InvalidValue("a table of totals needs both columns: give `pulls` and `total`.")
         if self.pulls is not None and (self.reward is not None or self.order or self.propensity):
             raise InvalidValue(
-                "--pulls and --total are of a table of totals; leave --reward, --order, --propensity out."
+                "`pulls` and `total` are of a table of totals; leave `reward`, `order`, `propensity` out."
             )
 
     def _check_rule(self) -> None:
@@ -161,13 +161,13 @@ class Question:
             raise UnknownName("identification rule", self.rule, identification_names())
         rule = self.identification
         if not rule.valid_for(self.scale.family):
-            raise UnsoundPairing(f"{rule.name} is not valid for {self.scale.words}. Use --rule {BY_TOTALS}.")
+            raise UnsoundPairing(f"{rule.name} is not valid for {self.scale.words}. Use `rule='{BY_TOTALS}'`.")
         if rule.guarantee is not Guarantee.CERTIFIED or isinstance(rule, ModelRule):
-            raise UnsoundPairing(f"{rule.name} gives no certified verdict from a log. Use --rule {BY_TOTALS}.")
+            raise UnsoundPairing(f"{rule.name} gives no certified verdict from a log. Use `rule='{BY_TOTALS}'`.")
         if not self.order and not rule.by_totals:
             raise UnsoundPairing(
-                f"{rule.name} needs the rewards in their order, and totals have none. Give --order COLUMN, or use "
-                f"--rule {BY_TOTALS}."
+                f"{rule.name} needs the rewards in their order, and totals have none. Give `order=COLUMN`, or use "
+                f"`rule='{BY_TOTALS}'`."
             )
         if self.criterion is Criterion.FDR and not isinstance(rule, EvidenceRule):
             raise UnsoundPairing(f"the false discovery rate needs evidence, and {rule.name} has none. Use {BY_TOTALS}.")

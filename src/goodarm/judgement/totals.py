@@ -30,7 +30,7 @@ class Totals:
 def checked(source: LogSource, columns: Columns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
     """The sums that may be judged, sorted by name, and what must be said about them."""
     if sums.rows.sum() == 0:
-        which = " that --where keeps" if question.where else ""
+        which = " that `where` keeps" if question.where else ""
         raise UnreadableTable(f"{source.title}: there is no row{which}.")
     _check_range(source, columns, question, sums)
     sums, notes = _without_nulls(source, columns, question, sums)
@@ -63,7 +63,7 @@ def _check_range(source: LogSource, columns: Columns, question: Question, sums: 
     raise UnreadableTable(
         f"{source.title}: {found.rows:,} of {int(sums.rows.sum()):,} values of {column} can't be judged ({words}). "
         f"The first {what}: {found.value} of arm {found.arm!r}. "
-        "Give the range as --rewards bounded:LOW,HIGH, or correct the rows; leaving out rows by their reward is no way."
+        "Give the range as `rewards='bounded:LOW,HIGH'`, or correct the rows; never leave rows out by their reward."
     )
 
 
@@ -76,12 +76,12 @@ def _without_nulls(
     if question.nulls == "error" and (lost or missing):
         what = f"{missing:,} rewards are NULL" if missing else f"{lost:,} rows have no {columns.arm}"
         raise UnreadableTable(
-            f"{source.title}: {what}, of {int(sums.rows.sum()):,} rows. Say what they mean: --nulls zero counts a "
-            "missing reward as 0 (no click came), --nulls drop leaves the rows out, which is right only if what "
+            f"{source.title}: {what}, of {int(sums.rows.sum()):,} rows. Say what they mean: `nulls='zero'` counts a "
+            "missing reward as 0 (no click came), `nulls='drop'` leaves the rows out, which is right only if what "
             "is missing has nothing to do with the reward."
         )
     if missing and question.nulls == "zero" and question.scale.bounded and not question.scale.low <= 0.0:
-        raise InvalidValue(f"--nulls zero: 0 is outside of {question.scale.words}.")
+        raise InvalidValue(f"`nulls='zero'`: 0 is outside of {question.scale.words}.")
     if missing:
         notes.append(f"{missing:,} NULL rewards were {'counted as 0' if question.nulls == 'zero' else 'dropped'}")
     if lost:
@@ -105,7 +105,7 @@ def _check_scale(question: Question, sums: Sums) -> None:
     if spread > sigma * (1.0 + 3.0 / np.sqrt(2.0 * pulls)):
         raise InvalidValue(
             f"within the arms the rewards spread with a standard deviation of {spread:.4g}, more than the declared "
-            f"{sigma:g}: verdicts would be wrong too often. Give --rewards gaussian:{spread:.3g} or more."
+            f"{sigma:g}: verdicts would be wrong too often. Give `rewards='gaussian:{spread:.3g}'` or more."
         )
 
 

@@ -28,7 +28,7 @@ def silent(share: float) -> None:
 class Sums:
     """One entry per segment and arm.
 
-    segment  : the values of the columns --by, as text
+    segment  : the values of the columns `by`, as text
     arm      : its name as text, None for rows without an arm
     rows     : rows of the log
     pulls    : rewards

@@ -187,7 +187,7 @@ class FileSource(DuckSource):
         )
 
     def table(self, columns: Columns, question: Question) -> sql.Table:
-        """CSV knows only text: numbers are read where they are asked for, and what --where names as it looks."""
+        """CSV knows only text: numbers are read where they are asked for, and what `where` names as it looks."""
         if self.dialect is None or not question.where:
             return super().table(columns, question)
         named = {word.casefold() for word in re.findall(r"\w+", question.where)}

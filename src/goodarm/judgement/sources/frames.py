@@ -76,8 +76,8 @@ class FrameSource:
         """The same table as DuckDB sees it, where it is in this process's memory."""
         if self.kind not in ("duckdb", "pandas", "polars", "pyarrow"):
             raise UnreadableTable(
-                f"a {self.kind} table can't be read in order or by --where here. {WAY_OUT} "
-                "For --order, write it as Parquet."
+                f"a {self.kind} table can't be read in order or by `where` here. {WAY_OUT} "
+                "For `order`, write it as Parquet."
             )
         import narwhals as nw
 

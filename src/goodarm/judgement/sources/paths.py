@@ -96,7 +96,7 @@ def _dialect(path: Path, separator: str | None, encoding: str | None) -> Dialect
         text = codecs.getincrementaldecoder(coding)("strict").decode(raw)
     except (LookupError, UnicodeDecodeError) as error:
         raise UnreadableTable(
-            f"{path}: can't be read as {coding} ({error}). Give --encoding, for example latin-1."
+            f"{path}: can't be read as {coding} ({error}). Give `encoding`, for example latin-1."
         ) from None
     lines = text.lstrip("\ufeff").splitlines()
     if not lines or not lines[0].strip():

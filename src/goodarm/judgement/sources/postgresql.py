@@ -40,7 +40,7 @@ class PostgresSource:
 
     def __init__(self, address: str, table: str | None, query: str | None) -> None:
         if (table is None) == (query is None):
-            raise InvalidValue("a database needs either --table NAME or --query 'SELECT ...'.")
+            raise InvalidValue("a database needs either `table=NAME` or `query='SELECT ...'`.")
         try:
             import psycopg
         except ImportError:
@@ -73,7 +73,7 @@ class PostgresSource:
         for name in (columns.reward, columns.pulls, columns.total, columns.propensity):
             if name is not None and self._described[name] == "other":
                 raise UnreadableTable(
-                    f"{self.title}: the column {name!r} holds no numbers. Cast it in a --query, as {name}::float8."
+                    f"{self.title}: the column {name!r} holds no numbers. Cast it in a `query`, as {name}::float8."
                 )
         return sql.Table(self._relation, self._described, "double precision", False)
 
