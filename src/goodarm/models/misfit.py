@@ -1,14 +1,15 @@
 """Does the model fit? Each pulled arm's own mean is compared with what the model makes of all arms.
 
 Four questions, since none sees every kind of misfit: do the deviations of all pulled arms add up to more than noise; is
-any one arm's too large; is any one's among the arms called good; and do neighbours deviate together, those that the
-model thinks best, or next to the threshold? The smallest probability of the four, times four, is told as a standard
-score.
+any one arm's too large; is any one's among the arms called good; and do neighbours that were called good fall short of
+the model together, or those called bad exceed it? The smallest probability of the four, times four, is told as a
+standard score; runs are taken together by `together`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from goodarm.rules.beliefs import VERDICT, Table
 ALARM = 5.0
 """Standard scores above this make a warning: never by chance, and passed early where features explain only part."""
 QUESTIONS = 4
+LARGEST_CHANCE = math.log(0.999)
+"""No run counts as a better fit than this."""
 
 
 def misfit(arms: Table, bar: Bar) -> float:
@@ -34,7 +37,25 @@ def misfit(arms: Table, bar: Bar) -> float:
     """
     if not (arms[:, PULLS] > 0.0).any():
         return math.nan
-    return -normal_quantile_log(min(min(chances(arms, bar)) + math.log(QUESTIONS), math.log(0.5)))
+    return -normal_quantile_log(min(min(chances(arms, bar)) + math.log(QUESTIONS), LARGEST_CHANCE))
+
+
+def together(scores: Iterable[float]) -> float:
+    """The standard score of several runs at once: what is too little to see in one may show in twenty.
+
+    Fisher: -2 sum log p has 2 n degrees of freedom, so P = exp(-x) sum_{k<n} x^k/k! with x = -sum log p.
+
+    >>> round(together([1.75] * 20), 1), round(together([0.0] * 20), 1), together([])
+    (6.5, -1.5, nan)
+    """
+    logs = [log_normal_cdf(-score) for score in scores if not math.isnan(score)]
+    if not logs:
+        return math.nan
+    x = -sum(logs)
+    terms = [k * math.log(x) - math.lgamma(k + 1.0) for k in range(len(logs))]
+    largest = max(terms)
+    chance = largest + math.log(sum(math.exp(term - largest) for term in terms)) - x
+    return -normal_quantile_log(min(chance, LARGEST_CHANCE))
 
 
 def chances(arms: Table, bar: Bar) -> tuple[float, float, float, float]:
@@ -80,31 +101,44 @@ def _neighbours(good: Table, bad: Table, bar: Bar) -> float:
     """log probability of the largest deviation of any group, times the number of groups (Bonferroni).
 
     Groups are the first 1, 2, 4, ... arms called good, and as many called bad, in the order of the model's means, from
-    either end: each is judged by the mean of all its rewards, in which single deviations of one sign add up.
+    either end. Each is judged by the mean of all its rewards, in which deviations of one sign add up, and only in the
+    direction that makes its verdicts doubtful: luck that helped to a verdict points the other way. The probability is
+    Phi(-sqrt(2 N kl)), the likelihood root.
     """
     found: list[Floats] = []
-    for some in (good, bad):
+    for some, sign in ((good, 1.0), (bad, -1.0)):
         ordered = some[np.argsort(some[:, MEAN], kind="stable")]
         sizes = 2 ** np.arange(len(some).bit_length())
         for group in (ordered, ordered[::-1]):
             pulls = np.cumsum(group[:, PULLS])[sizes - 1]
             own = np.cumsum(group[:, TOTAL])[sizes - 1] / pulls
             mean = np.cumsum(group[:, PULLS] * group[:, MEAN])[sizes - 1] / pulls
-            found.append(_evidence(pulls, own, mean, bar))
-    evidence = np.concatenate(found)
-    return min(0.0, math.log(evidence.size) - float(evidence.max())) if evidence.size else 0.0
+            found.append(np.where(sign * (own - mean) < 0.0, pulls * _divergence(own, mean, bar), 0.0))
+    surprise = np.concatenate(found)
+    if surprise.size == 0:
+        return 0.0
+    return min(0.0, math.log(surprise.size) + log_normal_cdf(-math.sqrt(2.0 * float(surprise.max()))))
+
+
+def _divergence(own: Floats, mean: Floats, bar: Bar) -> Floats:
+    """Relative entropy of a reward with the own mean to one with the model's: (own - mean)^2/(2 sigma^2) if Gaussian.
+
+    In [0, 1] means are taken no nearer to the ends than where the variance is a quarter of that at the threshold.
+    """
+    if bar.bounded <= 0.0:
+        return np.asarray((own - mean) ** 2 / (2.0 * bar.sigma**2))
+    edge = 0.5 * (1.0 - math.sqrt(1.0 - bar.spread**2))
+    p, q = np.clip(own, edge, 1.0 - edge), np.clip(mean, edge, 1.0 - edge)
+    return np.asarray(p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q)))
 
 
 def _evidence(pulls: Floats, own: Floats, mean: Floats, bar: Bar) -> Floats:
     """log E against "the arm's mean is the model's", so that E >= 1/p has probability at most p at any time.
 
     N kl(own, mean) - log(2 sqrt(N)) for rewards in [0, 1], which the mixture of `kt` exceeds (Krichevsky & Trofimov
-    1981); N (own - mean)^2 / (2 sigma^2) - log(N + 1)/2 otherwise, a normal mixture. Means are taken no nearer to 0 and
-    1 than where the variance is a quarter of that at the threshold, as above.
+    1981); otherwise the mixture of normal laws around the model's mean, N/(N + 1) N kl - log(N + 1)/2.
     """
-    if bar.bounded <= 0.0:
-        return pulls * pulls / (pulls + 1.0) * (own - mean) ** 2 / (2.0 * bar.sigma**2) - 0.5 * np.log(pulls + 1.0)
-    edge = 0.5 * (1.0 - math.sqrt(1.0 - bar.spread**2))
-    p, q = np.clip(own, edge, 1.0 - edge), np.clip(mean, edge, 1.0 - edge)
-    divergence = p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))
-    return np.asarray(pulls * divergence - np.log(2.0 * np.sqrt(pulls)))
+    surprise = pulls * _divergence(own, mean, bar)
+    if bar.bounded > 0.0:
+        return np.asarray(surprise - np.log(2.0 * np.sqrt(pulls)))
+    return np.asarray(pulls / (pulls + 1.0) * surprise - 0.5 * np.log1p(pulls))
