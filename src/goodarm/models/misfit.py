@@ -3,13 +3,13 @@
 Four questions, since none sees every kind of misfit: do the deviations of all pulled arms add up to more than noise; is
 any one arm's too large; is any one's among the arms called good; and do neighbours that were called good fall short of
 the model together, or those called bad exceed it? The smallest probability of the four, times four, is told as a
-standard score; runs are taken together by `together`.
+standard score. `together` asks the last question of many runs at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from goodarm.rules.beliefs import VERDICT, Table
 ALARM = 5.0
 """Standard scores above this make a warning: never by chance, and passed early where features explain only part."""
 QUESTIONS = 4
+LARGEST_GROUPS = 32
 LARGEST_CHANCE = math.log(0.999)
 """No run counts as a better fit than this."""
 
@@ -40,29 +41,33 @@ def misfit(arms: Table, bar: Bar) -> float:
     return -normal_quantile_log(min(min(chances(arms, bar)) + math.log(QUESTIONS), LARGEST_CHANCE))
 
 
-def together(scores: Iterable[float]) -> float:
+def together(runs: Sequence[Floats]) -> float:
     """The standard score of several runs at once: what is too little to see in one may show in twenty.
 
-    Fisher: -2 sum log p has 2 n degrees of freedom, so P = exp(-x) sum_{k<n} x^k/k! with x = -sum log p.
+    `shortfalls` of each group are added over the runs and divided by the square root of their number (Stouffer); the
+    largest of these counts, times the number of groups (Bonferroni). nan where no run has any.
 
-    >>> round(together([1.75] * 20), 1), round(together([0.0] * 20), 1), together([])
-    (6.5, -1.5, nan)
+    >>> one = np.full((2, 2, 3), np.nan)
+    >>> one[0, 0, :2] = 0.1, 2.0
+    >>> round(together([one]), 2), round(together([one] * 20), 2), together([])
+    (1.69, 8.87, nan)
     """
-    logs = [log_normal_cdf(-score) for score in scores if not math.isnan(score)]
-    if not logs:
+    if not runs:
         return math.nan
-    x = -sum(logs)
-    terms = [k * math.log(x) - math.lgamma(k + 1.0) for k in range(len(logs))]
-    largest = max(terms)
-    chance = largest + math.log(sum(math.exp(term - largest) for term in terms)) - x
+    stacked = np.stack(runs)
+    counts = (~np.isnan(stacked)).sum(axis=0)
+    if not counts.any():
+        return math.nan
+    sums = np.nansum(stacked, axis=0)[counts > 0] / np.sqrt(counts[counts > 0])
+    chance = math.log(sums.size) + log_normal_cdf(-float(sums.max()))
     return -normal_quantile_log(min(chance, LARGEST_CHANCE))
 
 
 def chances(arms: Table, bar: Bar) -> tuple[float, float, float, float]:
     """log probability under the model of what each of the four questions looks at."""
     seen = arms[arms[:, PULLS] > 0.0]
-    good, bad = seen[seen[:, VERDICT] > 0.0], seen[seen[:, VERDICT] < 0.0]
-    return _all_together(seen, bar), _largest(seen, bar), _largest(good, bar), _neighbours(good, bad, bar)
+    good = seen[seen[:, VERDICT] > 0.0]
+    return _all_together(seen, bar), _largest(seen, bar), _largest(good, bar), _neighbours(seen, bar)
 
 
 def _all_together(seen: Table, bar: Bar) -> float:
@@ -97,27 +102,35 @@ def _largest(some: Table, bar: Bar) -> float:
     return min(0.0, math.log(len(some)) - float(evidence.max()))
 
 
-def _neighbours(good: Table, bad: Table, bar: Bar) -> float:
-    """log probability of the largest deviation of any group, times the number of groups (Bonferroni).
+def _neighbours(seen: Table, bar: Bar) -> float:
+    """log probability of the largest shortfall of any group, times the number of groups (Bonferroni)."""
+    found = shortfalls(seen, bar)
+    groups = int((~np.isnan(found)).sum())
+    return min(0.0, math.log(groups) + log_normal_cdf(-float(np.nanmax(found)))) if groups else 0.0
+
+
+def shortfalls(arms: Table, bar: Bar) -> Floats:
+    """By how many standard errors groups of neighbours deviate in the direction that makes their verdicts doubtful.
 
     Groups are the first 1, 2, 4, ... arms called good, and as many called bad, in the order of the model's means, from
-    either end. Each is judged by the mean of all its rewards, in which deviations of one sign add up, and only in the
-    direction that makes its verdicts doubtful: luck that helped to a verdict points the other way. The probability is
-    Phi(-sqrt(2 N kl)), the likelihood root.
+    either end. Each is judged by the mean of all its rewards, in which deviations of one sign add up: called good,
+    does it fall short of the model's; called bad, does it exceed it? Luck that helped to a verdict, and a ridge that
+    draws means to the threshold, point the other way. The score is the likelihood root, +-sqrt(2 N kl).
+
+    Returns shape (2, 2, 32): good and bad; from the lowest and from the highest mean; 1, 2, 4, ... arms, nan beyond.
     """
-    found: list[Floats] = []
-    for some, sign in ((good, 1.0), (bad, -1.0)):
+    found = np.full((2, 2, LARGEST_GROUPS), math.nan)
+    for row, verdict in enumerate((1.0, -1.0)):
+        some = arms[(arms[:, PULLS] > 0.0) & (arms[:, VERDICT] == verdict)]
         ordered = some[np.argsort(some[:, MEAN], kind="stable")]
         sizes = 2 ** np.arange(len(some).bit_length())
-        for group in (ordered, ordered[::-1]):
+        for column, group in enumerate((ordered, ordered[::-1])):
             pulls = np.cumsum(group[:, PULLS])[sizes - 1]
             own = np.cumsum(group[:, TOTAL])[sizes - 1] / pulls
             mean = np.cumsum(group[:, PULLS] * group[:, MEAN])[sizes - 1] / pulls
-            found.append(np.where(sign * (own - mean) < 0.0, pulls * _divergence(own, mean, bar), 0.0))
-    surprise = np.concatenate(found)
-    if surprise.size == 0:
-        return 0.0
-    return min(0.0, math.log(surprise.size) + log_normal_cdf(-math.sqrt(2.0 * float(surprise.max()))))
+            root = np.sqrt(2.0 * pulls * np.maximum(_divergence(own, mean, bar), 0.0))
+            found[row, column, : len(sizes)] = np.sign(verdict * (mean - own)) * root
+    return found
 
 
 def _divergence(own: Floats, mean: Floats, bar: Bar) -> Floats:

@@ -16,6 +16,7 @@ from goodarm.engine.assemble import Assembly, assemble
 from goodarm.engine.loop import State
 from goodarm.engine.structured import StructuredAssembly, StructuredState, assemble_structured
 from goodarm.environments import Instance
+from goodarm.models.misfit import shortfalls
 from goodarm.rules.beliefs import POOL_FIELDS
 from goodarm.simulation.specification import Specification
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
@@ -49,6 +50,7 @@ class Run:
     trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + pool): round, good, bad, reward, pool
     trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
     misfit: float = math.nan  # lack of fit of a model of the arms, a standard score; nan without one
+    shortfalls: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros(0))  # of `models.misfit`
 
 
 def play_runs(spec: Specification, numbers: Iterable[int]) -> list[Run]:
@@ -88,6 +90,7 @@ def play(
             break
     seconds = time.perf_counter() - started
     rounds = int(state.progress[0])
+    misfit = assembly.misfit(state.arms)
     return Run(
         number=number,
         means=instance.means,
@@ -102,7 +105,8 @@ def play(
         pool=state.pool,
         trajectory=np.array(points) if points else np.zeros((0, 4 + POOL_FIELDS)),
         trace=trace[:rounds] if spec.trace else trace,
-        misfit=assembly.misfit(state.arms),
+        misfit=misfit,
+        shortfalls=np.zeros(0) if math.isnan(misfit) else shortfalls(state.arms, spec.problem.bar),
     )
 
 
