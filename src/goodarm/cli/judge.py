@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from goodarm.judgement.sources._base import Progress
 
 
+EXAMPLES = (
+    "goodarm judge clicks.csv --threshold 0.02 --arm headline --reward clicked",
+    "goodarm judge totals.csv --threshold 0.02 --arm arm --pulls shown --total clicks --out judged",
+)
+
+
 def _option(help_text: str, metavar: str, *names: str) -> object:
     return typer.Option(*names, metavar=metavar, help=help_text, show_default=False)
 

@@ -90,9 +90,10 @@ class Runs:
         return hash((self.policy, self.spec.environment.name, self.spec.seed, len(self)))
 
     def __repr__(self) -> str:
+        runs = f"{len(self)} run{'s' * (len(self) != 1)}"
         return (
-            f"Runs({self.policy} on {self.spec.environment.name}: {len(self)} runs of at most {self.spec.horizon:,} "
-            f"rounds, {self.found.mean:.1f} good arms found a run, {self.wrong_runs} runs wrong, {self.guarantee}, "
+            f"Runs({self.policy} on {self.spec.environment.name}: {runs} of at most {self.spec.horizon:,} "
+            f"rounds, {self.found.mean:.1f} good arms found per run, {self.wrong_runs} wrong, {self.guarantee}, "
             f"{self.criterion} at delta {self.spec.problem.delta:g})"
         )
 
