@@ -6,7 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from goodarm.theory import exploit_ceiling, hdoc_upper_bound, lower_bound, oracle_limit
+from goodarm import bernoulli, simulate
+from goodarm.errors import InvalidValue
+from goodarm.theory import exploit_ceiling, hdoc_upper_bound, informed_limit, lower_bound, oracle_limit
 
 KL_9 = 0.9 * math.log(1.8) + 0.1 * math.log(0.2)  # kl(0.9, 0.5)
 KL_6 = 0.6 * math.log(1.2) + 0.4 * math.log(0.8)  # kl(0.6, 0.5)
@@ -134,3 +136,30 @@ class TestOracle:
             means = np.random.default_rng([arms, draw]).uniform(0.475, 0.55, arms)
             shares.append(oracle_limit(means, 0.5, 0.05, 1e6) / exploit_ceiling(means, 0.5, 1e6))
         assert np.mean(shares) == pytest.approx(share, abs=tolerance)
+
+
+class TestInformedLimit:
+    MEANS = [0.3] * 90 + [0.7] * 10
+
+    def test_whoever_knows_that_all_are_alike_needs_no_more_than_the_oracle(self):
+        """And a little less: the oracle pays the mean number of pulls, and a lucky arm is decided earlier."""
+        alike = [0.6] * 20
+        oracle = oracle_limit(alike, 0.5, 0.05, 20_000)
+        assert oracle < informed_limit(alike, 0.5, 0.05, 20_000) < 1.08 * oracle
+
+    def test_finding_the_good_arms_costs_something(self):
+        for horizon in (2000, 5000):
+            limit = informed_limit(self.MEANS, 0.5, 0.05, horizon)
+            assert limit < oracle_limit(self.MEANS, 0.5, 0.05, horizon) - 100.0
+
+    def test_a_policy_that_has_to_learn_the_distribution_stays_below_and_comes_near(self):
+        played = simulate("value", bernoulli(self.MEANS, 0.5), horizon=3000, runs=60, seed=3).exploit_score
+        limit = informed_limit(self.MEANS, 0.5, 0.05, 3000)
+        assert 0.8 * limit < played.low
+        assert played.high < limit
+
+    def test_nothing_to_find_and_what_is_refused(self):
+        assert informed_limit([0.1, 0.2], 0.5, 0.05, 1000) == 0.0
+        for means, threshold, delta in (([], 0.5, 0.05), ([1.5], 0.5, 0.05), ([0.6], 0.5, 1.0), ([0.6], 1.0, 0.05)):
+            with pytest.raises(InvalidValue):
+                informed_limit(means, threshold, delta, 1000)

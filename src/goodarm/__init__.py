@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from goodarm.environments import table as table
     from goodarm.environments.names import environment as environment
     from goodarm.errors import GoodarmError as GoodarmError
+    from goodarm.judgement import Judgement as Judgement
+    from goodarm.judgement import judge as judge
     from goodarm.learning import LearnedPolicy as LearnedPolicy
     from goodarm.learning import learn as learn
     from goodarm.models.kernel import Kernel as Kernel
@@ -51,6 +53,7 @@ _WHERE = {
     "Gaussian": "goodarm.problem",
     "GoodarmError": "goodarm.errors",
     "Guarantee": "goodarm.verdict",
+    "Judgement": "goodarm.judgement",
     "Kernel": "goodarm.models.kernel",
     "LearnedPolicy": "goodarm.learning",
     "Linear": "goodarm.models.linear",
@@ -67,6 +70,7 @@ _WHERE = {
     "compare": "goodarm.simulation.compare",
     "environment": "goodarm.environments.names",
     "gaussian": "goodarm.environments",
+    "judge": "goodarm.judgement",
     "learn": "goodarm.learning",
     "plan": "goodarm",
     "policy": "goodarm.policies",

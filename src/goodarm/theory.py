@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from goodarm.errors import InvalidValue
+from goodarm.informed import informed_limit as informed_limit
 from goodarm.numerics import bernoulli_kl
 
 Divergence = Callable[[float, float], float]

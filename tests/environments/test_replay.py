@@ -120,8 +120,8 @@ def test_classification() -> None:
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        ({"arm": ["a"], "price": [1.0]}, "needs a header with the columns arm and reward; found arm, price"),
-        ({"arm": [], "reward": []}, "at least one"),
+        ({"arm": ["a"], "price": [1.0]}, "needs a header with the columns arm and reward; found 'arm', 'price'"),
+        ({"arm": [], "reward": []}, "a header and no rows"),
         ({"arm": ["a", "b"], "reward": [1.0]}, "same number of rows"),
         ({"arm": ["a", "b"], "reward": [1.0, "?"]}, r"the reward in row 2 is '\?', not a number"),
         ({"arm": ["a", "b"], "reward": [None, 1.0]}, "the reward in row 1 is None, not a number"),

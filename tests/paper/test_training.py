@@ -96,7 +96,7 @@ def test_an_online_step_weighs_the_past_and_what_is_ahead() -> None:
     assert moved.learned.beta == pytest.approx(0.4 + 0.1 * ((-4.0 + 5 * 1.0) + 75.0 * 1.0) / 100.0)
     assert (moved.learned.past_alpha, moved.learned.past_beta) == (18.0, 1.0)
     endless = ascended(pool._replace(horizon=math.inf), 2.0, 1.0, rate=0.1, batch=1.0)
-    assert endless.alpha == pytest.approx(0.3 + 0.1 * 2.0)
+    assert endless.learned.alpha == pytest.approx(0.3 + 0.1 * 2.0)
 
 
 def test_with_alpha_zero_the_online_method_decides_every_arm_by_its_first_reward() -> None:
@@ -108,7 +108,7 @@ def test_with_alpha_zero_the_online_method_decides_every_arm_by_its_first_reward
 def test_online_the_reward_objective_turns_greedy() -> None:
     """With estimates for means, beta falls to its floor; the verdicts stay certified, because hoeffding gives them."""
     result = simulate("softucb-g(beta0=1)", MOSTLY_GOOD, runs=1, seed=3, trajectory=4)
-    betas = result.runs[0].trajectory[:, 4 + Pool._fields.index("beta")]
+    betas = result.runs[0].trajectory[:, 4 + list(result.runs[0].learned).index("beta")]
     assert betas[-1] == pytest.approx(FLOOR)
     assert result.guarantee is Guarantee.CERTIFIED
 

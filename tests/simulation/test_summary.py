@@ -45,7 +45,7 @@ def test_json_has_the_keys_that_were_promised(summary: Summary) -> None:
     told = as_json(summary)
     promised = ["environment", "reading", "horizon", "runs", "seed", "delta", "ceiling", "limit", "policies"]
     assert [key for key in told if key in promised] == promised
-    assert set(told) - set(promised) == {"arms", "good_arms", "threshold", "criterion"}
+    assert set(told) - set(promised) == {"arms", "good_arms", "threshold", "criterion", "compared"}
     assert set(told["policies"][0]) == {
         "policy", "guarantee", "criterion", "exploit_score", "share_of_ceiling", "share_of_limit", "stopped_at",
         "output_at", "found", "wrong_runs", "false_good", "false_bad", "rounds_per_second",

@@ -15,16 +15,18 @@ import typer
 from typer.core import TyperGroup
 
 from goodarm.cli._show import BAD_INPUT, INTERRUPTED, in_options
+from goodarm.cli._verb import Verb, examples
 from goodarm.cli.compare import compare
 from goodarm.cli.data import data
 from goodarm.cli.environments import environments
+from goodarm.cli.judge import judge
 from goodarm.cli.learn import learn
 from goodarm.cli.plan import plan
 from goodarm.cli.policies import policies
 from goodarm.cli.reproduce import reproduce
 from goodarm.errors import GoodarmError
 
-VERBS: tuple[Callable[..., None], ...] = (compare, learn, plan, reproduce, policies, environments)
+VERBS: tuple[Callable[..., None], ...] = (judge, compare, learn, plan, reproduce, policies, environments)
 
 
 def _say_warning(
@@ -72,7 +74,7 @@ def _top(version: Version = False) -> None:
 
 
 for verb in VERBS:
-    app.command(no_args_is_help=verb in (compare, learn, plan))(verb)
+    app.command(cls=Verb, epilog=examples(verb), no_args_is_help=verb in (judge, compare, learn, plan))(verb)
 app.add_typer(data, name="data")
 
 

@@ -30,6 +30,13 @@ def number(text: str | float) -> float:
         raise typer.BadParameter(f"{text!r} is not a number. Write it like 0.05.") from None
 
 
+def some_path(text: str | Path) -> Path:
+    """A path; an empty one, as from an unset variable of the shell, is refused."""
+    if not str(text).strip():
+        raise typer.BadParameter("the path is empty. Give a name, or leave the option out.")
+    return Path(text)
+
+
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -74,6 +81,7 @@ Workers = Annotated[
 ]
 Backend = Annotated[str, typer.Option(metavar="B", help="Where runs are played: threading, loky, dask or ray.")]
 OutFolder = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Folder for rows.parquet, summary.json and the figure.")
+    Path | None,
+    typer.Option("--out", parser=some_path, metavar="DIR", help="Folder for the rows, the summary and the figure."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

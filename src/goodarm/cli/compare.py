@@ -26,8 +26,14 @@ from goodarm.cli._options import (
 from goodarm.cli._show import INTERRUPTED, console, print_json
 
 if TYPE_CHECKING:
+    from goodarm.report.rewards import RewardSummary
     from goodarm.simulation.compare import Comparison, ComparisonRequest
     from goodarm.simulation.summary import Summary
+
+EXAMPLES = (
+    "goodarm compare kano-1 --policy value --policy hdoc --runs 100",
+    "goodarm compare table:examples/headlines.csv --threshold 0.02 --horizon 200000 --runs 20 --out results",
+)
 
 
 def compare(
@@ -46,22 +52,20 @@ def compare(
     json: Json = False,
 ) -> None:
     """Play several policies on the same rewards and show what each found, when, and how often it was wrong."""
+    from goodarm.report.files import results_folder
     from goodarm.simulation.compare import REWARD, ComparisonRequest, play
-    from goodarm.simulation.summary import summarise
 
     request = ComparisonRequest(
         environment, tuple(policy) if policy else None, horizon, runs, seed, delta, threshold, criterion, goal,
         cores() if workers is None else workers, backend,
     )  # fmt: skip
     _check(request, out)
-    results = play(request, progress=True)
-    if goal == REWARD:
-        _show_rewards(results, out, json)
-        return
-    summary = summarise(results)
-    _print(summary, json)
-    if out is not None and results.finished:
-        _write(results, summary, out, json)
+    with results_folder(out):
+        results = play(request, progress=True)
+        if goal == REWARD:
+            summary: Summary | RewardSummary = _show_rewards(results, out, json)
+        else:
+            summary = _show_verdicts(results, out, json)
     if results.interrupted:
         _say_what_is_left(summary, out)
         raise typer.Exit(INTERRUPTED)
@@ -71,9 +75,22 @@ def _check(request: ComparisonRequest, out: Path | None) -> None:
     """Everything that can be wrong with the request, before anything is played or written."""
     _ = request.specs
     if out is not None:
-        from goodarm.report.files import prepare_folder
+        from goodarm.report.files import SUMMARY, refuse_other_results
+        from goodarm.simulation.summary import about
 
-        prepare_folder(out)
+        refuse_other_results(out, SUMMARY, about(request))
+
+
+def _show_verdicts(results: Comparison, out: Path | None, json: bool) -> Summary:
+    """Everything after the play where good arms were looked for."""
+    from goodarm.report.files import write_files
+    from goodarm.simulation.summary import summarise
+
+    summary = summarise(results)
+    _print(summary, json)
+    if out is not None and results.finished:
+        _say_written(write_files(results, summary, out), json)
+    return summary
 
 
 def _print(summary: Summary, json: bool) -> None:
@@ -93,7 +110,7 @@ def _print(summary: Summary, json: bool) -> None:
             screen.print(line, style="dim")
 
 
-def _show_rewards(results: Comparison, out: Path | None, json: bool) -> None:
+def _show_rewards(results: Comparison, out: Path | None, json: bool) -> RewardSummary:
     """Everything after the play where the goal was reward."""
     from goodarm.report import rewards
     from goodarm.report.files import write_rewards
@@ -107,23 +124,17 @@ def _show_rewards(results: Comparison, out: Path | None, json: bool) -> None:
             screen.print(line)
         screen.print(rewards.table(summary))
     if out is not None and results.finished:
-        for path in write_rewards(results, summary, out):
-            typer.echo(f"written: {path}", err=json)
-    if results.interrupted:
-        finished = ", ".join(f"{each.runs} of {each.policy}" for each in summary.policies) or "none"
-        typer.echo(f"goodarm: interrupted. Finished runs, of {summary.runs} wanted: {finished}.", err=True)
-        raise typer.Exit(INTERRUPTED)
+        _say_written(write_rewards(results, summary, out), json)
+    return summary
 
 
-def _write(results: Comparison, summary: Summary, out: Path, json: bool) -> None:
-    """Write the files and print their paths, beside a JSON object on stderr."""
-    from goodarm.report.files import write_files
-
-    for path in write_files(results, summary, out):
+def _say_written(paths: list[Path], json: bool) -> None:
+    """The paths, beside a JSON object on stderr."""
+    for path in paths:
         typer.echo(f"written: {path}", err=json)
 
 
-def _say_what_is_left(summary: Summary, out: Path | None) -> None:
+def _say_what_is_left(summary: Summary | RewardSummary, out: Path | None) -> None:
     finished = ", ".join(f"{each.runs} of {each.policy}" for each in summary.policies) or "none"
     where = f" They are in {out}." if out is not None and summary.policies else ""
     typer.echo(f"goodarm: interrupted. Finished runs, of {summary.runs} wanted: {finished}.{where}", err=True)

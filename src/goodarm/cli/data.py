@@ -8,6 +8,7 @@ import typer
 
 from goodarm.cli._options import Json
 from goodarm.cli._show import console, print_json
+from goodarm.cli._verb import Verb
 
 if TYPE_CHECKING:
     from goodarm.environments.datasets import Dataset
@@ -19,7 +20,7 @@ MIRROR_HELP = "Fetch from this address instead of the publisher's; it serves the
 Mirror = Annotated[str | None, typer.Option(metavar="URL", help=MIRROR_HELP)]
 
 
-@data.command("list", no_args_is_help=False)
+@data.command("list", cls=Verb, no_args_is_help=False)
 def list_datasets(json: Json = False) -> None:
     """List the datasets: what they are, their terms, and which files are on this machine.
 
@@ -37,7 +38,7 @@ def list_datasets(json: Json = False) -> None:
             screen.print(f"  {line}", soft_wrap=True)
 
 
-@data.command()
+@data.command(cls=Verb)
 def fetch(name: Name, mirror: Mirror = None, json: Json = False) -> None:
     """Download a dataset from its publisher into the cache, and check it."""
     from goodarm.environments.datasets import dataset
@@ -52,7 +53,7 @@ def fetch(name: Name, mirror: Mirror = None, json: Json = False) -> None:
         typer.echo(path)
 
 
-@data.command()
+@data.command(cls=Verb)
 def path(name: Name, json: Json = False) -> None:
     """Print where a dataset's files lie on this machine, one a line."""
     from goodarm.environments.datasets import dataset

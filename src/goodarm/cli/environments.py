@@ -2,54 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Annotated
 
-from goodarm.cli._options import Json
+import typer
+
+from goodarm.cli._options import Json, Threshold
 from goodarm.cli._show import console, print_json
 
-if TYPE_CHECKING:
-    from goodarm.environments import Environment
+EXAMPLES = ("goodarm environments kano-1", "goodarm environments table:examples/headlines.csv --threshold 0.02")
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show one; also table:FILE or replay:FILE.")]
 
 
-def environments(json: Json = False) -> None:
+def environments(name: Name = None, threshold: Threshold = None, json: Json = False) -> None:
     """List the environments: arms, threshold, horizon, and how each reads its source."""
-    from goodarm.environments.names import environment, environment_names
+    from goodarm.report import catalogue
 
-    found = [environment(name) for name in environment_names()]
+    if name is not None:
+        _show_one(name, threshold, json)
+        return
+    found = catalogue.environments()
     if json:
-        print_json({"environments": [_as_json(each) for each in found]})
-    else:
-        _print(found)
-
-
-def _as_json(environment: Environment) -> dict[str, Any]:
-    return {
-        "name": environment.name,
-        "arms": environment.arms,
-        "threshold": environment.threshold,
-        "horizon": environment.horizon,
-        "rewards": str(environment.rewards),
-        "reading": environment.reading,
-        "reference": environment.reference,
-    }
-
-
-def _print(found: list[Environment]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("environment", style="bold", no_wrap=True)
-    for heading in ("arms", "threshold", "horizon"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("reading and reference", ratio=1)
-    for each in found:
-        numbers = (f"{each.arms:,}", f"{each.threshold:g}", f"{each.horizon:,}")
-        table.add_row(each.name, *numbers, f"{each.rewards}; {each.reading}. {each.reference}")
+        print_json({"environments": found})
+        return
     screen = console()
-    screen.print(table)
+    screen.print(catalogue.environment_table(found))
     screen.print(
         "table:FILE reads the columns arm and mean of a CSV or Parquet file, replay:FILE the columns arm and reward of "
-        "a log; both need --threshold.",
+        "a log; both need --threshold. One alone: goodarm environments NAME",
         style="dim",
     )
+
+
+def _show_one(name: str, threshold: float | None, json: bool) -> None:
+    from goodarm.environments.names import environment
+    from goodarm.report import catalogue
+
+    entry = catalogue.environment_entry(environment(name, threshold=threshold))
+    if json:
+        print_json({"environments": [entry]})
+        return
+    screen = console()
+    arms = f"{entry['arms']:,} arm{'s' * (entry['arms'] != 1)}"
+    screen.print(
+        f"{entry['name']}: {arms}, threshold {entry['threshold']:g}, horizon {entry['horizon']:,}", style="bold"
+    )
+    for line in (f"{entry['rewards']}; {entry['reading']}", entry["reference"]):
+        if line:
+            screen.print(line)
+    screen.print(f"try it: {catalogue.environment_example(name, threshold)}", style="dim", soft_wrap=True)

@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goodarm.cli._options import Delta, Json, Seed, Workers, cores, whole
+from goodarm.cli._options import Delta, Json, Seed, Workers, cores, some_path, whole
 from goodarm.cli._show import console, in_options, print_json
 
 if TYPE_CHECKING:
     from goodarm.plan import CampaignPlan
     from goodarm.plan.ahead import Progress
+
+EXAMPLES = (
+    "goodarm plan --arms 200 --threshold 0.02 --gap 0.01 --budget 1e6",
+    "goodarm plan --arms 300 --threshold 0.02 --prior beta:3,197 --out plan",
+)
 
 Bar = Annotated[float, typer.Option(metavar="X", help="The bar that a good arm's mean reaches; rewards are in [0, 1].")]
 Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]
@@ -33,7 +38,10 @@ Simulated = Annotated[
         "--runs", parser=whole, metavar="R", show_default="a few seconds' worth", help="Simulated runs of each setting."
     ),
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for plan.json, plan.svg and plan.png.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", parser=some_path, metavar="DIR", help="Folder for plan.json and the figure."),
+]
 
 
 def plan(
@@ -53,27 +61,22 @@ def plan(
 ) -> None:
     """How many pulls an arm and a campaign will take, and what a looser wish would buy."""
     from goodarm.plan import plan as make_plan
+    from goodarm.report.files import results_folder, write_plan
 
-    if out is not None:
-        from goodarm.report.files import prepare_folder
-
-        prepare_folder(out)
-    with _progress() as progress:
+    with results_folder(out), _progress() as progress:
         made = make_plan(
             threshold=threshold, arms=arms, delta=delta, gap=gap, means=means, prior=prior, policy=policy,
             budget=budget, runs=runs, seed=seed, workers=cores() if workers is None else workers, progress=progress,
         )  # fmt: skip
+        written = [] if out is None else write_plan(made, out)
     if json:
         from goodarm.report.plan_text import as_json
 
         print_json(as_json(made))
     else:
         _print(made)
-    if out is not None:
-        from goodarm.report.files import write_plan
-
-        for path in write_plan(made, out):  # on stderr, so that stdout stays the text or the JSON object
-            typer.echo(f"written: {path}", err=True)
+    for path in written:  # on stderr, so that stdout stays the text or the JSON object
+        typer.echo(f"written: {path}", err=True)
 
 
 @contextmanager

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goodarm.cli._options import Json, Seed, Workers, cores, whole
+from goodarm.cli._options import Json, Seed, Workers, cores, some_path, whole
 from goodarm.cli._show import INTERRUPTED, console, print_json
 
 if TYPE_CHECKING:
     from goodarm.paper.report import Replication
     from goodarm.paper.reproduction import Progress
+
+EXAMPLES = ("goodarm reproduce --quick --out demo", "goodarm reproduce --only movielens --only table1 --runs 3")
 
 Quick = Annotated[bool, typer.Option("--quick", help="About a minute: fewer repetitions, shorter horizons.")]
 Only = Annotated[
@@ -29,7 +31,13 @@ Runs = Annotated[
     int | None, typer.Option("--runs", parser=whole, metavar="R", show_default="10", help="Repetitions of each policy.")
 ]
 Out = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Folder for the report; a run that was interrupted goes on in it.")
+    Path,
+    typer.Option(
+        "--out",
+        parser=some_path,
+        metavar="DIR",
+        help="Folder for the report; an interrupted one goes on in it.",
+    ),
 ]
 
 

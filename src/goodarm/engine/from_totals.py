@@ -55,22 +55,24 @@ _NO_POOL = Pool(0.0)
 
 
 def evidence_from_totals(
-    rule: IdentificationRule, pulls: Floats, totals: Floats, bar: Bar, values: tuple[float, ...] | None = None
-) -> tuple[Floats, Floats]:
+    rule: IdentificationRule, pulls: Floats, totals: Floats, bar: Bar, values: tuple[float, ...] | None = None,
+    few: int | None = None,
+) -> tuple[Floats, Floats]:  # fmt: skip
     """log E+ and log E- of every arm, shapes (K,); nan for a radius rule, which has no evidence.
 
     values : the rule's parameters in the order of `rule.defaults`; its defaults if None
+    few    : up to so many different arms are computed without the compiler; `FEW` if None
     """
     _check(rule)
     if isinstance(rule, RadiusRule):
         nothing = np.full(np.shape(pulls), np.nan)
         return nothing, nothing.copy()
-    return _spread("evidence", rule, pulls, totals, bar, bar.budget, values)
+    return _spread("evidence", rule, pulls, totals, bar, bar.budget, values, few)
 
 
 def interval_from_totals(
     rule: IdentificationRule, pulls: Floats, totals: Floats, bar: Bar, needed: float | Floats,
-    values: tuple[float, ...] | None = None,
+    values: tuple[float, ...] | None = None, few: int | None = None,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """The thresholds that the arm's evidence has not refuted: the ends of the interval that decides, shapes (K,).
 
@@ -80,7 +82,7 @@ def interval_from_totals(
     needed : log(1 / share of delta) of each arm, log(K/delta) when all are equal. At the bar's own threshold the
              interval agrees with the verdict by construction: low >= threshold where log E+ >= needed.
     """
-    return _spread("interval", rule, pulls, totals, bar, needed, values)
+    return _spread("interval", rule, pulls, totals, bar, needed, values, few)
 
 
 def more_pulls_needed(
@@ -96,7 +98,7 @@ def more_pulls_needed(
 
 def _spread(
     what: str, rule: IdentificationRule, pulls: Floats, totals: Floats, bar: Bar, needed: float | Floats,
-    values: tuple[float, ...] | None,
+    values: tuple[float, ...] | None, few: int | None = None,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Call a loop on the distinct triples (pulls, total, needed), in threads where there are many."""
     _check(rule)
@@ -105,7 +107,7 @@ def _spread(
     shape = n.shape
     n, s, need, where = _distinct(n.ravel(), s.ravel(), need.ravel())
     first, second = np.empty(n.size), np.empty(n.size)
-    loop = _loop(what, rule, n.size > FEW)
+    loop = _loop(what, rule, n.size > (FEW if few is None else few))
 
     def work(start: int) -> None:
         part = slice(start, start + CHUNK)
@@ -146,8 +148,10 @@ def _loop(what: str, rule: IdentificationRule, fast: bool) -> Callable[..., None
     """The loop over arms, as Python or compiled."""
     if isinstance(rule, RadiusRule):
         return _built({"interval": _radius_interval_loop, "wait": _radius_wait_loop}[what], rule.radius, fast)
-    loops = {"evidence": _evidence_loop, "interval": _interval_loop, "wait": _wait_loop}
-    return _built(loops[what], rule.formula, fast)
+    if what == "interval":
+        own = rule.one_side if isinstance(rule, EvidenceRule) else None
+        return _built(_interval_loop, own or _one_side(rule.formula), fast)
+    return _built({"evidence": _evidence_loop, "wait": _wait_loop}[what], rule.formula, fast)
 
 
 def _built(make: Callable[[Formula], Callable[..., None]], formula: Formula, fast: bool) -> Callable[..., None]:
@@ -191,7 +195,18 @@ def _evidence_loop(totals: Formula) -> Callable[..., None]:
 
 
 @cache
-def _end_of(totals: Formula) -> Formula:
+def _one_side(totals: Formula) -> Formula:
+    """log E+ or log E- of a rule that computes both at once."""
+
+    def one_side(side: float, n: float, s: float, bar: Any, *values: float) -> float:
+        for_good, for_bad = totals(n, s, bar, *values)
+        return float(for_good if side > 0.0 else for_bad)
+
+    return one_side
+
+
+@cache
+def _end_of(one_side: Formula) -> Formula:
     """How one end of an arm's interval is found; made once per rule, as the compiler knows functions by identity.
 
     Evidence grows like the square of the distance from the mean, so that its root, `height`, is nearly a line:
@@ -200,8 +215,7 @@ def _end_of(totals: Formula) -> Formula:
 
     def height(n: float, s: float, x: float, side: float, bar: Any, values: Any) -> float:
         """Root of the evidence that the mean lies above x (side -1) or below it (side +1)."""
-        for_good, for_bad = totals(n, s, bar_at(bar, x), *values)
-        return root((for_good if side < 0.0 else for_bad) + BASE)
+        return root(one_side(-side, n, s, bar_at(bar, x), *values) + BASE)
 
     def bracket(
         n: float, s: float, side: float, goal: float, bar: Any, values: Any
@@ -265,8 +279,8 @@ def first_gap(n: float, mean: float, goal: float, bar: Bar) -> float:
     return goal * math.sqrt(2.0 * variance / n) + (goal * goal / n if bar.bounded > 0.0 else 0.0)
 
 
-def _interval_loop(totals: Formula) -> Callable[..., None]:
-    end = _end_of(totals)
+def _interval_loop(one_side: Formula) -> Callable[..., None]:
+    end = _end_of(one_side)
 
     def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, low: Floats, high: Floats) -> None:
         for i in range(n.size):

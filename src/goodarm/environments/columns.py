@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from goodarm.errors import MissingExtra, UnreadableTable
 
+TRUTH = {"true": 1.0, "false": 0.0}
+
 Source = Any
 """A path, a dataframe (pandas, polars, pyarrow, ...), or a mapping from column to values."""
 
@@ -36,11 +38,13 @@ def read_columns(source: Source, *names: str) -> list[Sequence[Any]]:
         columns = _from_frame(source)
     wanted = " and ".join(names)
     if any(name not in columns for name in names):
-        found = ", ".join(columns) or "no rows"
+        found = ", ".join(map(repr, columns)) or "an empty file"
         raise UnreadableTable(f"{title(source)}: needs a header with the columns {wanted}; found {found}.")
     lengths = {len(columns[name]) for name in names}
-    if lengths == {0} or len(lengths) > 1:
-        raise UnreadableTable(f"{title(source)}: the columns {wanted} need the same number of rows, and at least one.")
+    if lengths == {0}:
+        raise UnreadableTable(f"{title(source)}: a header and no rows. Give at least one row below it.")
+    if len(lengths) > 1:
+        raise UnreadableTable(f"{title(source)}: the columns {wanted} need the same number of rows.")
     return [columns[name] for name in names]
 
 
@@ -60,6 +64,9 @@ def numbers(source: Source, name: str, values: Sequence[Any]) -> NDArray[np.floa
 
 
 def _number(value: Any) -> float:
+    """A number; true and false, as programs write them, are 1 and 0."""
+    if isinstance(value, str) and value.strip().lower() in TRUTH:
+        return TRUTH[value.strip().lower()]
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -68,22 +75,47 @@ def _number(value: Any) -> float:
 
 def _from_file(file: Path, names: tuple[str, ...]) -> Mapping[str, Sequence[Any]]:
     wanted = " and ".join(names)
+    if file.is_dir():
+        raise UnreadableTable(f"{file}: is a folder. Give a CSV or Parquet file with the columns {wanted}.")
     if not file.is_file():
         raise UnreadableTable(f"{file}: there is no such file. Give a CSV or Parquet file with the columns {wanted}.")
     if file.suffix == ".parquet":
         return _from_parquet(file, names)
-    if file.suffix == ".csv":
-        return _from_csv(file)
-    raise UnreadableTable(f"{file}: unknown kind of table {file.suffix!r}. Give a .csv or a .parquet file.")
+    if file.suffix in (".csv", ".tsv", ".txt"):
+        return _from_csv(file, names)
+    kind = f"unknown kind of table {file.suffix!r}" if file.suffix else "a name without an ending"
+    raise UnreadableTable(f"{file}: {kind}. Give a .csv or a .parquet file.")
 
 
-def _from_csv(file: Path) -> Mapping[str, Sequence[Any]]:
+def _from_csv(file: Path, names: tuple[str, ...]) -> Mapping[str, Sequence[Any]]:
+    """Commas between cells; semicolons or tabs too, where the header shows them."""
     try:
         with file.open(newline="", encoding="utf-8-sig") as lines:
-            rows = list(csv.DictReader(lines))
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
-        raise UnreadableTable(f"{file}: not a CSV file in UTF-8 ({error}).") from None
-    return {name: [row[name] for row in rows] for name in rows[0] if name is not None} if rows else {}
+            header = lines.readline()
+            lines.seek(0)
+            reader = csv.DictReader(lines, delimiter=_separator(header, names))
+            rows = list(reader)
+            columns = [name for name in reader.fieldnames or () if name is not None]
+    except UnicodeDecodeError as error:
+        raise UnreadableTable(
+            f"{file}: not in UTF-8 (byte {error.object[error.start]:#x} at place {error.start}; Latin-1, perhaps, as "
+            f"spreadsheets write it). Save it as UTF-8, for example with: iconv -f LATIN1 -t UTF-8 {file.name}"
+        ) from None
+    except (csv.Error, OSError) as error:
+        raise UnreadableTable(f"{file}: can't be read as CSV ({error}).") from None
+    return {name: [row[name] for row in rows] for name in columns}
+
+
+def _separator(header: str, names: tuple[str, ...]) -> str:
+    """What stands between the cells: the separator with which the header has all columns, else a comma.
+
+    >>> _separator("arm;mean;note", ("arm", "mean")), _separator("arm,mean", ("arm", "mean"))
+    (';', ',')
+    """
+    for sign in ",;\t":
+        if set(names) <= {cell.strip().strip('"') for cell in header.split(sign)}:
+            return sign
+    return ","
 
 
 def _from_parquet(file: Path, names: tuple[str, ...]) -> Mapping[str, Sequence[Any]]:

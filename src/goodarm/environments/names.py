@@ -65,11 +65,20 @@ def environment(name: str | Environment, *, threshold: float | None = None) -> E
         if threshold is None:
             raise InvalidValue(f"{name} has no threshold of its own. Give one, for example `threshold=0.05`.")
         kind, _, path = name.partition(":")
+        if not path.strip():
+            raise InvalidValue(f"{name} names no file. Write for example {kind}:arms.csv.")
         return table(path, threshold) if kind == "table" else replay(path, threshold)
     elif name in OWN:
         found = OWN[name]()
     elif name in _plugins():
         found = _plugins()[name].load()()
+    elif not name.strip():
+        raise InvalidValue("the environment's name is empty. Name one, for example kano-1.")
+    elif name.lower().endswith((".csv", ".parquet", ".tsv", ".txt")):
+        raise InvalidValue(
+            f"{name} is a file, not the name of an environment. Write table:{name} if it has the columns arm and mean, "
+            f"or replay:{name} if it is a log with the columns arm and reward."
+        )
     else:
         raise UnknownName("environment", name, [*environment_names(), "table:PATH", "replay:PATH"])
     return found if threshold is None else found.with_threshold(threshold)

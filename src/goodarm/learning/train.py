@@ -17,7 +17,7 @@ from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.attempts import Attempt, count_attempt
 from goodarm.learning.calibrate import learned_alpha, most_wrong
 from goodarm.learning.offline import Step, learn_parameter
-from goodarm.policies import Policy, rounded, spelled
+from goodarm.policies import DEFAULT_POLICY, Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
 from goodarm.policies.certificate import Certificate, confidence_of
 from goodarm.policies.file import SavedPolicy, check_rules, saved_model, write_policy
@@ -62,6 +62,7 @@ class LearnedPolicy:
     parameters: dict[str, float]
     learned_on: dict[str, Any]
     history: Sequence[Any] = field(repr=False)
+    started: Specification | None = field(default=None, repr=False)  # the policy it started from, and where it learned
 
     def save(self, path: str | Path) -> None:
         """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
@@ -87,7 +88,7 @@ class LearnedPolicy:
 
 def learn(
     environment: str | Environment,
-    policy: str | Policy = "dgai",
+    policy: str | Policy = DEFAULT_POLICY,
     *,
     horizon: int | None = None,
     objective: str = "score",
@@ -118,6 +119,7 @@ def learn(
     Runs of learning use the stream of `seed`: report scores on another seed.
     """
     spec = specify(policy, environment, horizon=horizon, seed=seed, delta=delta)
+    started = spec
     call = (objective, sorted(options.items()), budget, learning_runs, tests)
     counted = count_attempt(spec, attempt, earlier, *call) if calibrate else None
     _check_objective(objective, options, calibrate)
@@ -135,7 +137,7 @@ def learn(
             spec, alpha = _calibrated(spec, first, learning_runs, tests, counted, workers, watch, stop)
             parameters[_named(spec.policy, "identification.alpha")] = alpha
     learned_on = _learned_on(spec, objective, budget, learning_runs + tests, counted)
-    return LearnedPolicy(spec.policy, parameters, learned_on, history)
+    return LearnedPolicy(spec.policy, parameters, learned_on, history, started)
 
 
 def _check_objective(objective: str, options: Mapping[str, float], calibrate: bool) -> None:

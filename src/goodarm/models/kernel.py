@@ -26,6 +26,8 @@ EXACT_ARMS = 2000
 """Above this many arms K x K numbers cost more than a few hundred columns."""
 MOST_COLUMNS = 256
 CUT = 1e-4
+LEAST_GAMMA = 1e-10
+"""Smallest gamma in units of the kernel's largest variance: half of a float's digits are lost at 1e-8, all at 1e-16."""
 REBUILD_AFTER = 4096
 """Pulls between two rebuilds from the counts: O(K^3) against O(K^2) a pull, and far below 1e-9 of drift."""
 
@@ -72,7 +74,9 @@ class Kernel(Estimator):
         return RBF(self.length)
 
     def start(self, bar: Bar) -> GramBelief:
-        return gram.new_belief(checked_gram(self.chosen()(self.features)), self.gamma)
+        prior = checked_gram(self.chosen()(self.features))
+        check_gamma(self.gamma, np.diag(prior))
+        return gram.new_belief(prior, self.gamma)
 
     def publish(self, belief: GramBelief, arms: Table, bar: Bar) -> None:
         gram.write_columns(belief, arms, bar)
@@ -95,6 +99,17 @@ def checked_gram(matrix: Any) -> Floats:
     return 0.5 * (checked + checked.T)
 
 
+def check_gamma(gamma: float, variances: Floats) -> None:
+    """Refuse a gamma that is lost beside the kernel's variances: the covariance of a pulled arm would cancel to 0."""
+    largest = float(variances.max())
+    if gamma < LEAST_GAMMA * largest:
+        raise InvalidValue(
+            f"gamma {gamma:g} is {gamma / largest:.2g} of the kernel's variance {largest:g}, less than "
+            f"{LEAST_GAMMA:g}: widths would be made of rounding errors. Give a larger gamma; it is the noise variance "
+            "in units of the kernel's."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class CutKernel(Kernel):
     """A kernel on many arms: pivoted Cholesky columns as features, the residual as an effect of each arm."""
@@ -109,6 +124,7 @@ class CutKernel(Kernel):
         import logging
 
         kernel, features = whole.chosen(), whole.features
+        check_gamma(whole.gamma, kernel.diag(features))
         columns, residual = pivoted_cholesky(
             kernel.diag(features), lambda i: kernel(features, features[i : i + 1])[:, 0], MOST_COLUMNS, CUT
         )

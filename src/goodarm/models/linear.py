@@ -36,6 +36,8 @@ TOLERANCE = 1e-11
 """Drift between two rebuilds that is taken as a reason to come back sooner: a hundredth of what is promised."""
 TINY = 1e-30
 """The least variance: rules divide by the width."""
+LONGEST_FEATURES = 1e13
+"""Longest features in units of sqrt(ridge): there a rebuild finds widths to 1e-7, and errs towards wider ones."""
 STEEP = 100.0
 """A pull that shrinks its arm's variance by more than this factor costs digits: rebuild at once."""
 
@@ -165,6 +167,7 @@ def new_belief(features: Floats, ridge: float, ratio: Floats) -> LinearBelief:
     The features are rotated once to their principal axes. A ridge penalty does not notice, but rounding does: nearly
     collinear features become one tiny column instead of a difference of large numbers.
     """
+    check_ridge(features, ridge)
     count, dimension = features.shape
     rotation = np.linalg.svd(features, full_matrices=False)[2].T
     if rotation.shape != (dimension, dimension):  # fewer arms than features: only the span of the arms matters
@@ -188,6 +191,16 @@ def new_belief(features: Floats, ridge: float, ratio: Floats) -> LinearBelief:
         rotation=rotation,
         numbers=numbers,
     )
+
+
+def check_ridge(features: Floats, ridge: float) -> None:
+    """Refuse features so long beside the ridge that a float holds only one of them."""
+    longest = float(np.sqrt((features**2).sum(axis=1).max()))
+    if not longest <= LONGEST_FEATURES * math.sqrt(ridge):
+        raise InvalidValue(
+            f"a ridge of {ridge:g} is too small beside features of length {longest:g}: floats can't hold both, and "
+            "widths would be made of rounding errors. Standardise the features, or give a larger ridge."
+        )
 
 
 def rebuild_in_time(belief: LinearBelief, arms: Table, now: int, bar: Bar) -> int:

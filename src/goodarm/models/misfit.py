@@ -1,14 +1,15 @@
 """Does the model fit? Each pulled arm's own mean is compared with what the model makes of all arms.
 
 Four questions, since none sees every kind of misfit: do the deviations of all pulled arms add up to more than noise; is
-any one arm's too large; is any one's among the arms called good; and do neighbours deviate together, those that the
-model thinks best, or next to the threshold? The smallest probability of the four, times four, is told as a standard
-score.
+any one arm's too large; is any one's among the arms called good; and do neighbours that were called good fall short of
+the model together, or those called bad exceed it? The smallest probability of the four, times four, is told as a
+standard score. `together` asks the last question of many runs at once.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, VERDICT, WIDTH, Table
 ALARM = 5.0
 """Standard scores above this make a warning: never by chance, and passed early where features explain only part."""
 QUESTIONS = 4
+LARGEST_GROUPS = 32
+LARGEST_CHANCE = math.log(0.999)
+"""No run counts as a better fit than this."""
 
 
 def misfit(arms: Table, bar: Bar) -> float:
@@ -33,14 +37,36 @@ def misfit(arms: Table, bar: Bar) -> float:
     """
     if not (arms[:, PULLS] > 0.0).any():
         return math.nan
-    return -normal_quantile_log(min(min(chances(arms, bar)) + math.log(QUESTIONS), math.log(0.5)))
+    return -normal_quantile_log(min(min(chances(arms, bar)) + math.log(QUESTIONS), LARGEST_CHANCE))
+
+
+def together(runs: Sequence[Floats]) -> float:
+    """The standard score of several runs at once: what is too little to see in one may show in twenty.
+
+    `shortfalls` of each group are added over the runs and divided by the square root of their number (Stouffer); the
+    largest of these counts, times the number of groups (Bonferroni). nan where no run has any.
+
+    >>> one = np.full((2, 2, 3), np.nan)
+    >>> one[0, 0, :2] = 0.1, 2.0
+    >>> round(together([one]), 2), round(together([one] * 20), 2), together([])
+    (1.69, 8.87, nan)
+    """
+    if not runs:
+        return math.nan
+    stacked = np.stack(runs)
+    counts = (~np.isnan(stacked)).sum(axis=0)
+    if not counts.any():
+        return math.nan
+    sums = np.nansum(stacked, axis=0)[counts > 0] / np.sqrt(counts[counts > 0])
+    chance = math.log(sums.size) + log_normal_cdf(-float(sums.max()))
+    return -normal_quantile_log(min(chance, LARGEST_CHANCE))
 
 
 def chances(arms: Table, bar: Bar) -> tuple[float, float, float, float]:
     """log probability under the model of what each of the four questions looks at."""
     seen = arms[arms[:, PULLS] > 0.0]
-    good, bad = seen[seen[:, VERDICT] > 0.0], seen[seen[:, VERDICT] < 0.0]
-    return _all_together(seen, bar), _largest(seen, bar), _largest(good, bar), _neighbours(good, bad, bar)
+    good = seen[seen[:, VERDICT] > 0.0]
+    return _all_together(seen, bar), _largest(seen, bar), _largest(good, bar), _neighbours(seen, bar)
 
 
 def _all_together(seen: Table, bar: Bar) -> float:
@@ -75,35 +101,56 @@ def _largest(some: Table, bar: Bar) -> float:
     return min(0.0, math.log(len(some)) - float(evidence.max()))
 
 
-def _neighbours(good: Table, bad: Table, bar: Bar) -> float:
-    """log probability of the largest deviation of any group, times the number of groups (Bonferroni).
+def _neighbours(seen: Table, bar: Bar) -> float:
+    """log probability of the largest shortfall of any group, times the number of groups (Bonferroni)."""
+    found = shortfalls(seen, bar)
+    groups = int((~np.isnan(found)).sum())
+    return min(0.0, math.log(groups) + log_normal_cdf(-float(np.nanmax(found)))) if groups else 0.0
+
+
+def shortfalls(arms: Table, bar: Bar) -> Floats:
+    """By how many standard errors groups of neighbours deviate in the direction that makes their verdicts doubtful.
 
     Groups are the first 1, 2, 4, ... arms called good, and as many called bad, in the order of the model's means, from
-    either end: each is judged by the mean of all its rewards, in which single deviations of one sign add up.
+    either end. Each is judged by the mean of all its rewards, in which deviations of one sign add up: called good,
+    does it fall short of the model's; called bad, does it exceed it? Luck that helped to a verdict, and a ridge that
+    draws means to the threshold, point the other way. The score is the likelihood root, +-sqrt(2 N kl).
+
+    Returns shape (2, 2, 32): good and bad; from the lowest and from the highest mean; 1, 2, 4, ... arms, nan beyond.
     """
-    found: list[Floats] = []
-    for some in (good, bad):
+    found = np.full((2, 2, LARGEST_GROUPS), math.nan)
+    for row, verdict in enumerate((1.0, -1.0)):
+        some = arms[(arms[:, PULLS] > 0.0) & (arms[:, VERDICT] == verdict)]
         ordered = some[np.argsort(some[:, MEAN], kind="stable")]
         sizes = 2 ** np.arange(len(some).bit_length())
-        for group in (ordered, ordered[::-1]):
+        for column, group in enumerate((ordered, ordered[::-1])):
             pulls = np.cumsum(group[:, PULLS])[sizes - 1]
             own = np.cumsum(group[:, TOTAL])[sizes - 1] / pulls
             mean = np.cumsum(group[:, PULLS] * group[:, MEAN])[sizes - 1] / pulls
-            found.append(_evidence(pulls, own, mean, bar))
-    evidence = np.concatenate(found)
-    return min(0.0, math.log(evidence.size) - float(evidence.max())) if evidence.size else 0.0
+            root = np.sqrt(2.0 * pulls * np.maximum(_divergence(own, mean, bar), 0.0))
+            found[row, column, : len(sizes)] = np.sign(verdict * (mean - own)) * root
+    return found
+
+
+def _divergence(own: Floats, mean: Floats, bar: Bar) -> Floats:
+    """Relative entropy of a reward with the own mean to one with the model's: (own - mean)^2/(2 sigma^2) if Gaussian.
+
+    In [0, 1] means are taken no nearer to the ends than where the variance is a quarter of that at the threshold.
+    """
+    if bar.bounded <= 0.0:
+        return np.asarray((own - mean) ** 2 / (2.0 * bar.sigma**2))
+    edge = 0.5 * (1.0 - math.sqrt(1.0 - bar.spread**2))
+    p, q = np.clip(own, edge, 1.0 - edge), np.clip(mean, edge, 1.0 - edge)
+    return np.asarray(p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q)))
 
 
 def _evidence(pulls: Floats, own: Floats, mean: Floats, bar: Bar) -> Floats:
     """log E against "the arm's mean is the model's", so that E >= 1/p has probability at most p at any time.
 
     N kl(own, mean) - log(2 sqrt(N)) for rewards in [0, 1], which the mixture of `kt` exceeds (Krichevsky & Trofimov
-    1981); N (own - mean)^2 / (2 sigma^2) - log(N + 1)/2 otherwise, a normal mixture. Means are taken no nearer to 0 and
-    1 than where the variance is a quarter of that at the threshold, as above.
+    1981); otherwise the mixture of normal laws around the model's mean, N/(N + 1) N kl - log(N + 1)/2.
     """
-    if bar.bounded <= 0.0:
-        return pulls * pulls / (pulls + 1.0) * (own - mean) ** 2 / (2.0 * bar.sigma**2) - 0.5 * np.log(pulls + 1.0)
-    edge = 0.5 * (1.0 - math.sqrt(1.0 - bar.spread**2))
-    p, q = np.clip(own, edge, 1.0 - edge), np.clip(mean, edge, 1.0 - edge)
-    divergence = p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))
-    return np.asarray(pulls * divergence - np.log(2.0 * np.sqrt(pulls)))
+    surprise = pulls * _divergence(own, mean, bar)
+    if bar.bounded > 0.0:
+        return np.asarray(surprise - np.log(2.0 * np.sqrt(pulls)))
+    return np.asarray(pulls / (pulls + 1.0) * surprise - 0.5 * np.log1p(pulls))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from goodarm.errors import InvalidValue, UnknownName
+from goodarm.simulation.simulate import MOST_WORKERS
 
 BATCH = 10
 """b, the rounds between two steps of the paper's online learning: the paper gives none. See docs/replication.md."""
@@ -145,6 +146,8 @@ class Request(NamedTuple):
             raise InvalidValue(f"seed must be 0 or larger; got {self.seed}.")
         if self.workers < 1:
             raise InvalidValue(f"workers must be at least 1; got {self.workers}.")
+        if self.workers > MOST_WORKERS:
+            raise InvalidValue(f"workers must be at most {MOST_WORKERS}; got {self.workers}.")
 
     def command(self) -> str:
         """The command that asks for this.

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,10 +25,27 @@ from goodarm.simulation.runs import Runs
 from goodarm.simulation.summary import Summary, as_json
 
 ROWS_PER_GROUP = 1_000_000
+SUMMARY = "summary.json"
+
+
+@contextmanager
+def results_folder(folder: Path | None) -> Iterator[None]:
+    """Make sure that results can be written there before hours are spent on them; leave no empty folder behind."""
+    if folder is None:
+        yield
+        return
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    prepare_folder(folder)
+    try:
+        yield
+    finally:
+        for each in missing:  # the innermost first
+            with suppress(OSError):  # not empty: that is what it was made for
+                each.rmdir()
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make sure that results can be written there, before hours are spent on them."""
+    """Make the folder, and see that files can be written into it."""
     if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
         raise MissingExtra("writing results", "report")
     if folder.exists() and not folder.is_dir():
@@ -36,6 +55,29 @@ def prepare_folder(folder: Path) -> None:
         probe = folder / ".goodarm-probe"
         probe.touch()
         probe.unlink()
+
+
+def refuse_other_results(folder: Path, name: str, about: Mapping[str, Any]) -> None:
+    """Refuse a folder whose file `name` says that it holds something else than what will be written."""
+    try:
+        kept = json.loads((folder / name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return  # nothing there, or nothing that could be lost by being read
+    wanted = json.loads(json_text(dict(about)))
+    other = next((key for key, value in wanted.items() if not isinstance(kept, dict) or kept.get(key) != value), None)
+    if other is None:
+        return
+    was, now = (short_text(each.get(other) if isinstance(each, dict) else None) for each in (kept, wanted))
+    raise UnusableFolder(
+        f"{folder} holds other results: {other} there is {was}, and now {now}. Give `out` another folder, or delete "
+        f"{folder / name}."
+    )
+
+
+def short_text(value: Any) -> str:
+    """A value in a message."""
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def write_files(results: Comparison, summary: Summary, folder: Path) -> list[Path]:

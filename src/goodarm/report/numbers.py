@@ -38,6 +38,15 @@ def count(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else NOTHING
 
 
+def counted(number: int, word: str, several: str | None = None) -> str:
+    """A number of things, singular or plural.
+
+    >>> counted(1, "run"), counted(2000, "run"), counted(3, "policy", "policies")
+    ('1 run', '2,000 runs', '3 policies')
+    """
+    return f"{number:,} {word if number == 1 else several or word + 's'}"
+
+
 def percent(value: float) -> str:
     """A share.
 

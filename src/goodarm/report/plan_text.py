@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from goodarm.plan import CampaignPlan, OneCampaign, Outlook
-from goodarm.report.numbers import percent, short
+from goodarm.report.numbers import counted, percent, short
 from goodarm.simulation.runs import Estimate
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ _NOT_SHOWN = ("decided_at", "finds")
 def headline(plan: CampaignPlan) -> Iterator[str]:
     """What was asked."""
     budget = f", budget {plan.budget:,} samples" if plan.budget is not None else ""
-    yield f"{_arms(plan.arms)}, threshold {plan.threshold:g}, delta {plan.delta:g}{budget}; {plan.means}"
+    yield f"{counted(plan.arms, 'arm')}, threshold {plan.threshold:g}, delta {plan.delta:g}{budget}; {plan.means}"
     if plan.asked is not None:
-        simulated = f"{plan.runs} simulated campaign{'s' * (plan.runs != 1)}"
+        simulated = counted(plan.runs, "simulated campaign")
         yield f"{plan.policy} ({plan.guarantee}), {simulated} of at most {plan.last_round:,} samples"
 
 
@@ -100,10 +100,6 @@ def _outlook(outlook: Outlook) -> dict[str, Any]:
 
 def _tuple(value: Estimate | OneCampaign | None) -> dict[str, Any] | None:
     return None if value is None else value._asdict()
-
-
-def _arms(arms: int) -> str:
-    return f"{arms:,} arm{'s' * (arms != 1)}"
 
 
 def _share_words(share: float) -> str:

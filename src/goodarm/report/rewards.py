@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from rich import box
 from rich.table import Table
 
-from goodarm.report.numbers import short
+from goodarm.report.numbers import counted, short
 from goodarm.simulation.compare import Comparison
 from goodarm.simulation.runs import Estimate
 
@@ -32,6 +32,7 @@ class RewardSummary(NamedTuple):
     runs: int
     seed: int
     best: float
+    compared: list[str]
     policies: list[RewardRow]
     interrupted: bool
 
@@ -49,6 +50,7 @@ def summarise(results: Comparison) -> RewardSummary:
         runs=results.request.runs,
         seed=spec.seed,
         best=best,
+        compared=[each.policy.name for each in results.request.specs],
         policies=[
             RewardRow(runs.policy, len(runs), runs.reward, runs.regret, runs.rounds_per_second)
             for runs in results.finished
@@ -91,7 +93,7 @@ def headline(summary: RewardSummary) -> list[str]:
     """What was asked, above the table."""
     return [
         f"{summary.environment}: {summary.reading}; threshold {summary.threshold:g}",
-        f"{summary.runs:,} runs of {summary.horizon:,} rounds; seed {summary.seed}; goal: reward; "
+        f"{counted(summary.runs, 'run')} of {counted(summary.horizon, 'round')}; seed {summary.seed}; goal: reward; "
         f"always pulling the best arm gives {short(summary.best)}",
     ]
 

@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from goodarm.report.numbers import NOTHING, count, percent, plain, short
+from goodarm.report.numbers import NOTHING, count, counted, percent, plain, short
 from goodarm.simulation.runs import Estimate
 from goodarm.simulation.summary import PolicySummary, Summary
 
@@ -25,10 +25,10 @@ _COLOURS = {"certified": "green", "calibrated": "yellow", "heuristic": "red"}
 def headline(summary: Summary) -> Iterator[str]:
     """What was asked, above the table."""
     good = f", {plain(summary.good_arms)} good" if summary.policies else ""
-    arms = f"{summary.arms:,} arm{'s' * (summary.arms > 1)}{good}"
+    arms = f"{counted(summary.arms, 'arm')}{good}"
     yield f"{summary.environment}: {arms}; threshold {summary.threshold:g}; {summary.reading}"
     yield (
-        f"{summary.runs:,} runs of at most {summary.horizon:,} rounds; seed {summary.seed}; "
+        f"{counted(summary.runs, 'run')} of at most {counted(summary.horizon, 'round')}; seed {summary.seed}; "
         f"{summary.criterion} at delta {summary.delta:g}"
     )
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from goodarm.engine.assemble import Assembly, State, assemble
 from goodarm.engine.rule_parts import Drawn
 from goodarm.environments import Instance
+from goodarm.models.misfit import shortfalls
 from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT, Nothing
 from goodarm.simulation.specification import Specification
 from goodarm.simulation.stop import Stop
@@ -41,6 +42,7 @@ class Run:
     trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + learned): round, good, bad, reward, learned
     trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
     misfit: float = math.nan  # lack of fit of a model of the arms, a standard score; nan without one
+    shortfalls: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros(0))  # of `models.misfit`
 
 
 def play_runs(spec: Specification, numbers: Iterable[int], stop: Stop | None = None) -> list[Run]:
@@ -82,6 +84,7 @@ def play(
             break
     seconds = time.perf_counter() - started
     arms = state.arms
+    misfit = assembly.misfit(arms)
     return Run(
         number=number,
         means=instance.means,
@@ -96,7 +99,8 @@ def play(
         learned=numbers_of(state.pool.learned),
         trajectory=np.array(points) if points else np.zeros((0, 4 + len(numbers_of(state.pool.learned)))),
         trace=trace[: state.round] if spec.trace else trace,
-        misfit=assembly.misfit(arms),
+        misfit=misfit,
+        shortfalls=np.zeros(0) if math.isnan(misfit) else shortfalls(arms, spec.problem.bar),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.errors import ModelWarning, UnknownName
-from goodarm.models.misfit import ALARM
+from goodarm.models.misfit import ALARM, together
 from goodarm.numerics import clopper_pearson, student_quantile
 from goodarm.scores import Score, first_good_verdict, regret, score
 from goodarm.simulation.declared import warn_of_scale
@@ -27,7 +27,7 @@ from goodarm.verdict import Basis, Criterion, Guarantee, Verdict
 
 CONFIDENCE = 0.95
 
-FLOATS = ("means", "evidence", "trajectory", "misfit")
+FLOATS = ("means", "evidence", "trajectory", "misfit", "shortfalls")
 """What of a run may hold NaN."""
 TABLES = ("table", "verdicts", "trajectories")
 """What `Runs.to_pandas` and `to_polars` can give."""
@@ -89,9 +89,10 @@ class Runs:
         return hash((self.policy, self.spec.environment.name, self.spec.seed, len(self)))
 
     def __repr__(self) -> str:
+        runs = f"{len(self)} run{'s' * (len(self) != 1)}"
         return (
-            f"Runs({self.policy} on {self.spec.environment.name}: {len(self)} runs of at most {self.spec.horizon:,} "
-            f"rounds, {self.found.mean:.1f} good arms found a run, {self.wrong_runs} runs wrong, {self.guarantee}, "
+            f"Runs({self.policy} on {self.spec.environment.name}: {runs} of at most {self.spec.horizon:,} "
+            f"rounds, {self.found.mean:.1f} good arms found per run, {self.wrong_runs} wrong, {self.guarantee}, "
             f"{self.criterion} at delta {self.spec.problem.delta:g})"
         )
 
@@ -189,19 +190,26 @@ class Runs:
         """Runs in which a model of the arms does not fit the rewards."""
         return sum(run.misfit > ALARM for run in self.runs)
 
+    @property
+    def misfit(self) -> float:
+        """The model's lack of fit as a standard score, of the worst run or of all runs together; nan without one."""
+        each = [run.misfit for run in self.runs if not math.isnan(run.misfit)]
+        all_of_them = together([run.shortfalls for run in self.runs if run.shortfalls.size])
+        return max([*each, *([] if math.isnan(all_of_them) else [all_of_them])], default=math.nan)
+
     def warn(self) -> None:
         """Say so where a model does not fit, or where rewards scatter more than was declared."""
         warn_of_scale(self.spec, self.runs, stacklevel=4)
-        if self.misfitting:
-            worst = max(run.misfit for run in self.runs if run.misfit > ALARM)
+        if self.misfit > ALARM:
+            where = f"in {self.misfitting} of {len(self)} runs" if self.misfitting else "in all runs taken together"
             advice = (
                 "its verdicts carry no guarantee here. Decide by own evidence, for example with '+kt', and use @mixed."
                 if self.spec.policy.decided_by is Basis.MODEL
                 else "verdicts rest on own evidence and stand, but it guides the pulls badly. Use @mixed."
             )
             warnings.warn(
-                f"{self.policy}: the model does not fit the arms that were pulled in {self.misfitting} of {len(self)} "
-                f"runs (up to {worst:.0f} standard errors; chance stays below {ALARM:.0f}): {advice}",
+                f"{self.policy}: the model does not fit the arms that were pulled {where} "
+                f"(up to {self.misfit:.0f} standard errors; chance stays below {ALARM:.0f}): {advice}",
                 ModelWarning,
                 stacklevel=3,
             )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 from goodarm.arguments import check_whole
@@ -17,6 +19,7 @@ from goodarm.simulation.stop import Interrupted, Stop, listening
 from goodarm.verdict import Criterion
 
 BACKENDS = ("threading", "loky", "dask", "ray")
+MOST_WORKERS = 1000
 ROUNDS_PER_TASK = 4_000_000
 """Runs are handed out in batches of about this many rounds: long enough to hide the overhead of handing them out."""
 
@@ -86,6 +89,10 @@ def check_workload(runs: int, workers: int, backend: str) -> None:
         raise InvalidValue(f"runs must be at least 1; got {runs}.")
     if workers < 1:
         raise InvalidValue(f"workers must be at least 1; got {workers}.")
+    if workers > MOST_WORKERS:
+        raise InvalidValue(
+            f"workers must be at most {MOST_WORKERS}; got {workers}. More than there are cores gain little."
+        )
     if backend not in BACKENDS:
         raise UnknownName("backend", backend, BACKENDS)
 
@@ -142,6 +149,23 @@ def _backend(name: str, workers: int) -> AbstractContextManager[Any]:
     return {"dask": _dask, "ray": _ray}.get(name, lambda workers: nullcontext())(workers)
 
 
+def _check_main_guard() -> None:
+    """Refuse a script that would start itself again: Dask's processes import it, and would start processes too."""
+    main = sys.modules.get("__main__")
+    script = getattr(main, "__file__", None)
+    if script is None or getattr(main, "__spec__", None) is not None or not script.endswith(".py"):
+        return
+    try:
+        source = Path(script).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return
+    if "__name__" not in source:
+        raise InvalidValue(
+            f"{script} starts Dask's processes, and each of them imports {Path(script).name} again. Put what it does "
+            'below the line: if __name__ == "__main__":'
+        )
+
+
 @contextmanager
 def _dask(workers: int) -> Iterator[None]:
     """The Dask client that is already there, or a cluster of processes on this machine."""
@@ -152,6 +176,7 @@ def _dask(workers: int) -> Iterator[None]:
     try:
         default_client()  # type: ignore[no-untyped-call]  # dask has no types
     except ValueError:
+        _check_main_guard()
         with Client(n_workers=workers, threads_per_worker=1, dashboard_address=None):  # type: ignore[no-untyped-call]  # the same
             yield
     else:

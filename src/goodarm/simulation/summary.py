@@ -12,7 +12,7 @@ from goodarm.simulation.runs import Estimate, Runs
 from goodarm.simulation.tables import PER_POLICY, ResultTable
 
 if TYPE_CHECKING:
-    from goodarm.simulation.compare import Comparison
+    from goodarm.simulation.compare import Comparison, ComparisonRequest
 
 
 class PolicySummary(NamedTuple):
@@ -54,6 +54,7 @@ class Summary(NamedTuple):
     good_arms: float
     ceiling: float
     limit: float
+    compared: list[str]  # the policies that were asked for
     policies: list[PolicySummary]
     interrupted: bool
 
@@ -83,6 +84,7 @@ def summarise(results: Comparison) -> Summary:
         good_arms=_good_arms(most) if most else math.nan,
         ceiling=ceiling,
         limit=limit,
+        compared=[each.policy.name for each in results.request.specs],
         policies=[_policy(runs, bounds[len(runs)]) for runs in results.finished],
         interrupted=results.interrupted,
     )
@@ -110,13 +112,23 @@ def _row(setting: Any, whole: Summary, line: PolicySummary, runs: Runs) -> dict[
     }  # fmt: skip
 
 
+def about(request: ComparisonRequest) -> dict[str, Any]:
+    """What of a comparison's JSON is known before it is played, and tells it from another's; of one environment."""
+    spec = request.specs[0]
+    return {
+        "environment": spec.environment.name, "threshold": spec.problem.threshold, "horizon": spec.horizon,
+        "runs": request.runs, "seed": spec.seed, "compared": [each.policy.name for each in request.specs],
+        **({} if request.goal == "reward" else {"delta": spec.problem.delta}),
+    }  # fmt: skip
+
+
 def as_json(summary: Summary) -> dict[str, Any]:
     """The object that `goodarm compare --json` prints. After Ctrl-C it also says how many runs each policy finished."""
     keys = (
         "environment", "reading", "arms", "good_arms", "threshold", "horizon", "runs", "seed", "delta", "criterion",
         "ceiling", "limit",
     )  # fmt: skip
-    head = {key: getattr(summary, key) for key in keys}
+    head = {key: getattr(summary, key) for key in keys} | {"compared": summary.compared}
     if summary.interrupted:
         head["interrupted"] = {each.policy: each.runs for each in summary.policies}
     return head | {"policies": [_policy_as_json(each) for each in summary.policies]}

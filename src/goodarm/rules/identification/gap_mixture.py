@@ -95,4 +95,5 @@ gap_mixture = EvidenceRule(
     guarantee=Guarantee.CERTIFIED,
     families=ANY_SUB_GAUSSIAN,
     totals=totals,
+    one_side=log_average,
 )

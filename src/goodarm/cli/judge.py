@@ -1,0 +1,122 @@
+"""`goodarm judge`: verdicts on the arms of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goodarm.cli._options import Delta, ErrorCriterion, Json, number
+from goodarm.cli._show import console, in_options, print_json
+
+if TYPE_CHECKING:
+    from goodarm.judgement import Judgement
+    from goodarm.judgement.sources._base import Progress
+
+
+EXAMPLES = (
+    "goodarm judge clicks.csv --threshold 0.02 --arm headline --reward clicked",
+    "goodarm judge totals.csv --threshold 0.02 --arm arm --pulls shown --total clicks --out judged",
+)
+
+
+def _option(help_text: str, metavar: str, *names: str) -> object:
+    return typer.Option(*names, metavar=metavar, help=help_text, show_default=False)
+
+
+def _number(help_text: str, metavar: str) -> object:
+    return typer.Option(metavar=metavar, help=help_text, show_default=False, parser=number)
+
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE", help="A file, folder or glob (CSV, Parquet, JSON Lines), postgresql://..., or spark:TABLE."
+    ),
+]
+
+
+def judge(
+    source: Source,
+    threshold: Annotated[float | None, _number("The bar that a good arm's mean reaches.", "X")] = None,
+    arm: Annotated[str | None, _option("Column of the arms' names.", "COLUMN")] = None,
+    reward: Annotated[str | None, _option("Column of the rewards.", "COLUMN")] = None,
+    delta: Delta = 0.05,
+    where: Annotated[str | None, _option("Keep only these rows; never choose them by reward.", "SQL")] = None,
+    rewards: Annotated[str, typer.Option(metavar="R", help="bounded, bounded:LOW,HIGH or gaussian:SCALE.")] = "bounded",
+    criterion: ErrorCriterion = "fwer",
+    rule: Annotated[str | None, _option("Identification rule; a rule by totals, or any with --order.", "NAME")] = None,
+    by: Annotated[list[str] | None, _option("Judge each value of this column. Repeatable.", "COLUMN")] = None,
+    versus: Annotated[str | None, _option("Compare with this arm in place of a threshold.", "ARM")] = None,
+    margin: Annotated[
+        float, typer.Option(parser=number, metavar="M", help="With --versus: better by at least so much.")
+    ] = 0.0,
+    order: Annotated[str | None, _option("Fold the rewards in the order of this column.", "COLUMN")] = None,
+    nulls: Annotated[str, typer.Option(metavar="error|drop|zero", help="What a missing reward means.")] = "error",
+    pulls: Annotated[str | None, _option("Of a table of totals: its column of pulls.", "COLUMN")] = None,
+    total: Annotated[str | None, _option("Of a table of totals: its column of totals.", "COLUMN")] = None,
+    propensity: Annotated[str | None, _option("Weight rows by 1/propensity; needs --cap.", "COLUMN")] = None,
+    cap: Annotated[float | None, _number("The largest weight.", "C")] = None,
+    table: Annotated[str | None, _option("Table of a database.", "NAME")] = None,
+    query: Annotated[str | None, _option("Query of a database.", "SQL")] = None,
+    separator: Annotated[str | None, _option("Of CSV files, if it can't be found out.", "CHARACTER")] = None,
+    encoding: Annotated[str | None, _option("Of CSV files, if it can't be found out.", "NAME")] = None,
+    memory: Annotated[str | None, _option("Limit for DuckDB, as 1GiB; the rest goes through the disk.", "SIZE")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the table, the forest plot and the page.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Which arms of a log clear the bar, which do not, and how much more is needed; however often you looked before."""
+    from goodarm.judgement import judge as ask
+
+    if out is not None:
+        from goodarm.report.judged import check_folder
+
+        check_folder(out)
+    with _progress(source) as progress:
+        found = ask(
+            source, threshold=threshold, arm=arm, reward=reward, delta=delta, where=where, rewards=rewards,
+            criterion=criterion or "fwer", rule=rule, by=by or (), versus=versus, margin=margin, order=order,
+            nulls=nulls, pulls=pulls, total=total, propensity=propensity, cap=cap, table=table, query=query,
+            separator=separator, encoding=encoding, memory=memory, progress=progress,
+        )  # fmt: skip
+    _print(found, json)
+    if out is not None:
+        from goodarm.report.judged import write
+
+        for path in write(found, out):
+            typer.echo(f"written: {path}", err=json)
+
+
+def _print(found: Judgement, json: bool) -> None:
+    from goodarm.report import judged
+
+    if json:
+        print_json(found.as_dict())
+        for note in found.notes:
+            typer.echo(f"goodarm: {in_options(note)}", err=True)
+        return
+    screen = console()
+    screen.print(f"{found.sentence}.", style="bold", soft_wrap=True)
+    for by, arms in found.segments() if found.by else ():
+        name = ", ".join(f"{key} {value}" for key, value in by.items())
+        screen.print(f"{name}: {found.sentence_of(arms)}.", soft_wrap=True)
+    screen.print(judged.table(found))
+    for line in (*judged.left_out(found), *judged.notes(found)):
+        screen.print(in_options(line), style="dim")
+
+
+@contextmanager
+def _progress(source: str) -> Iterator[Progress]:
+    """A bar on stderr while the log is read, only where someone is watching."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    screen = console(stderr=True)
+    columns = (TextColumn("reading", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+        task = bars.add_task(source, total=1.0)
+        yield lambda share: bars.update(task, completed=share)

@@ -1,0 +1,157 @@
+"""Which columns of a log are meant: names without regard to case, a single plausible one where none was given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from goodarm.errors import UnreadableTable
+from goodarm.judgement.question import Question
+
+PLAUSIBLE = {
+    "arm": (
+        "arm", "variant", "option", "creative", "item", "headline", "ad", "advert", "banner", "campaign", "caption",
+        "movie", "product", "model", "prompt", "treatment", "group", "action", "candidate", "page", "article", "test",
+        "name",
+    ),
+    "reward": (
+        "reward", "click", "clicked", "clicks", "conversion", "converted", "success", "outcome", "rating", "score",
+        "correct", "passed", "pass", "bought", "purchase", "response", "win", "won", "liked", "vote", "label",
+        "value", "result",
+    ),
+}  # fmt: skip
+"""Names that say what a column is, the most telling first; `id` at the end of a name is no part of it."""
+
+PROPENSITIES = ("propensity", "propensityscore", "pscore")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a log by their role; `notes` says what was chosen for the user."""
+
+    arm: str
+    reward: str | None
+    pulls: str | None
+    total: str | None
+    squares: str | None
+    by: tuple[str, ...]
+    order: str | None
+    propensity: str | None
+    notes: tuple[str, ...]
+
+    @property
+    def used(self) -> list[str]:
+        named = (self.arm, self.reward, self.pulls, self.total, self.squares, *self.by, self.order, self.propensity)
+        return list(dict.fromkeys(name for name in named if name is not None))
+
+
+def choose_columns(question: Question, names: Sequence[str], title: str) -> Columns:
+    """Match what the question names with what the table has; an error names the nearest columns."""
+    notes: list[str] = []
+    by = tuple(find(name, names, title) for name in question.by)
+    order = find(question.order, names, title) if question.order else None
+    weight = find(question.propensity, names, title) if question.propensity else None
+    pulls = find(question.pulls, names, title) if question.pulls else None
+    total = find(question.total, names, title) if question.total else None
+    if pulls is None and question.reward is None and _has(names, "pulls") and _has(names, "total"):
+        pulls, total = find("pulls", names, title), find("total", names, title)
+        notes.append(f"{pulls} and {total}: a table of totals, one row per arm or part of an arm")
+    taken = {name for name in (*by, order, weight, pulls, total) if name is not None}
+    free = [name for name in names if name not in taken]
+    reward = None
+    if pulls is None:
+        reward = find(question.reward, names, title) if question.reward else None
+        if reward is None:
+            reward = guess("reward", [name for name in free if not _same(name, question.arm)], names, title)
+            notes.append(f"rewards are in the column {reward}")
+    if question.arm is not None:
+        arm = find(question.arm, names, title)
+    else:
+        arm = guess("arm", [name for name in free if name != reward], names, title)
+        notes.append(f"arms are in the column {arm}")
+    squares = next((name for name in names if _same(name, "squares")), None) if pulls is not None else None
+    shown_with = [name for name in names if _bare(name) in PROPENSITIES]
+    if weight is None and shown_with:
+        notes.append(
+            f"there is a column {shown_with[0]}: the verdicts are about each arm as it was shown. "
+            f"To weight every row by it, give `propensity='{shown_with[0]}'` and `cap=C`"
+        )
+    if order is not None and pulls is not None:
+        raise UnreadableTable(f"{title} is a table of totals, which have no order. Leave `order` out, or give the log.")
+    return Columns(arm, reward, pulls, total, squares, by, order, weight, tuple(notes))
+
+
+def find(wanted: str, names: Sequence[str], title: str) -> str:
+    """The column of this name; case matters only where two columns differ by nothing else.
+
+    >>> find("Click", ["item", "click"], "log.csv")
+    'click'
+    """
+    if wanted in names:
+        return wanted
+    alike = [name for name in names if _same(name, wanted)]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        raise UnreadableTable(
+            f"{title}: {' and '.join(map(repr, alike))} differ by case alone; write the one you mean."
+        )
+    folded = {name.casefold(): name for name in names}
+    near = [folded[name] for name in get_close_matches(wanted.casefold(), folded, n=3, cutoff=0.6)]
+    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"It has: {_listed(names)}."
+    raise UnreadableTable(f"{title} has no column {wanted!r}. {hint}")
+
+
+def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> str:
+    """The only column that can be meant, or an error that lists what there is."""
+    exact = [name for name in free if _same(name, role)]
+    plausible = exact or [name for name in free if _bare(name) in PLAUSIBLE[role]]
+    if len(plausible) == 1:
+        return plausible[0]
+    if len(free) == 1 and not plausible:
+        return free[0]
+    if plausible:
+        reason = f"the columns {_listed(plausible)} could all be meant"
+    else:
+        reason = f"none of its columns is called like one: {_listed(names)}"
+    raise UnreadableTable(
+        f"{title}: which column holds the {role}s? {reason[0].upper()}{reason[1:]}. Give `{role}=COLUMN`."
+    )
+
+
+def noun(column: str) -> str:
+    """What the arms are called in a sentence, in the plural.
+
+    >>> noun("creative_id"), noun("movieId"), noun("category"), noun("ad"), noun("x1")
+    ('creatives', 'movies', 'categories', 'ads', 'arms')
+    """
+    word = re.sub(r"[\s_-]*(id|name|no|number)$", "", re.sub(r"([a-z])Id$", r"\1_id", column), flags=re.IGNORECASE)
+    word = word.replace("_", " ").strip().lower()
+    if not re.fullmatch(r"[a-z][a-z ]{1,23}", word):
+        return "arms"
+    if word.endswith("s"):
+        return word if not word.endswith("ss") else word + "es"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("x", "ch", "sh")) else "s")
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    return ", ".join(shown[:12]) + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
+
+
+def _same(name: str, other: str | None) -> bool:
+    return other is not None and name.casefold() == other.casefold()
+
+
+def _has(names: Sequence[str], wanted: str) -> bool:
+    return any(_same(name, wanted) for name in names)
+
+
+def _bare(name: str) -> str:
+    """A name without case, separators and a closing id."""
+    lowered = re.sub(r"[^a-z0-9]", "", name.casefold())
+    return lowered.removesuffix("id") if lowered not in ("bid", "id") else lowered

@@ -1,0 +1,82 @@
+"""From totals to verdicts: the evidence of every arm, what it needs, and the interval that decides."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.engine.from_totals import evidence_from_totals, interval_from_totals, more_pulls_needed
+from goodarm.judgement.question import Question
+from goodarm.problem import Problem
+from goodarm.verdict import Criterion
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """One entry per arm; mean and interval on the rule's scale, [0, 1] for bounded rewards."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+    verdict: NDArray[np.int8]  # 1 good, -1 bad, 0 open
+    evidence: Floats  # of the verdict, of an open arm the larger one
+    needs: Floats  # about so many more rows until a verdict; 0 where there is one
+
+
+def decide(question: Question, pulls: Floats, totals: Floats, problem: Problem) -> Decided:
+    """Judge all arms by their totals, together."""
+    rule, bar = question.identification, problem.bar
+    for_good, for_bad = evidence_from_totals(rule, pulls, totals, bar)
+    levels = needed(question.criterion, (for_good, for_bad), problem)
+    low, high = (interval_from_totals(rule, pulls, totals, bar, level)[j] for j, level in enumerate(levels.now))
+    verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
+    if not np.isnan(for_good).all():
+        # an arm whose evidence is just enough at the threshold itself has high == threshold
+        verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
+    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = totals / pulls
+    needs = np.zeros(pulls.size)
+    for above, level in ((True, levels.next[0]), (False, levels.next[1])):
+        waiting = (verdict == 0) & ((mean >= bar.threshold) == above)
+        needs[waiting] = more_pulls_needed(rule, pulls[waiting], totals[waiting], bar, level)
+    return Decided(mean, low, high, verdict, evidence, needs)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Evidence that verdicts need, for good and for bad: now, and for one more arm."""
+
+    now: tuple[float, float]
+    next: tuple[float, float]
+
+
+def needed(criterion: Criterion, evidence: tuple[Floats, Floats], problem: Problem) -> Levels:
+    """log(K/delta) for every arm; under `fdr` log(K/(R delta)) with R arms called, the largest R that holds (e-BH).
+
+    The intervals at the level of e-BH cover, on average over the arms called, all but a share delta (Xu, Wang & Ramdas
+    2022, e-BY).
+    """
+    budget = problem.bar.budget
+    if criterion is not Criterion.FDR:
+        return Levels((budget, budget), (budget, budget))
+    called = [_called(side, budget) for side in evidence]
+    now = tuple(budget - math.log(max(count, 1)) for count in called)
+    following = tuple(budget - math.log(count + 1) for count in called)
+    return Levels((now[0], now[1]), (following[0], following[1]))
+
+
+def _called(evidence: Floats, budget: float) -> int:
+    """How many arms e-BH calls on one side.
+
+    >>> _called(np.array([3.0, 2.4, 0.1]), budget=3.0)
+    2
+    """
+    ranked = np.sort(evidence)[::-1]
+    enough = np.flatnonzero(ranked >= budget - np.log(np.arange(1, ranked.size + 1)))
+    return int(enough[-1]) + 1 if enough.size else 0

@@ -1,0 +1,193 @@
+"""A judgement: the verdicts on the arms of a log, with everything that people ask of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.errors import MissingExtra
+from goodarm.judgement.question import Question
+from goodarm.judgement.words import sentence
+from goodarm.verdict import Guarantee
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+WORDS = {1: "good", -1: "bad", 0: "open"}
+AGAINST = {1: "better", -1: "worse", 0: "open"}
+TABLES: tuple[Literal["pyarrow", "polars", "pandas"], ...] = ("pyarrow", "polars", "pandas")
+
+
+@dataclass(frozen=True)
+class Arms:
+    """One entry per arm, sorted by verdict (good, bad, open) and evidence; means and intervals in the log's units."""
+
+    segment: tuple[NDArray[np.object_], ...]
+    arm: NDArray[np.object_]
+    pulls: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    verdict: NDArray[np.int8]
+    evidence: Floats
+    needs: Floats
+    when: NDArray[Any] | None = None
+
+    def taken(self, which: NDArray[Any]) -> Arms:
+        """Some of the arms, in this order."""
+        return Arms(
+            tuple(key[which] for key in self.segment), self.arm[which], self.pulls[which], self.mean[which],
+            self.low[which], self.high[which], self.verdict[which], self.evidence[which], self.needs[which],
+            None if self.when is None else self.when[which],
+        )  # fmt: skip
+
+    def ranked(self) -> Arms:
+        """Good first, then bad, then open; within each the most evidence first."""
+        place = np.select([self.verdict == 1, self.verdict == -1], [0, 1], 2)
+        strength = np.where(np.isnan(self.evidence), 0.0, self.evidence)
+        return self.taken(np.lexsort((np.arange(self.arm.size), -self.pulls, -strength, place)))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What `goodarm.judge` returns.
+
+    source, rows : where the log is, and how many rows were judged
+    arms         : the table as arrays
+    notes        : what was chosen, dropped or should be known
+    """
+
+    source: str
+    rows: int
+    question: Question
+    rule: str
+    guarantee: Guarantee
+    noun: str
+    arms: Arms = field(repr=False)
+    notes: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    table_kind: str | None = field(default=None, repr=False)
+
+    @property
+    def words(self) -> dict[int, str]:
+        return WORDS if self.question.versus is None else AGAINST
+
+    @property
+    def good(self) -> list[Any]:
+        """Names of the arms above the threshold; with `by`, tuples (segment ..., arm)."""
+        return self._named(1)
+
+    @property
+    def bad(self) -> list[Any]:
+        return self._named(-1)
+
+    @property
+    def open(self) -> list[Any]:
+        """Arms that can't be told yet."""
+        return self._named(0)
+
+    def _named(self, verdict: int) -> list[Any]:
+        chosen = self.arms.taken(self.arms.verdict == verdict)
+        return list(zip(*chosen.segment, chosen.arm, strict=True)) if self.by else chosen.arm.tolist()
+
+    @cached_property
+    def sentence(self) -> str:
+        """The answer in plain words."""
+        return self.sentence_of(self.arms)
+
+    def sentence_of(self, arms: Arms) -> str:
+        """The same of some of the arms."""
+        return sentence(arms.verdict, arms.needs, self.noun, self.question)
+
+    def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:
+        """Each segment with its arms, in the order of the segments' names."""
+        if not self.by:
+            yield {}, self.arms
+            return
+        keys = list(zip(*self.arms.segment, strict=True))
+        for key in sorted(set(keys)):
+            which = np.array([own == key for own in keys])
+            yield dict(zip(self.by, key, strict=True)), self.arms.taken(which)
+
+    def columns(self) -> dict[str, Any]:
+        """The table as a dict of columns."""
+        arms = self.arms
+        found: dict[str, Any] = dict(zip(self.by, (list(key) for key in arms.segment), strict=True))
+        found |= {
+            "arm": arms.arm.tolist(), "pulls": arms.pulls.astype(np.int64).tolist(), "mean": arms.mean.tolist(),
+            "low": arms.low.tolist(), "high": arms.high.tolist(),
+            "verdict": [self.words[int(verdict)] for verdict in arms.verdict],
+            "guarantee": [str(self.guarantee)] * arms.arm.size, "evidence": arms.evidence.tolist(),
+            "needs": [None if math.isnan(n) else n for n in arms.needs.tolist()],
+        }  # fmt: skip
+        if arms.when is not None:
+            found["when"] = arms.when.tolist()
+        return found
+
+    @property
+    def table(self) -> Any:
+        """The table as a dataframe, of the kind that was judged where it is one, else of what is installed."""
+        import narwhals as nw
+
+        wanted = [name for name in TABLES if name == self.table_kind]
+        for name in [*wanted, *TABLES]:
+            if find_spec(name) is not None:
+                return nw.from_dict(self.columns(), backend=name).to_native()
+        raise MissingExtra("a judgement's table", "logs")
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        head = {
+            "source": self.source, "rows": self.rows, "threshold": self.question.threshold,
+            "delta": self.question.delta, "criterion": str(self.question.criterion), "rule": self.rule,
+            "guarantee": str(self.guarantee),
+        }  # fmt: skip
+        if self.question.versus is not None:
+            head |= {"versus": self.question.versus, "margin": self.question.margin}
+        head |= self._counted(self.arms)
+        if not self.by:
+            return {**head, "arms": self._rows(self.arms)}
+        return {
+            **head,
+            "segments": [{"by": by, **self._counted(arms), "arms": self._rows(arms)} for by, arms in self.segments()],
+        }
+
+    def _counted(self, arms: Arms) -> dict[str, Any]:
+        counts = {WORDS[value]: int((arms.verdict == value).sum()) for value in (1, -1, 0)}
+        return {**counts, "sentence": self.sentence_of(arms)}
+
+    def _rows(self, arms: Arms) -> list[dict[str, Any]]:
+        found = []
+        for i in range(arms.arm.size):
+            row = {
+                "arm": arms.arm[i], "pulls": int(arms.pulls[i]), "mean": float(arms.mean[i]), "low": float(arms.low[i]),
+                "high": float(arms.high[i]), "verdict": self.words[int(arms.verdict[i])],
+                "evidence": float(arms.evidence[i]),
+                "needs": int(arms.needs[i]) if math.isfinite(arms.needs[i]) else None,
+            }  # fmt: skip
+            if arms.when is not None:
+                row["when"] = None if arms.when[i] is None else str(arms.when[i])
+            found.append(row)
+        return found
+
+    def plot(self) -> Figure:
+        """The forest plot: each arm's interval and the bar."""
+        from goodarm.judgement.figure import draw, info
+
+        return draw(info(self))
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def _repr_html_(self) -> str:
+        from goodarm.judgement.page import fragment
+
+        return fragment(self, most=20)

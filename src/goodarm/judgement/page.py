@@ -1,0 +1,199 @@
+"""A judgement as one HTML page that loads nothing from elsewhere, and as a fragment for notebooks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+
+import numpy as np
+
+from goodarm.judgement.figure import COLOURS, Forest, _span, info
+from goodarm.judgement.judgement import WORDS, Arms, Judgement
+from goodarm.judgement.words import CONDITIONS, amount, visible, whole
+
+MOST = 2000
+"""Rows on the page; a larger table is in the Parquet file beside it."""
+WIDTH = 1000
+DASHED = 'stroke="#333" stroke-width="2" stroke-dasharray="5 3"'
+
+
+def page(judgement: Judgement) -> str:
+    """The text of judgement.html."""
+    style, script = (files("goodarm.judgement").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'\">\n"
+        f"<title>{escape(judgement.sentence)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
+        f"{fragment(judgement, MOST, tools=True)}\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
+    """Sentence, counts, density and table; at most so many rows."""
+    parts = [*_opening(judgement), *_segments(judgement)]
+    forest = info(judgement)
+    if forest.edges.size:
+        parts.append(
+            f"<h2>Means of all {judgement.arms.arm.size:,} {escape(judgement.noun)}</h2>{_density(judgement, forest)}"
+        )
+    if tools:
+        parts.append(_tools(judgement))
+    parts.append(_table(judgement, forest, most))
+    left = judgement.arms.arm.size - most
+    if left > 0:
+        parts.append(f'<p class="soft">{left:,} more rows are in the table (arms.parquet, or .table).</p>')
+    notes = [*judgement.notes, CONDITIONS]
+    parts.append("<footer>" + "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in notes) + "</footer>")
+    return "\n".join(parts)
+
+
+def _opening(judgement: Judgement) -> Iterator[str]:
+    question = judgement.question
+    yield f"<h1>{escape(judgement.sentence)}.</h1>"
+    asked = f"threshold {amount(question.threshold or 0.0, question)}"
+    if question.versus is not None:
+        asked = f"against {escape(visible(question.versus))}, margin {amount(question.margin, question)}"
+    yield (
+        f'<p class="soft">{escape(visible(judgement.source))}: {judgement.rows:,} rows; {asked}; delta '
+        f"{question.delta:g}, {escape(str(question.criterion))}; {escape(judgement.rule)}, "
+        f"{escape(str(judgement.guarantee))}</p>"
+    )
+    counts = "".join(
+        f'<li class="{WORDS[value]}"><b>{int((judgement.arms.verdict == value).sum()):,}</b>'
+        f"<span>{judgement.words[value]}</span></li>"
+        for value in (1, -1, 0)
+    )
+    yield f'<ul class="counts">{counts}</ul>'
+
+
+def _segments(judgement: Judgement) -> Iterator[str]:
+    if not judgement.by:
+        return
+    yield "<h2>Segments</h2>"
+    for by, arms in list(judgement.segments())[:200]:
+        name = ", ".join(f"{key} {value}" for key, value in by.items())
+        yield f'<p class="soft"><b>{escape(visible(name))}</b>: {escape(judgement.sentence_of(arms))}</p>'
+
+
+def _tools(judgement: Judgement) -> str:
+    boxes = "".join(
+        f'<label><input type="checkbox" value="{WORDS[value]}" checked>{judgement.words[value]}</label>'
+        for value in (1, -1, 0)
+    )
+    find = f"find one of the {judgement.noun}"
+    return (
+        f'<div class="tools"><input type="search" placeholder="{escape(find, quote=True)}" '
+        f'aria-label="{escape(find, quote=True)}">{boxes}</div>'
+    )
+
+
+def _table(judgement: Judgement, forest: Forest, most: int) -> str:
+    heads = [
+        *judgement.by,
+        "arm",
+        "verdict",
+        "interval that decides",
+        "mean",
+        "from",
+        "to",
+        "pulls",
+        "evidence",
+        "needs",
+    ]
+    if judgement.arms.when is not None:
+        heads.append("known at")
+    places = {"arm": "name", "verdict": "words"} | dict.fromkeys(judgement.by, "segment")
+    head = "".join(
+        f'<th scope="col" class="{places.get(name, "")}"><button type="button">{escape(visible(name))}</button></th>'
+        for name in heads
+    )
+    shown = judgement.arms.taken(np.arange(min(most, judgement.arms.arm.size)))
+    span = _span(forest)
+    body = "".join(_row(judgement, shown, i, forest.bar, span) for i in range(shown.arm.size))
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
+    question, kind = judgement.question, WORDS[int(arms.verdict[i])]
+    name = str(arms.arm[i])
+    cells = [f'<td class="segment" data-value="{_plain(key[i])}">{_shown(key[i])}</td>' for key in arms.segment]
+    cells.append(f'<td class="name" data-value="{_plain(name)}">{_shown(name)}</td>')
+    word = judgement.words[int(arms.verdict[i])]
+    cells.append(f'<td class="words verdict {kind}" data-value="{word}" title="{judgement.guarantee}">{word}</td>')
+    cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
+    for label, value in (("mean", arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
+        cells.append(_cell(label, amount(float(value), question), float(value)))
+    cells.append(_cell("pulls", whole(arms.pulls[i]), arms.pulls[i]))
+    cells.append(_cell("evidence", f"{arms.evidence[i]:.1f}", arms.evidence[i]))
+    cells.append(_cell("needs", "" if arms.verdict[i] else whole(arms.needs[i]), arms.needs[i]))
+    if arms.when is not None:
+        when = "" if arms.when[i] is None else str(arms.when[i])
+        cells.append(f'<td class="number" data-label="known at" data-value="{_plain(when)}">{_shown(when)}</td>')
+    return f'<tr data-verdict="{kind}" data-name="{_plain(name.lower())}">{"".join(cells)}</tr>'
+
+
+def _cell(label: str, text: str, value: float) -> str:
+    return f'<td class="number" data-label="{label}" data-value="{_number(value)}">{escape(text)}</td>'
+
+
+def _bar(arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
+    """One line of the forest plot."""
+    left, right = span
+
+    def at(value: float) -> float:
+        share = (value - left) / (right - left)
+        return round(WIDTH * min(max(share, 0.0), 1.0), 1)
+
+    colour = COLOURS[int(arms.verdict[i])]
+    low, high, mean = (float(each[i]) for each in (arms.low, arms.high, arms.mean))
+    dot = "" if math.isnan(mean) else f'<rect x="{at(mean) - 6}" y="4" width="12" height="12" fill="{colour}"/>'
+    return (
+        f'<svg viewBox="0 0 {WIDTH} 20" preserveAspectRatio="none" aria-hidden="true">'
+        f'<line x1="{at(low)}" x2="{at(high)}" y1="10" y2="10" stroke="{colour}" stroke-width="4"/>{dot}'
+        f'<line x1="{at(bar)}" x2="{at(bar)}" y1="0" y2="20" {DASHED}/></svg>'
+    )
+
+
+def _density(judgement: Judgement, forest: Forest) -> str:
+    """How the means of all arms lie, coloured by verdict."""
+    bins = forest.edges.size - 1
+    most = max(float(sum(forest.counts.values()).max()), 1.0)  # type: ignore[union-attr]
+    bars = []
+    wide = WIDTH / bins
+    for j in range(bins):
+        top = 100.0
+        for value, colour in COLOURS.items():
+            tall = 100.0 * math.sqrt(forest.counts[value][j] / most)
+            if tall > 0.0:
+                share = 100.0 * math.sqrt(sum(c[j] for c in forest.counts.values()) / most)
+                tall = share * forest.counts[value][j] / sum(c[j] for c in forest.counts.values())
+                top -= tall
+                bars.append(
+                    f'<rect x="{j * wide:.1f}" y="{top:.1f}" width="{wide - 1:.1f}" height="{tall:.1f}" '
+                    f'fill="{colour}"/>'
+                )
+    place = WIDTH * (forest.bar - forest.edges[0]) / (forest.edges[-1] - forest.edges[0])
+    line = f'<line x1="{place:.1f}" x2="{place:.1f}" y1="0" y2="100" {DASHED}/>'
+    first, last, bar = (amount(float(x), judgement.question) for x in (forest.edges[0], forest.edges[-1], forest.bar))
+    words = f"from {first} to {last}, dashed at {bar}; heights are square roots of counts"
+    return (
+        f'<svg class="density" viewBox="0 0 {WIDTH} 100" preserveAspectRatio="none" role="img" '
+        f'aria-label="density of the means">{"".join(bars)}{line}</svg><p class="soft">{words}</p>'
+    )
+
+
+def _shown(value: object) -> str:
+    """A name with its line breaks; other control characters are spelled out."""
+    return "<br>".join(escape(visible(line)) for line in str(value).split("\n"))
+
+
+def _plain(value: object) -> str:
+    return escape(str(value), quote=True)
+
+
+def _number(value: float) -> str:
+    return repr(float(value)) if math.isfinite(value) else ""

@@ -1,0 +1,173 @@
+"""What is asked of a log: which columns, which bar, which error; everything that can be checked before it is read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
+from goodarm.policies.names import identification_names, identification_rule
+from goodarm.problem import Bounded, Gaussian, Problem, Rewards
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
+from goodarm.verdict import Criterion, Guarantee
+
+NULLS = ("error", "drop", "zero")
+BY_TOTALS = "gap-mixture"
+IN_ORDER = "learned-bets"
+"""The rules that decide unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The rewards' family and, where they are bounded, their own range."""
+
+    family: Rewards = field(default_factory=Bounded)
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def bounded(self) -> bool:
+        return isinstance(self.family, Bounded)
+
+    @property
+    def length(self) -> float:
+        return self.high - self.low if self.bounded else 1.0
+
+    @property
+    def start(self) -> float:
+        return self.low if self.bounded else 0.0
+
+    @property
+    def words(self) -> str:
+        return f"rewards in [{self.low:g}, {self.high:g}]" if self.bounded else str(self.family)
+
+
+def read_scale(text: str | Rewards) -> Scale:
+    """`bounded`, `bounded:LOW,HIGH` or `gaussian:SCALE`, or a reward family.
+
+    >>> read_scale("bounded:1,5").words
+    'rewards in [1, 5]'
+    """
+    if not isinstance(text, str):
+        return Scale(text)
+    kind, _, rest = text.partition(":")
+    try:
+        numbers = [float(part) for part in rest.split(",")] if rest else []
+    except ValueError:
+        numbers = [math.nan]
+    if kind == "bounded" and len(numbers) in (0, 2):
+        low, high = numbers or (0.0, 1.0)
+        if low < high and math.isfinite(low) and math.isfinite(high):
+            return Scale(Bounded(), low, high)
+    if kind == "gaussian" and len(numbers) == 1 and not math.isnan(numbers[0]):
+        return Scale(Gaussian(numbers[0]))
+    raise InvalidValue(
+        f"can't read rewards {text!r}. Write bounded, bounded:LOW,HIGH (as bounded:1,5) or gaussian:SCALE."
+    )
+
+
+@dataclass(frozen=True)
+class Question:
+    """All options of `judge`; those that are wrong in themselves are refused when it is made."""
+
+    threshold: float | None = None
+    delta: float = 0.05
+    arm: str | None = None
+    reward: str | None = None
+    pulls: str | None = None
+    total: str | None = None
+    where: str | None = None
+    scale: Scale = Scale()
+    criterion: Criterion = Criterion.FWER
+    rule: str | None = None
+    by: tuple[str, ...] = ()
+    versus: str | None = None
+    margin: float = 0.0
+    order: str | None = None
+    nulls: str = "error"
+    propensity: str | None = None
+    cap: float | None = None
+
+    def __post_init__(self) -> None:
+        self._check_bar()
+        if self.nulls not in NULLS:
+            raise UnknownName("way to treat NULLs", self.nulls, NULLS)
+        self._check_combinations()
+        self._check_rule()
+
+    @property
+    def bar(self) -> float:
+        """The threshold on the rule's scale: [0, 1] for bounded rewards."""
+        if self.threshold is None:
+            return 0.5
+        return (self.threshold - self.scale.start) / self.scale.length
+
+    def problem(self, arms: int) -> Problem:
+        """The same question of so many arms."""
+        return Problem(threshold=self.bar, arms=arms, delta=self.delta, rewards=self.scale.family)
+
+    @property
+    def identification(self) -> IdentificationRule:
+        return identification_rule(self.rule or (IN_ORDER if self.order and self.scale.bounded else BY_TOTALS))
+
+    def _check_bar(self) -> None:
+        if (self.threshold is None) == (self.versus is None):
+            raise InvalidValue(
+                "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
+                "compare with (`versus=ARM` and `margin=M`)."
+            )
+        if self.threshold is not None and self.scale.bounded and not self.scale.low < self.threshold < self.scale.high:
+            raise InvalidValue(
+                f"threshold must lie strictly between {self.scale.low:g} and {self.scale.high:g} for "
+                f"{self.scale.words}; got {self.threshold:g}. Give the rewards' own range as bounded:LOW,HIGH, or "
+                "gaussian:SCALE for rewards without bounds."
+            )
+        self.problem(1)
+
+    def _check_combinations(self) -> None:
+        if self.versus is not None:
+            if not self.scale.bounded:
+                raise InvalidValue(
+                    "a comparison with a control is certified for bounded rewards only, not for Gaussian."
+                )
+            if not abs(self.margin) < self.scale.length:
+                raise InvalidValue(
+                    f"margin must be less than the rewards' range {self.scale.length:g}; got {self.margin:g}."
+                )
+            for name, given in (("`order`", self.order), ("`rule`", self.rule), ("`propensity`", self.propensity)):
+                if given is not None:
+                    raise InvalidValue(f"`versus` decides from totals by a test of its own; leave {name} out.")
+        elif self.margin:
+            raise InvalidValue("a margin belongs to a control: give `versus=ARM` too.")
+        if (self.propensity is None) != (self.cap is None):
+            raise InvalidValue(
+                "a propensity column needs a cap on the weights, and a cap a column: weights 1/propensity without a "
+                "cap have no bound, and self-normalised weights have no certificate. Write `propensity=COLUMN` "
+                "and `cap=20`."
+            )
+        if self.cap is not None and not (self.cap >= 1.0 and math.isfinite(self.cap)):
+            raise InvalidValue(f"cap, the largest weight, must be a number of at least 1; got {self.cap:g}.")
+        if self.propensity is not None and (not self.scale.bounded or self.order or self.nulls == "zero"):
+            raise InvalidValue("`propensity` needs bounded rewards, no `order`, and `nulls='error'` or drop.")
+        if (self.pulls is None) != (self.total is None):
+            raise InvalidValue("a table of totals needs both columns: give `pulls` and `total`.")
+        if self.pulls is not None and (self.reward is not None or self.order or self.propensity):
+            raise InvalidValue(
+                "`pulls` and `total` are of a table of totals; leave `reward`, `order`, `propensity` out."
+            )
+
+    def _check_rule(self) -> None:
+        if self.rule is not None and self.rule not in identification_names():
+            raise UnknownName("identification rule", self.rule, identification_names())
+        rule = self.identification
+        if not rule.valid_for(self.scale.family):
+            raise UnsoundPairing(f"{rule.name} is not valid for {self.scale.words}. Use `rule='{BY_TOTALS}'`.")
+        if rule.guarantee is not Guarantee.CERTIFIED or isinstance(rule, ModelRule):
+            raise UnsoundPairing(f"{rule.name} gives no certified verdict from a log. Use `rule='{BY_TOTALS}'`.")
+        if not self.order and not rule.by_totals:
+            raise UnsoundPairing(
+                f"{rule.name} needs the rewards in their order, and totals have none. Give `order=COLUMN`, or use "
+                f"`rule='{BY_TOTALS}'`."
+            )
+        if self.criterion is Criterion.FDR and not isinstance(rule, EvidenceRule):
+            raise UnsoundPairing(f"the false discovery rate needs evidence, and {rule.name} has none. Use {BY_TOTALS}.")

@@ -1,0 +1,88 @@
+"""What every source can do, and the sums that it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.judgement.columns import Columns
+from goodarm.judgement.question import Question
+
+Floats = NDArray[np.float64]
+Progress = Callable[[float], None]
+"""Is told the share of the log that has been read, from 0 to 1."""
+
+NULLISH = ("", "null", "na", "n/a", "nan", "none", "nil", "\\n")
+"""Texts that stand for no reward, in files that know only text."""
+
+
+def silent(share: float) -> None:
+    """Progress that nobody watches."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """One entry per segment and arm.
+
+    segment  : the values of the columns `by`, as text
+    arm      : its name as text, None for rows without an arm
+    rows     : rows of the log
+    pulls    : rewards
+    missing  : rows whose reward is NULL
+    unreadable : rows whose reward is a text that is no number
+    total    : sum of the rewards, or of the weighted rewards in units of [0, 1]
+    smallest, largest : the range of the rewards; of a table of totals, of total - low pulls and total - high pulls
+    squares  : sum of the squares, only for Gaussian rewards
+    capped, improper : rows whose weight was cut, or whose propensity is none; only with propensities
+    """
+
+    segment: tuple[NDArray[np.object_], ...]
+    arm: NDArray[np.object_]
+    rows: Floats
+    pulls: Floats
+    missing: Floats
+    unreadable: Floats
+    total: Floats
+    smallest: Floats
+    largest: Floats
+    squares: Floats | None = None
+    capped: Floats | None = None
+    improper: Floats | None = None
+
+
+class Stray(NamedTuple):
+    """Rewards that can't be judged: how many there are, and the first of them."""
+
+    rows: int
+    arm: str | None
+    value: Any
+
+
+class Batch(NamedTuple):
+    """Consecutive rewards of a log in order."""
+
+    arm: NDArray[np.int64]
+    reward: Floats
+    at: NDArray[Any]
+
+
+class LogSource(Protocol):
+    """A log that can sum itself up."""
+
+    title: str
+
+    def names(self) -> list[str]:
+        """The log's columns, found without reading its rows."""
+
+    def sums(self, columns: Columns, question: Question, progress: Progress) -> Sums:
+        """Rows, rewards and their sums per segment and arm."""
+
+    def stray(self, columns: Columns, question: Question) -> Stray:
+        """Rewards outside of the declared range, or that are no numbers."""
+
+    def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+        """The rewards in the order of a column; an arm is its place in `sums`."""

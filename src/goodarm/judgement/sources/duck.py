@@ -1,0 +1,228 @@
+"""Files, and dataframes in memory, through an embedded DuckDB: what is larger than memory streams through it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goodarm.errors import MissingExtra, UnreadableTable
+from goodarm.judgement.columns import Columns
+from goodarm.judgement.question import Question
+from goodarm.judgement.sources import sql
+from goodarm.judgement.sources._base import Batch, Progress, Stray, Sums
+from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dialect
+
+FLOATS = ("FLOAT", "DOUBLE")
+BATCH = 1_000_000
+LOOK = 0.1
+"""Seconds between two looks at how far a scan is."""
+
+
+def connect(memory: str | None = None) -> Any:
+    """A database in memory that never asks the network for an extension, and spills into a folder of its own."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingExtra("judging a log in files", "logs") from None
+    config: dict[str, Any] = {"autoinstall_known_extensions": "false"}
+    if memory is not None:
+        config["memory_limit"] = memory
+    try:
+        return duckdb.connect(":memory:", config=config)
+    except duckdb.Error as error:
+        raise UnreadableTable(f"memory {memory!r} can't be used ({first_line(error)}). Write it like 1GiB.") from None
+
+
+def first_line(error: Exception) -> str:
+    """What a database says, without its advice about its own options."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    kept = [line for line in lines if not line.startswith(("*", "Possible", "file =", "LINE"))]
+    return "; ".join(kept[:3]).removesuffix(".")
+
+
+class DuckSource:
+    """A relation that DuckDB can scan."""
+
+    def __init__(self, title: str, con: Any, relation: str) -> None:
+        self.title, self.con, self._relation = title, con, relation
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self._described]
+
+    @cached_property
+    def _described(self) -> list[tuple[str, str]]:
+        rows = self.run(f"DESCRIBE SELECT * FROM {self._relation}").fetchall()
+        return [(str(row[0]), str(row[1])) for row in rows]
+
+    def table(self, columns: Columns, question: Question) -> sql.Table:
+        """The relation as this question reads it."""
+        kinds = {name: _kind(dtype) for name, dtype in self._described}
+        return sql.Table(self._relation, kinds, "DOUBLE", True)
+
+    def sums(self, columns: Columns, question: Question, progress: Progress) -> Sums:
+        table = self.table(columns, question)
+        found = self._sums(table, columns, question, progress, False)
+        if np.isnan(found.largest[found.pulls > 0]).any():  # NaN sorts above all numbers
+            found = self._sums(table, columns, question, progress, True)
+        return found
+
+    def _sums(
+        self, table: sql.Table, columns: Columns, question: Question, progress: Progress, no_nan: bool
+    ) -> Sums:  # fmt: skip
+        query = sql.sums_query(table, columns, question, no_nan)
+        return sql.as_sums(columns, self.watched(lambda: self.run(query).fetchnumpy(), progress))
+
+    def stray(self, columns: Columns, question: Question) -> Stray:
+        table = self.table(columns, question)
+        count = self.run(sql.stray_query(table, columns, question, count=True)).fetchone()[0]
+        first = self.run(sql.stray_query(table, columns, question, count=False)).fetchone() or (None, None)
+        return Stray(int(count), first[0], first[1])
+
+    def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+        """Sorted by DuckDB, in batches; memory is bounded by its limit, beyond which it sorts on disk."""
+        table = self.table(columns, question)
+        assert columns.order is not None
+        keys = [*columns.by, columns.arm]
+        ids = {f"key{j}": values for j, values in enumerate((*sums.segment, sums.arm))}
+        self.con.register("goodarm_arms", _frame({**ids, "id": np.arange(sums.arm.size)}))
+        x = table.number(columns.reward or "", True)
+        reward = f"coalesce({x}, 0)" if question.nulls == "zero" else x
+        match = " AND ".join(f"CAST(log.{sql.quoted(key)} AS VARCHAR) = a.key{j}" for j, key in enumerate(keys))
+        order = self.order_of(columns.order, table)
+        where = f"WHERE ({question.where}\n)" if question.where else ""
+        query = (
+            f"SELECT a.id, CAST(log.goodarm_x AS DOUBLE) AS x, log.goodarm_t AS t FROM (SELECT *, {reward} "
+            f"AS goodarm_x, {order} AS goodarm_t FROM {table.relation} {where}) log JOIN goodarm_arms a ON {match} "
+            "WHERE log.goodarm_x IS NOT NULL ORDER BY t"
+        )
+        reader = self.watched(lambda: self.run(query).to_arrow_reader(BATCH), progress)
+        for batch in reader:
+            at = batch.column(2).to_numpy(zero_copy_only=False)
+            yield Batch(batch.column(0).to_numpy(), batch.column(1).to_numpy(), at)
+
+    def order_of(self, column: str, table: sql.Table) -> str:
+        """A text column is ordered as a number or a time, if it holds nothing else."""
+        name = sql.quoted(column)
+        if table.kinds[column] != "text":
+            return name
+        for kind in ("DOUBLE", "TIMESTAMP"):
+            query = f"SELECT count({name}) = count(TRY_CAST({name} AS {kind})) FROM {table.relation}"
+            if self.run(query).fetchone()[0]:
+                return f"TRY_CAST({name} AS {kind})"
+        return name
+
+    def run(self, query: str) -> Any:
+        """A query whose failure is told in a line."""
+        import duckdb
+
+        try:
+            return self.con.execute(query)
+        except duckdb.Error as error:
+            raise UnreadableTable(f"{self.title}: {first_line(error)}.") from None
+
+    def watched(self, work: Callable[[], Any], progress: Progress) -> Any:
+        """Do the work in a thread, tell how far it is, and stop it on Ctrl-C."""
+        done: dict[str, Any] = {}
+
+        def run() -> None:
+            try:
+                done["value"] = work()
+            except BaseException as error:
+                done["error"] = error
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(LOOK)
+                progress(min(max(self.con.query_progress() / 100.0, 0.0), 1.0))
+        except KeyboardInterrupt:
+            self.con.interrupt()
+            raise
+        if "error" in done:
+            raise done["error"]
+        return done["value"]
+
+
+class FileSource(DuckSource):
+    """CSV, Parquet and JSON Lines files."""
+
+    def __init__(
+        self, place: str | Path, *, separator: str | None = None, encoding: str | None = None, memory: str | None = None
+    ) -> None:
+        self.files: Files = find_files(place)
+        con = connect(memory)
+        self._spill = tempfile.mkdtemp(prefix="goodarm-")
+        con.execute(f"SET temp_directory = {sql.literal(self._spill)}")
+        self.dialect: Dialect | None = None
+        if self.files.kind == "csv":
+            self.dialect = read_dialect(self.files, separator, encoding)
+        super().__init__(str(place), con, self._scan({}))
+
+    def close(self) -> None:
+        """Free the memory and the folder that DuckDB spills into."""
+        self.con.close()
+        shutil.rmtree(self._spill, ignore_errors=True)
+
+    @property
+    def _paths(self) -> str:
+        return "[" + ", ".join(sql.literal(str(path)) for path in self.files.paths) + "]"
+
+    def _scan(self, types: dict[str, str]) -> str:
+        if self.dialect is None:
+            reader = "read_parquet" if self.files.kind == "parquet" else "read_json_auto"
+            return f"{reader}({self._paths})"
+        columns = ", ".join(f"{sql.literal(name)}: '{types.get(name, 'VARCHAR')}'" for name in self.dialect.header)
+        return (
+            f"read_csv({self._paths}, auto_detect=false, header=true, delim={sql.literal(self.dialect.separator)}, "
+            f"quote='\"', escape='\"', encoding={sql.literal(self.dialect.encoding)}, columns={{{columns}}})"
+        )
+
+    def table(self, columns: Columns, question: Question) -> sql.Table:
+        """CSV knows only text: numbers are read where they are asked for, and what `where` names as it looks."""
+        if self.dialect is None or not question.where:
+            return super().table(columns, question)
+        named = {word.casefold() for word in re.findall(r"\w+", question.where)}
+        types = {
+            name: dtype
+            for name, dtype in self._sniffed.items()
+            if name not in columns.used and named & {word.casefold() for word in re.findall(r"\w+", name)}
+        }
+        kinds = {name: _kind(types.get(name, "VARCHAR")) for name in self.dialect.header}
+        return sql.Table(self._scan(types), kinds, "DOUBLE", True)
+
+    @cached_property
+    def _sniffed(self) -> dict[str, str]:
+        assert self.dialect is not None
+        first, mark = sql.literal(str(self.files.paths[0])), sql.literal(self.dialect.separator)
+        coding = sql.literal(self.dialect.encoding)
+        row = self.run(
+            f"SELECT Columns FROM sniff_csv({first}, delim={mark}, header=true, encoding={coding})"
+        ).fetchone()
+        return {name: each["type"] for name, each in zip(self.dialect.header, row[0], strict=False)}
+
+
+def _kind(dtype: str) -> str:
+    if dtype == "BOOLEAN":
+        return "boolean"
+    if dtype in FLOATS:
+        return "float"
+    return "number" if re.match(r"(U?(TINY|SMALL|BIG|HUGE)?INT|INTEGER|UINTEGER|DECIMAL)", dtype) else _text_or(dtype)
+
+
+def _text_or(dtype: str) -> str:
+    return "text" if dtype in ("VARCHAR", "JSON") or dtype.startswith("ENUM") else "other"
+
+
+def _frame(columns: dict[str, Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: pa.array(values) for name, values in columns.items()})

@@ -1,0 +1,170 @@
+"""The questions as SQL, for DuckDB and PostgreSQL: one text, and what the two spell differently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goodarm.judgement.columns import Columns
+from goodarm.judgement.question import Question
+from goodarm.judgement.sources._base import NULLISH, Sums
+
+FIELDS = ("rows", "pulls", "missing", "unreadable", "total", "smallest", "largest", "squares", "capped", "improper")
+
+
+def quoted(name: str) -> str:
+    """A column or table as SQL writes it.
+
+    >>> print(quoted('my "own" arm'))
+    "my ""own"" arm"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A relation of a database with the kinds of its columns: number, boolean, float or text.
+
+    relation : what stands after FROM
+    kinds    : column -> kind
+    double   : the database's name for a float of 64 bits
+    try_cast : can it turn text into numbers without failing?
+    """
+
+    relation: str
+    kinds: dict[str, str]
+    double: str
+    try_cast: bool
+
+    def number(self, column: str, no_nan: bool) -> str:
+        """The column as a number, NULL where it holds none."""
+        name, kind = quoted(column), self.kinds[column]
+        if kind == "boolean":
+            return f"CAST({name} AS INTEGER)"
+        if kind == "text":
+            return (
+                f"CASE WHEN {_nullish(name)} THEN NULL ELSE coalesce(TRY_CAST({name} AS {self.double}), "
+                f"CASE lower(trim({name})) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END) END"
+            )
+        if kind == "float" and no_nan:
+            nan = f"isnan({name})" if self.try_cast else f"{name} = 'NaN'"
+            return f"CASE WHEN {nan} THEN NULL ELSE {name} END"
+        return name
+
+
+def _nullish(name: str) -> str:
+    return f"{name} IS NULL OR lower(trim({name})) IN ({', '.join(map(literal, NULLISH))})"
+
+
+def sums_query(table: Table, columns: Columns, question: Question, no_nan: bool = False) -> str:
+    """One row per segment and arm; the checks of NULLs and range come out of the same scan."""
+    keys = [*columns.by, columns.arm]
+    double = table.double
+    shown = [f"CAST({quoted(key)} AS {_text(table)}) AS key{j}" for j, key in enumerate(keys)]
+    if columns.pulls is not None and columns.total is not None:
+        chosen = _of_totals(table, columns, question)
+    else:
+        assert columns.reward is not None
+        chosen = _of_rewards(table, columns, question, no_nan)
+    values = [f"CAST({formula} AS {double}) AS {quoted(name)}" for name, formula in chosen.items()]
+    groups = ", ".join(quoted(key) for key in keys)
+    return f"SELECT {', '.join([*shown, *values])} FROM {table.relation}{_where(question)} GROUP BY {groups}"
+
+
+def _of_rewards(table: Table, columns: Columns, question: Question, no_nan: bool) -> dict[str, str]:
+    reward = columns.reward or ""
+    x = table.number(reward, no_nan)
+    found = {
+        "rows": "count(*)", "pulls": f"count({x})", "total": f"sum({x})", "smallest": f"min({x})",
+        "largest": f"max({x})",
+    }  # fmt: skip
+    if table.kinds[reward] == "text":
+        found["missing"] = f"count(CASE WHEN {_nullish(quoted(reward))} THEN 1 END)"
+    if columns.propensity is not None:
+        scale, p = question.scale, table.number(columns.propensity, no_nan)
+        found["total"] = (
+            f"sum(({x} - {scale.low!r}) / {scale.length!r} * least(1.0 / nullif({p}, 0), {question.cap!r}))"
+        )
+        found["capped"] = f"sum(CASE WHEN {p} * {question.cap!r} < 1 THEN 1 ELSE 0 END)"
+        found["improper"] = f"sum(CASE WHEN {p} > 0 AND {p} <= 1 THEN 0 ELSE 1 END)"
+    elif not question.scale.bounded:
+        found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
+    return found
+
+
+def _of_totals(table: Table, columns: Columns, question: Question) -> dict[str, str]:
+    n, s = (table.number(name or "", False) for name in (columns.pulls, columns.total))
+    n, s = (f"CAST({each} AS {table.double})" for each in (n, s))
+    scale = question.scale
+    low, high = (f"{s} - {bound!r} * {n}" for bound in (scale.low, scale.high)) if scale.bounded else (n, "-1")
+    found = {
+        "rows": "count(*)", "pulls": f"sum({n})", "missing": f"count(*) - count({n} + {s})", "total": f"sum({s})",
+        "smallest": f"least(min({low}), min({n}))", "largest": f"max({high})",
+    }  # fmt: skip
+    if columns.squares is not None and not scale.bounded:
+        found["squares"] = f"sum({table.number(columns.squares, False)})"
+    return found
+
+
+def stray_query(table: Table, columns: Columns, question: Question, *, count: bool) -> str:
+    """Rewards outside of the range or not readable: how many, or the first with its arm."""
+    arm = f"CAST({quoted(columns.arm)} AS {_text(table)})"
+    if columns.pulls is not None and columns.total is not None:
+        n, s = (table.number(name, False) for name in (columns.pulls, columns.total))
+        scale = question.scale
+        wrong = f"{n} < 0 OR {n} IS NULL OR {s} IS NULL"
+        if scale.bounded:
+            wrong += f" OR {s} < {scale.low!r} * {n} OR {s} > {scale.high!r} * {n}"
+        total, pulls = (f"CAST({quoted(name)} AS {_text(table)})" for name in (columns.total, columns.pulls))
+        value = f"{total} || ' of ' || {pulls}"
+    else:
+        x = table.number(columns.reward or "", True)
+        raw = quoted(columns.reward or "")
+        wrong = f"{x} < {question.scale.low!r} OR {x} > {question.scale.high!r}" if question.scale.bounded else "FALSE"
+        if table.kinds[columns.reward or ""] == "text":
+            wrong += f" OR (({x}) IS NULL AND NOT ({_nullish(raw)}))"
+        value = f"CAST({raw} AS {_text(table)})"
+    where = f"{_where(question)}{' AND' if question.where else ' WHERE'} ({wrong})"
+    if count:
+        return f"SELECT count(*) FROM {table.relation}{where}"
+    return f"SELECT {arm}, {value} FROM {table.relation}{where} LIMIT 1"
+
+
+def _where(question: Question) -> str:
+    return f" WHERE ({question.where}\n)" if question.where else ""
+
+
+def _text(table: Table) -> str:
+    return "VARCHAR" if table.try_cast else "TEXT"
+
+
+def as_sums(columns: Columns, found: dict[str, Any]) -> Sums:
+    """Columns of a database's answer as `Sums`."""
+    keys = [_texts(found[f"key{j}"]) for j in range(len(columns.by) + 1)]
+    numbers = {name: _numbers(found[name]) for name in FIELDS if name in found}
+    of_rows = columns.pulls is None
+    numbers.setdefault("missing", numbers["rows"] - numbers["pulls"])
+    numbers["unreadable"] = (
+        numbers["rows"] - numbers["missing"] - numbers["pulls"] if of_rows else 0.0 * numbers["rows"]
+    )
+    return Sums(tuple(keys[:-1]), keys[-1], **numbers)
+
+
+def _texts(values: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
+    plain = np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values
+    found = np.array([None if value is None else str(value) for value in plain], dtype=object)
+    found[np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else []] = None
+    return found
+
+
+def _numbers(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    if isinstance(values, np.ma.MaskedArray):
+        return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

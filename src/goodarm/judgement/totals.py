@@ -1,0 +1,127 @@
+"""The sums of a log, checked: no NULL that was not allowed, no reward outside of its range, at least one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.judgement.columns import Columns
+from goodarm.judgement.question import Question
+from goodarm.judgement.sources._base import LogSource, Sums
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What is judged, one entry per segment and arm; totals on the rule's scale."""
+
+    segment: tuple[NDArray[np.object_], ...]
+    arm: NDArray[np.object_]
+    pulls: Floats
+    total: Floats
+    rows: int
+    notes: tuple[str, ...]
+
+
+def checked(source: LogSource, columns: Columns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
+    """The sums that may be judged, sorted by name, and what must be said about them."""
+    if sums.rows.sum() == 0:
+        which = " that `where` keeps" if question.where else ""
+        raise UnreadableTable(f"{source.title}: there is no row{which}.")
+    _check_range(source, columns, question, sums)
+    sums, notes = _without_nulls(source, columns, question, sums)
+    if sums.improper is not None and sums.improper.sum() > 0:
+        raise UnreadableTable(
+            f"{source.title}: {int(sums.improper.sum()):,} values of {columns.propensity} do not lie in (0, 1]. "
+            "A propensity is the probability with which the arm was shown."
+        )
+    _check_scale(question, sums)
+    return _sorted(sums), notes
+
+
+def _check_range(source: LogSource, columns: Columns, question: Question, sums: Sums) -> None:
+    scale = question.scale
+    if columns.pulls is not None:
+        outside = (sums.smallest < -1e-9 * np.abs(sums.total)) | (sums.largest > 1e-9 * np.abs(sums.total))
+        outside = outside if scale.bounded else sums.smallest < 0.0
+        words = f"a total must lie between {scale.low:g} and {scale.high:g} times its pulls, and pulls are not negative"
+    elif scale.bounded:
+        outside = (sums.smallest < scale.low) | (sums.largest > scale.high)
+        words = f"{scale.words} were declared"
+    else:
+        outside = np.isinf(sums.smallest) | np.isinf(sums.largest)
+        words = "a reward must be a finite number"
+    if not outside.any() and sums.unreadable.sum() == 0:
+        return
+    found = source.stray(columns, question)
+    what = "is not a number" if sums.unreadable.sum() > 0 and not outside.any() else "lies outside"
+    column = columns.reward or columns.total
+    raise UnreadableTable(
+        f"{source.title}: {found.rows:,} of {int(sums.rows.sum()):,} values of {column} can't be judged ({words}). "
+        f"The first {what}: {found.value} of arm {found.arm!r}. "
+        "Give the range as `rewards='bounded:LOW,HIGH'`, or correct the rows; never leave rows out by their reward."
+    )
+
+
+def _without_nulls(
+    source: LogSource, columns: Columns, question: Question, sums: Sums
+) -> tuple[Sums, tuple[str, ...]]:  # fmt: skip
+    notes = []
+    nameless = np.array([any(value is None for value in key) for key in zip(*sums.segment, sums.arm, strict=True)])
+    lost, missing = int(sums.rows[nameless].sum()), int(sums.missing.sum())
+    if question.nulls == "error" and (lost or missing):
+        what = f"{missing:,} rewards are NULL" if missing else f"{lost:,} rows have no {columns.arm}"
+        raise UnreadableTable(
+            f"{source.title}: {what}, of {int(sums.rows.sum()):,} rows. Say what they mean: `nulls='zero'` counts a "
+            "missing reward as 0 (no click came), `nulls='drop'` leaves the rows out, which is right only if what "
+            "is missing has nothing to do with the reward."
+        )
+    if missing and question.nulls == "zero" and question.scale.bounded and not question.scale.low <= 0.0:
+        raise InvalidValue(f"`nulls='zero'`: 0 is outside of {question.scale.words}.")
+    if missing:
+        notes.append(f"{missing:,} NULL rewards were {'counted as 0' if question.nulls == 'zero' else 'dropped'}")
+    if lost:
+        notes.append(f"{lost:,} rows without an arm or a segment were dropped")
+    pulls = sums.rows if question.nulls == "zero" and columns.pulls is None else sums.pulls
+    kept = ~nameless & ((pulls > 0) | (columns.pulls is not None))
+    if not kept.any():
+        raise UnreadableTable(f"{source.title}: no row has both an arm and a reward.")
+    return _taken(sums, np.flatnonzero(kept), pulls), tuple(notes)
+
+
+def _check_scale(question: Question, sums: Sums) -> None:
+    """Gaussian rewards whose spread within the arms is larger than declared have no promise."""
+    if question.scale.bounded or sums.squares is None or sums.improper is not None:
+        return
+    sigma = question.scale.family.sigma()
+    pulls = sums.pulls.sum()
+    spread = float(
+        np.sqrt(max(np.nansum(sums.squares - sums.total**2 / np.maximum(sums.pulls, 1)), 0.0) / max(pulls, 1))
+    )
+    if spread > sigma * (1.0 + 3.0 / np.sqrt(2.0 * pulls)):
+        raise InvalidValue(
+            f"within the arms the rewards spread with a standard deviation of {spread:.4g}, more than the declared "
+            f"{sigma:g}: verdicts would be wrong too often. Give `rewards='gaussian:{spread:.3g}'` or more."
+        )
+
+
+def _sorted(sums: Sums) -> Sums:
+    """In the order of segments and names, so that every engine gives the same table."""
+    order = np.lexsort(tuple(np.array(key, dtype=str) for key in (sums.arm, *reversed(sums.segment))))
+    return _taken(sums, order, sums.pulls)
+
+
+def _taken(sums: Sums, which: NDArray[np.int64], pulls: Floats) -> Sums:
+    def cut(values: Floats | None) -> Floats | None:
+        return None if values is None else values[which]
+
+    total = np.where(np.isnan(sums.total), 0.0, sums.total)
+    return Sums(
+        tuple(key[which] for key in sums.segment), sums.arm[which], sums.rows[which], pulls[which], sums.missing[which],
+        sums.unreadable[which], total[which], sums.smallest[which], sums.largest[which], cut(sums.squares),
+        cut(sums.capped), cut(sums.improper),
+    )  # fmt: skip

@@ -1,0 +1,114 @@
+"""What people read of a judgement, in the terminal, on the page and in a notebook: written once."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.judgement.question import Question
+
+CONDITIONS = (
+    "The promise holds if every reward of an arm counts (no rows were left out because of their outcome), and if which "
+    "arm was shown may have depended on the past, but not on the reward being judged. How often anybody looked before "
+    "does not matter."
+)
+
+
+def amount(value: float, question: Question) -> str:
+    """A mean or a bar as people write it: a share in percent where rewards lie in [0, 1], else the number.
+
+    >>> amount(0.02, Question(threshold=0.02))
+    '2%'
+    """
+    if not math.isfinite(value):
+        return "-" if math.isnan(value) else ("∞" if value > 0 else "-∞")
+    if question.scale.bounded and (question.scale.low, question.scale.high) == (0.0, 1.0):
+        return f"{100.0 * value:.3g}%"
+    return f"{value:.4g}"
+
+
+def whole(value: float) -> str:
+    """A number of rows, or a dash where nobody knows.
+
+    >>> whole(61834.0), whole(math.inf)
+    ('61,834', '-')
+    """
+    return f"{value:,.0f}" if math.isfinite(value) else "-"
+
+
+def rounded(value: float) -> str:
+    """A guess at a number of rows, to two figures.
+
+    >>> rounded(61834.0)
+    '62,000'
+    """
+    return f"{float(f'{value:.2g}'):,.0f}"
+
+
+def sentence(
+    verdict: NDArray[np.int8], needs: NDArray[np.float64], noun: str, question: Question, control: str | None = None
+) -> str:
+    """The answer in plain words.
+
+    >>> sentence(np.array([1, -1, 0, 0]), np.array([0.0, 0.0, 500.0, 9000.0]), "creatives", Question(threshold=0.02))
+    "1 of 4 creatives is above 2%, 1 below, 2 can't be told yet; 500 more rows would settle half of those"
+    """
+    good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))
+    verb = "is" if good == 1 else "are"
+    if question.versus is None:
+        bar = f"above {amount(float(question.threshold or 0.0), question)}"
+        said = f"{good:,} of {verdict.size:,} {noun} {verb} {bar}, {bad:,} below, {waiting:,} can't be told yet"
+    else:
+        by = f" by {amount(question.margin, question)} or more" if question.margin > 0 else ""
+        but = f" or less than {amount(-question.margin, question)} worse" if question.margin < 0 else ""
+        said = (
+            f"{good:,} of {verdict.size:,} {noun} {verb} better than {visible(control or question.versus)}{by}{but}, "
+            f"{bad:,} {'is' if bad == 1 else 'are'} not, {waiting:,} can't be told yet"
+        )
+    half = settle_half(needs[verdict == 0])
+    if half is not None:
+        said += f"; {rounded(half)} more rows would settle {'it' if waiting == 1 else 'half of those'}"
+    return said
+
+
+def settle_half(needs: NDArray[np.float64]) -> float | None:
+    """Rows that settle the nearer half of the open arms, if each goes on as it did; None where nobody can say."""
+    half = np.sort(needs[~np.isnan(needs)])[: math.ceil(needs.size / 2)]
+    if half.size == 0 or half.size < math.ceil(needs.size / 2) or not math.isfinite(float(half.sum())):
+        return None
+    return float(half.sum())
+
+
+def visible(text: str) -> str:
+    """A name in one line of a terminal: control characters are spelled out, everything else stays.
+
+    >>> visible("two\\nlines \\x1b[31m")
+    'two\\\\nlines \\\\x1b[31m'
+    """
+    return "".join(c if unicodedata.category(c)[0] != "C" or _joins(c) else repr(c)[1:-1] for c in text)
+
+
+def _joins(character: str) -> bool:
+    """Is it what holds an emoji together?"""
+    return character in "\u200d\ufe0f"
+
+
+def shared_budget(arms: int, segments: int, question: Question) -> str:
+    """How the error budget is used."""
+    of = f"{arms:,} arms" + (f" in {segments:,} segments" if segments > 1 else "")
+    if question.criterion.value == "fdr":
+        return (
+            f"delta {question.delta:g} bounds the expected share of wrong ones among all arms called good, and among "
+            f"all called bad, over {of}"
+        )
+    return f"delta {question.delta:g} bounds the probability that any verdict is wrong; it is shared over {of}"
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """A few names, and how many more there are."""
+    shown = ", ".join(visible(name) for name in names[:most])
+    return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")

@@ -1,0 +1,71 @@
+"""`gains`: what learning was worth, on fresh seeds, against where it started and against `value`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from goodarm.errors import GoodarmError, InvalidValue
+from goodarm.learning.train import LearnedPolicy
+from goodarm.policies import DEFAULT_POLICY, Policy
+from goodarm.policies import policy as make_policy
+from goodarm.simulation.compare import compare
+from goodarm.simulation.progress import Progress
+from goodarm.simulation.runs import Estimate
+
+ELSEWHERE = 1_000_003
+"""Gains are measured on the streams of seed + this: no reward that was learned from is reported on."""
+RUNS = 20
+
+
+class Gain(NamedTuple):
+    """The learned policy against another, on the same rewards.
+
+    score, other : mean exploit scores
+    difference   : of the two, run by run, with its 95% interval
+    share        : the difference as a share of the other's score; NaN where that is 0
+    """
+
+    over: str
+    score: float
+    other: float
+    difference: Estimate
+    share: float
+
+
+def gains(
+    learned: LearnedPolicy, *, runs: int = RUNS, workers: int = 1, progress: bool | Progress = False
+) -> list[Gain]:
+    """Play the learned policy, the one it started from, and `value`, on rewards that learning has not seen.
+
+    >>> from goodarm.learning import learn
+    >>> learned = learn("kano-1", "dgai", horizon=2000, budget=16)
+    >>> [each.over for each in gains(learned, runs=5)]
+    ['dgai', 'value']
+    """
+    if learned.started is None:
+        raise InvalidValue("this policy does not say what it was learned from: learn it anew.")
+    spec = learned.started
+    others = [spec.policy, *_default(spec.policy)]
+    found = compare(
+        spec.environment, [learned.policy, *(each for each in others if each.name != learned.policy.name)],
+        horizon=spec.horizon, runs=runs, seed=spec.seed + ELSEWHERE, delta=spec.problem.delta, workers=workers,
+        progress=progress,
+    )  # fmt: skip
+    mine, *rest = found.finished
+    rows = list(found.difference("exploit_score").rows())
+    told = []
+    for row, other in zip(rows, rest, strict=True):
+        theirs = other.exploit_score.mean
+        difference = Estimate(-row["difference"], -row["high"], -row["low"], row["runs"])
+        share = difference.mean / theirs if theirs > 0.0 else float("nan")
+        told.append(Gain(other.policy, mine.exploit_score.mean, theirs, difference, share))
+    return told
+
+
+def _default(started: Policy) -> list[Policy]:
+    """What we recommend without learning, where it is not what learning started from."""
+    try:
+        made = make_policy(DEFAULT_POLICY)
+    except GoodarmError:
+        return []
+    return [] if made.name == started.name else [made]

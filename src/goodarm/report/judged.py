@@ -1,0 +1,117 @@
+"""A judgement for the terminal and on disk."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from goodarm.errors import MissingExtra, UnusableFolder
+from goodarm.judgement import Judgement
+from goodarm.judgement.figure import save
+from goodarm.judgement.page import page
+from goodarm.judgement.words import CONDITIONS, amount, visible, whole
+from goodarm.report.files import explained, write_text
+from goodarm.report.files import whole as whole_file
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+EACH = 20
+"""Rows of each verdict in the terminal."""
+STYLES = {1: "green", -1: "red", 0: ""}
+
+
+def notes(judgement: Judgement) -> Iterator[str]:
+    """What was chosen and should be known, and under what conditions the promise holds."""
+    yield from (visible(note) for note in judgement.notes)
+    yield CONDITIONS
+
+
+def table(judgement: Judgement, each: int = EACH) -> Table:
+    """The first arms of each verdict: name, pulls, mean, interval, verdict, guarantee, what is needed."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for name in judgement.by:
+        made.add_column(visible(name), overflow="fold")
+    made.add_column("arm", style="bold", overflow="fold")
+    for name in ("pulls", "mean" if judgement.question.versus is None else "difference", "interval"):
+        made.add_column(name, justify="right", no_wrap=True)
+    made.add_column("verdict", no_wrap=True)
+    made.add_column("guarantee", no_wrap=True)
+    made.add_column("needs about", justify="right", no_wrap=True)
+    if judgement.arms.when is not None:
+        made.add_column("known at", no_wrap=True)
+    arms, question = judgement.arms, judgement.question
+    for value in (1, -1, 0):
+        for i in np.flatnonzero(arms.verdict == value)[:each]:
+            cells = [Text(visible(str(key[i]))) for key in arms.segment]
+            cells += [Text(visible(str(arms.arm[i]))), Text(whole(arms.pulls[i])), Text(amount(arms.mean[i], question))]
+            cells += [
+                Text(f"{amount(arms.low[i], question)} to {amount(arms.high[i], question)}"),
+                Text(judgement.words[value], style=STYLES[value]),
+                Text(str(judgement.guarantee) if value else ""),
+                Text("" if value else f"{whole(arms.needs[i])} more"),
+            ]
+            if arms.when is not None:
+                cells.append(Text("" if arms.when[i] is None else str(arms.when[i])))
+            made.add_row(*cells)
+    return made
+
+
+def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
+    """How many rows the terminal does not show."""
+    for value in (1, -1, 0):
+        more = int((judgement.arms.verdict == value).sum()) - each
+        if more > 0:
+            yield f"{more:,} more {judgement.words[value]}; --out writes all"
+
+
+def check_folder(folder: Path) -> None:
+    """Can results be written there? Found out before a log is read, and without making the folder."""
+    if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
+        raise MissingExtra("writing a judgement", "report")
+    if folder.exists() and not folder.is_dir():
+        raise UnusableFolder(f"{folder} is a file, not a folder. Give --out a folder; it is made if it does not exist.")
+    parent = next((each for each in (folder, *folder.absolute().parents) if each.exists()), folder)
+    if not os.access(parent, os.W_OK):
+        raise UnusableFolder(f"can't write into {folder}: {parent} is not writable. Give --out another folder.")
+
+
+def write(judgement: Judgement, folder: Path) -> list[Path]:
+    """Write the table as Parquet and CSV, the forest plot as SVG and PNG, and the page; returns their paths."""
+    check_folder(folder)
+    figure = judgement.plot()
+    writers: dict[str, Callable[[Path], None]] = {
+        "arms.parquet": lambda path: _write_parquet(judgement, path),
+        "arms.csv": lambda path: _write_csv(judgement, path),
+        "forest.svg": lambda path: save(figure, path),
+        "forest.png": lambda path: save(figure, path),
+        "judgement.html": lambda path: write_text(path, page(judgement)),
+    }
+    with explained(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        return [whole_file(folder / name, writer) for name, writer in writers.items()]
+
+
+def _write_parquet(judgement: Judgement, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(pa.table(judgement.columns()), path)
+
+
+def _write_csv(judgement: Judgement, path: Path) -> None:
+    columns = judgement.columns()
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))

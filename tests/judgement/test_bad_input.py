@@ -1,0 +1,127 @@
+"""Bad input: one clear message, exit code 2, nothing written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import goodarm
+from goodarm.cli import app
+from goodarm.errors import GoodarmError
+
+GOOD = "arm,reward\na,1\na,0\nb,1\n"
+BAD = {
+    "missing column": ("arm,x\na,1\n", ["--reward", "reward"], "has no column 'reward'"),
+    "near column": ("arm,rewrad\na,1\n", ["--reward", "reward"], "Did you mean 'rewrad'?"),
+    "several plausible": ("arm,click,rating\na,1,2\n", [], "click, rating could all be meant"),
+    "none plausible": ("p,q,r\na,1,2\n", [], "Give --reward COLUMN"),
+    "outside": ("arm,reward\na,1\nb,3\nb,7\n", [], "2 of 3 values of reward can't be judged"),
+    "first outside": ("arm,reward\na,1\nb,3\nb,7\n", [], "The first lies outside: 3 of arm 'b'"),
+    "nulls": ("arm,reward\na,1\nb,\nb,NULL\n", [], "2 rewards are NULL, of 3 rows"),
+    "no arm": ("arm,reward\na,1\n,1\n", [], "1 rows have no arm"),
+    "empty": ("", [], "is empty"),
+    "only a header": ("arm,reward\n", [], "there is no row"),
+    "nothing kept": (GOOD, ["--where", "arm = 'z'"], "there is no row that --where keeps"),
+    "bad where": (GOOD, ["--where", "colour = 'z'"], "colour"),
+    "mixed types": ("arm,reward\na,1\na,yes please\n", [], "is not a number: yes please of arm 'a'"),
+    "cut row": ("arm,reward\na,1\nb,0\nb", [], "Expected Number of Columns: 2 Found: 1"),
+    "cut quote": ('arm,reward\na,1\n"b', [], "unterminated quote"),
+    "threshold": (GOOD, ["--threshold", "2"], "threshold must lie strictly between 0 and 1"),
+    "delta": (GOOD, ["--delta", "0"], "delta must lie strictly between 0 and 1"),
+    "rewards": (GOOD, ["--rewards", "bounded:5,1"], "can't read rewards 'bounded:5,1'"),
+    "rule": (GOOD, ["--rule", "gap-mixtur"], "Did you mean 'gap-mixture'"),
+    "rule in order": (GOOD, ["--rule", "kt"], "kt needs the rewards in their order"),
+    "heuristic rule": (GOOD, ["--rule", "studentised"], "gives no certified verdict"),
+    "fdr needs evidence": (GOOD, ["--rule", "hoeffding", "--criterion", "fdr"], "has none"),
+    "margin alone": (GOOD, ["--margin", "0.1"], "a margin belongs to a control"),
+    "cap alone": (GOOD, ["--cap", "10"], "a propensity column needs a cap"),
+    "propensity alone": (GOOD, ["--propensity", "reward"], "self-normalised weights have no certificate"),
+    "nulls word": (GOOD, ["--nulls", "ignore"], "unknown way to treat NULLs"),
+    "total alone": (GOOD, ["--total", "reward"], "needs both columns"),
+    "totals too large": ("arm,pulls,total\na,10,11\n", [], "1 of 1 values of total can't be judged"),
+    "negative pulls": ("arm,pulls,total\na,-10,0\n", [], "can't be judged"),
+    "database": (GOOD, ["--table", "t"], ""),
+}
+
+
+@pytest.mark.parametrize("case", [name for name in BAD if BAD[name][2]])
+def test_bad_input_is_one_message_and_nothing_is_written(tmp_path: Path, case: str) -> None:
+    text, options, message = BAD[case]
+    (tmp_path / "log.csv").write_text(text)
+    arguments = ["judge", str(tmp_path / "log.csv"), "--out", str(tmp_path / "out"), *options]
+    if "--threshold" not in options:
+        arguments += ["--threshold", "0.5"]
+    ran = CliRunner().invoke(app, arguments)
+    assert ran.exit_code == 2, ran.output
+    assert message in " ".join(ran.stderr.split())
+    assert ran.stdout == ""
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("absent.csv", "there is no such file or folder"),
+        ("*.csv", "no CSV, Parquet or JSON Lines file"),
+        ("log.xlsx", "unknown kind of table"),
+        ("torn.parquet", "torn.parquet"),
+        ("postgresql://nobody:secret@127.0.0.1:1/x", "`table=NAME` or"),
+    ],
+)
+def test_places_that_are_no_log(tmp_path: Path, place: str, message: str) -> None:
+    (tmp_path / "log.xlsx").write_bytes(b"PK")
+    pd.DataFrame({"arm": ["a"] * 1000, "reward": [1] * 1000}).to_parquet(tmp_path / "whole.parquet")
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    (tmp_path / "torn.parquet").write_bytes(whole[: len(whole) // 2])
+    where = place if "://" in place else str(tmp_path / place)
+    with pytest.raises(GoodarmError, match=message.replace(".", r"\.")):
+        goodarm.judge(where, threshold=0.5)
+
+
+def test_a_server_that_does_not_answer_is_told_without_the_password() -> None:
+    with pytest.raises(GoodarmError, match="does not answer") as caught:
+        goodarm.judge("postgresql://nobody:secret@127.0.0.1:1/x", table="t", threshold=0.5)
+    assert "secret" not in str(caught.value)
+
+
+def test_nulls_are_counted_and_do_what_was_said() -> None:
+    log = {"arm": ["a"] * 40 + ["b"] * 40, "reward": [1.0] * 40 + [None] * 20 + [1.0] * 20}
+    dropped = goodarm.judge(log, threshold=0.5, nulls="drop")
+    assert dropped.good == ["a", "b"]
+    assert "20 NULL rewards were dropped" in dropped.notes
+    zero = goodarm.judge(log, threshold=0.5, nulls="zero")
+    assert (zero.good, zero.open) == (["a"], ["b"])
+    assert "20 NULL rewards were counted as 0" in zero.notes
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_nan_is_null(kind: Any, tmp_path: Path) -> None:
+    log = kind({"arm": ["a"] * 30, "reward": [1.0] * 29 + [np.nan]})
+    with pytest.raises(GoodarmError, match="1 rewards are NULL"):
+        goodarm.judge(log, threshold=0.5)
+    pl.DataFrame({"arm": ["a"] * 30, "reward": [1.0] * 29 + [float("nan")]}).write_parquet(tmp_path / "nan.parquet")
+    with pytest.raises(GoodarmError, match="1 rewards are NULL"):
+        goodarm.judge(tmp_path / "nan.parquet", threshold=0.5)
+
+
+def test_frames_with_rewards_that_are_no_numbers_or_outside() -> None:
+    with pytest.raises(GoodarmError, match="holds String, not numbers"):
+        goodarm.judge(pl.DataFrame({"arm": ["a"], "reward": ["x"]}), threshold=0.5)
+    with pytest.raises(GoodarmError, match=r"1 of 2 values of reward can't be judged.*5\.0 of arm 'b'"):
+        goodarm.judge({"arm": ["a", "b"], "reward": [1.0, 5.0]}, threshold=0.5)
+    with pytest.raises(GoodarmError, match="can't read a int as a table"):
+        goodarm.judge(3, threshold=0.5)
+
+
+def test_gaussian_rewards_that_spread_more_than_declared_are_refused() -> None:
+    rewards = np.random.default_rng(0).normal(1.0, 3.0, 400)
+    log = {"arm": ["a"] * 400, "reward": rewards}
+    with pytest.raises(GoodarmError, match="more than the declared 1"):
+        goodarm.judge(log, threshold=0.0, rewards="gaussian:1")
+    assert goodarm.judge(log, threshold=0.0, rewards="gaussian:3.2").good == ["a"]
