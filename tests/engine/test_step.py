@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from goodarm import Problem, bernoulli, gaussian, policy, simulate
 from goodarm.engine.live import PENDING_COLUMN
-from goodarm.engine.step import ASK, TELL, Step
+from goodarm.engine.step import Step
+from goodarm.engine.told import ASK, TELL
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.policies import PAIRINGS

@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
+from tracker import Tracker
 
 import goodarm
 from goodarm.environments.with_features import bumps, linear, linear_misspecified
 from goodarm.errors import InvalidValue, ModelWarning, UnknownName, UnsoundPairing
-from goodarm.models._base import Tracker
 from goodarm.models.linear import Linear
 from goodarm.models.misfit import ALARM
 from goodarm.models.mixed import Mixed

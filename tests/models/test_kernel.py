@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, WhiteKernel
+from tracker import Tracker
 
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.models import kernel as kernels
-from goodarm.models._base import Tracker
 from goodarm.models.kernel import CutKernel, Kernel
 from goodarm.policies import policy
 from goodarm.problem import Problem

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tracker import Tracker
 
 from goodarm.errors import InvalidValue
-from goodarm.models._base import Tracker, first_upkeep, new_table
+from goodarm.models._base import first_upkeep, new_table
 from goodarm.models.linear import Linear
 from goodarm.models.mixed import Mixed, learned_ratio
 from goodarm.problem import Problem

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tracker import Tracker
 
 from goodarm.errors import InvalidValue, UnsoundPairing
-from goodarm.models._base import Tracker
 from goodarm.models.neural import FIRST_TRAINING, NUGGET, Neural
 from goodarm.policies import policy
 from goodarm.problem import Problem

@@ -9,32 +9,35 @@ verdicts as the simulator, bit for bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goodarm.engine import loop as independent
-from goodarm.engine import structured
 from goodarm.engine.asking import choose_next, note_ask
-from goodarm.engine.assemble import Assembly, State, loop_parameters
-from goodarm.engine.compile import compiled
+from goodarm.engine.assemble import State
 from goodarm.engine.live import (
     PENDING_COLUMN,
-    columns_of,
-    live_identification,
     live_sampling,
     start_at_offset,
-    worst_case,
 )
-from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, Kind, Parts, Tables
-from goodarm.engine.rule_parts import learner_parts, present_pool
-from goodarm.engine.selectors import selector_for, tree_for
-from goodarm.errors import InvalidValue, UnsoundPairing
-from goodarm.fingerprint import reachable
+from goodarm.engine.live_assembly import MANY, kind_of_live, live_parts
+from goodarm.engine.live_checks import by_totals, check_live, offsets_of
+from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, Tables
+from goodarm.engine.native import asking, native
+from goodarm.engine.rule_parts import learner_parts
+from goodarm.engine.selectors import tree_for
+from goodarm.engine.told import (
+    ASK,
+    TELL,
+    Events,
+    Told,
+)
+from goodarm.errors import InvalidValue
 from goodarm.policies import Policy
-from goodarm.problem import Bounded, Problem
+from goodarm.problem import Problem
 from goodarm.rules.beliefs import (
     ARM_FIELDS,
     CLOSED,
@@ -46,99 +49,14 @@ from goodarm.rules.beliefs import (
     VERDICT,
     WIDTH,
     Pool,
-    Table,
     at_round,
     read_arm_with_row,
 )
-from goodarm.rules.identification import EvidenceRule, ModelRule, RadiusRule
 from goodarm.rules.identification.false_discovery import empty_ledger, settle
-from goodarm.rules.parameters import Formula
-from goodarm.rules.sampling import ChoiceRule
 from goodarm.streams import POLICY, generator
 from goodarm.verdict import Criterion
 
-MANY = 500
-"""From so many arms on, what looks at all of them is compiled."""
-ASK, TELL = 0, 1
-"""Kinds of events of a replay."""
 NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-
-
-class Told(NamedTuple):
-    """What a step is made of: the arm, its reward, and the pool as it was when the pull was asked for."""
-
-    arm: int
-    reward: float
-    pool: Pool
-
-
-class Events(NamedTuple):
-    """What a replay is made of: asks and tells in their order, and how far it has got."""
-
-    kinds: NDArray[np.int8]
-    arms: NDArray[np.int64]
-    rewards: NDArray[np.float64]
-    cursor: NDArray[np.int64]
-
-
-def told_arm(
-    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Told
-) -> int:
-    """The arm that was told."""
-    return source.arm
-
-
-def told_reward(i: int, pulls: float, source: Told) -> float:
-    """The reward that was told."""
-    return source.reward
-
-
-def told_pool(pool: Pool, source: Told) -> Pool:
-    """The pool as of asking."""
-    return source.pool
-
-
-def replayed_arm(
-    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Events
-) -> int:
-    """The next arm that was told; what was asked for before it is pending by now."""
-    c = source.cursor[0]
-    while source.kinds[c] == ASK:
-        arms[source.arms[c], PENDING_COLUMN] += 1.0
-        c += 1
-    arms[source.arms[c], PENDING_COLUMN] -= 1.0
-    source.cursor[0] = c + 1
-    return source.arms[c]  # type: ignore[no-any-return]  # numpy's integers
-
-
-def replayed_reward(i: int, pulls: float, source: Events) -> float:
-    """The reward that belongs to it."""
-    return source.rewards[source.cursor[0] - 1]  # type: ignore[no-any-return]  # the same
-
-
-def _nothing(*arguments: Any) -> None:
-    """While a journal is replayed nothing is chosen: the selector is made ready at its end."""
-
-
-def check_live(policy: Policy, problem: Problem) -> None:
-    """Refuse policies that can't be used where rewards come late."""
-    rule = policy.identification
-    if isinstance(rule, ModelRule) or (isinstance(rule, RadiusRule) and rule.by_model and policy.estimator):
-        raise UnsoundPairing(
-            f"{policy.name} decides by a model of the arms; in a live campaign a model may guide the pulls, and each "
-            "arm's own rewards decide. Use own evidence, for example 'value+gap-mixture'."
-        )
-    if policy.criterion is Criterion.FDR and not by_totals(policy, problem):
-        raise UnsoundPairing(
-            f"{rule.name} folds rewards in the order of asking, and the false discovery rate needs evidence at a "
-            "stopping time, which a moment chosen by which rewards are missing is not. Use a rule by totals for "
-            "rewards in [0, 1], for example 'gap-mixture', or the criterion fwer."
-        )
-
-
-def by_totals(policy: Policy, problem: Problem) -> bool:
-    """May rewards be absorbed in any order, pending ones counted at their worst? Otherwise in the order of asking."""
-    return policy.identification.by_totals and isinstance(problem.rewards, Bounded)
 
 
 class Step:
@@ -174,63 +92,22 @@ class Step:
         self.asks = 0
         self.stale: set[int] = set()
         """Arms whose shown evidence does not know of their latest asks yet."""
-        self._assemble(features)
+        self.parts = live_parts(policy, problem, features)
+        self.assembly = self.parts.assembly
         self.state: State = self.assembly.start(horizon)
         start_at_offset(self.state.arms, offsets_of(problem, weights))
         self.versions: list[Any] = [self.state.pool.learned]
-
-    # How it is put together
-
-    def _assemble(self, features: Any) -> None:
-        policy, problem = self.policy, self.problem
-        sampling, kind = live_sampling(policy.sampling), Kind(self.fdr, rows=True, outside=True)
-        rule = policy.identification
-        observe, self.decide = live_identification(rule)
-        self.observe = _as_native_rounds(observe)
-        self.evidence: Formula | None = None
-        if isinstance(rule, EvidenceRule) and rule.totals is not None:
-            self.evidence = _as_native_rounds(worst_case(rule.totals))
-        fit, next_round = learner_parts(policy.learner)
-        parameters, columns = loop_parameters(policy), columns_of(policy.identification)
-        if policy.estimator is None:
-            self.prepare, self.select, self.update = selector_for(sampling, False, rows=True)
-            many = problem.arms > MANY
-            parts = Parts(
-                _compiled(self.prepare) if many else self.prepare, told_arm, self.update, told_reward, told_pool,
-                self.observe, self.decide, _compiled(fit) if many and policy.learner else fit, next_round,
-            )  # fmt: skip
-            self.prepare = parts.prepare
-            if isinstance(sampling, ChoiceRule):
-                self.select = _compiled(self.select)
-            self.replay_parts = parts._replace(
-                prepare=_nothing, update=_nothing, choose=replayed_arm, reward=replayed_reward, as_asked=present_pool,
-                fit=fit,
-            )  # fmt: skip
-            run = independent.rounds(parts, kind)
-            self.assembly = Assembly(policy, problem, problem.bar, run, parameters, columns=columns)
-            return
-        estimator = policy.estimator.bind(features, problem.arms)
-        judge = structured.judge_by_rank if self.fdr else structured.judge_the_pulled(self.decide, True)
-        model_parts = structured.StructuredParts(
-            told_arm, told_reward, told_pool, self.observe, type(estimator).tell, judge, fit, next_round
-        )
-        self.prepare, self.update = _nothing, _nothing
-        self.select = _compiled(structured.scan_for(sampling, False, True))
-        run = structured.build(model_parts, kind)
-        bar = problem.bar._replace(modelled=1.0)
-        self.assembly = Assembly(policy, problem, bar, run, parameters, estimator, columns)
 
     # Asking
 
     def choose(self) -> int:
         """The arm to ask for next: each arm once, then as the rule says; -1 where no arm is open."""
-        tables, pool = self.state.tables, at_round(self.state.pool, float(self.asks + 1))
-        return int(
-            choose_next(
-                self.prepare, self.select, self.assembly.estimator is not None, tables, pool, self.assembly.bar,
-                self.generator, self.assembly.parameters[0],
-            )
+        pool, parts = at_round(self.state.pool, float(self.asks + 1)), self.parts
+        modelled, choosing = self.assembly.estimator is not None, self.assembly.parameters[0]
+        arm = choose_next(
+            parts.prepare, parts.select, modelled, self.state.tables, pool, self.assembly.bar, self.generator, choosing
         )  # fmt: skip
+        return int(arm)
 
     def ticket(self) -> tuple[int, int]:
         """What to keep with the ticket that is asked for next: its round, and which version of the pool it saw."""
@@ -240,7 +117,7 @@ class Step:
         """One more pull of this arm is under way."""
         self.asks += 1
         pool = at_round(self.state.pool, float(self.asks))
-        note_ask(self.update, self.state.tables, arm, pool, self.assembly.bar, self.assembly.parameters[0])
+        note_ask(self.parts.update, self.state.tables, arm, pool, self.assembly.bar, self.assembly.parameters[0])
         self.stale.add(arm)
         if self.fdr:
             self.refresh()
@@ -250,7 +127,7 @@ class Step:
         self._only_totals("blocks")
         counts = np.zeros(len(self.state.arms), dtype=np.int64)
         pool = at_round(self.state.pool, float(self.asks))
-        ask_many = _asking(self.prepare, self.select, self.update)
+        ask_many = asking(self.parts.prepare, self.parts.select, self.parts.update)
         done = ask_many(
             self.state.tables, pool, self.assembly.bar, self.generator, self.assembly.parameters[0], pulls, counts
         )
@@ -321,7 +198,8 @@ class Step:
 
         kinds : `ASK` or `TELL`, one per event; rewards of asks are not looked at
         """
-        if not self.replayable:
+        parts = self.parts.replay
+        if parts is None or not self.replayable:
             raise InvalidValue(
                 f"{self.policy.name} is replayed step by step: its bets depend on the pool as of asking."
             )
@@ -331,7 +209,7 @@ class Step:
         )  # fmt: skip
         told = int((events.kinds == TELL).sum())
         if told:
-            run = independent.build(self.replay_parts, Kind(self.fdr, rows=True, outside=True))
+            run = independent.build(parts, kind_of_live(self.policy))
             state, bar = self.state, self.assembly.bar
             state.pool, _ = run(
                 state.tables, state.pool, events, bar, self.assembly.parameters, self.generator, state.round + told,
@@ -407,8 +285,8 @@ class Step:
     def _count(self, arm: int) -> None:
         """Evidence of an open arm from its totals."""
         row = self.state.arms[arm]
-        if self.evidence is not None and self.by_totals and abs(row[VERDICT]) != 1.0:
-            row[FOR_GOOD], row[FOR_BAD] = self.evidence(
+        if self.parts.evidence is not None and self.by_totals and abs(row[VERDICT]) != 1.0:
+            row[FOR_GOOD], row[FOR_BAD] = self.parts.evidence(
                 row[PULLS], row[TOTAL], row[ARM_FIELDS:], self.assembly.bar, *self.assembly.parameters[1]
             )
 
@@ -441,7 +319,7 @@ class Step:
         tables = self.state.tables
         if self.fdr:
             return False
-        verdict = self.decide(
+        verdict = self.parts.decide(
             read_arm_with_row(tables.arms, arm), self.state.pool, self.assembly.bar, self.assembly.parameters[2]
         )
         if verdict == 0.0:
@@ -454,7 +332,7 @@ class Step:
         """Let the selector see an arm that has changed."""
         tables = self.state.tables
         if tables.progress[FRESH] >= len(tables.arms):
-            self.update(
+            self.parts.update(
                 tables.kept, arm, read_arm_with_row(tables.arms, arm), self.state.pool, self.assembly.bar,
                 self.assembly.parameters[0],
             )  # fmt: skip
@@ -466,14 +344,14 @@ class Step:
         tables.progress[FRESH] = len(asked) if asked.all() else int(np.argmin(asked))
         if asked.all():
             pool = at_round(self.state.pool, float(max(self.asks, 1)))
-            self.prepare(tables.kept, tables.arms, pool, self.assembly.bar, self.assembly.parameters[0])
+            self.parts.prepare(tables.kept, tables.arms, pool, self.assembly.bar, self.assembly.parameters[0])
 
     def _fit(self) -> None:
         fit, next_round = learner_parts(self.policy.learner)
         progress, bar = self.state.tables.progress, self.assembly.bar
         *_, fitting, timing = self.assembly.parameters
         now = float(progress[ROUND])
-        run = _compiled(fit) if len(self.state.arms) > MANY else fit
+        run = native(fit) if len(self.state.arms) > MANY else fit
         self.state.pool = run(self.state.arms, at_round(self.state.pool, now), bar, *fitting)
         progress[FIT_DUE] = int(next_round(now, bar, *timing))
         self._new_version()
@@ -495,58 +373,3 @@ class Step:
                 f"{what} need a rule by totals, rewards in [0, 1] and no model of the arms, since their order is lost; "
                 f"{self.policy.name} has not all of them. Use 'value+gap-mixture', or ask and tell one by one."
             )
-
-
-def offsets_of(problem: Problem, weights: ArrayLike | None) -> NDArray[np.float64]:
-    """log(w K) of each arm; 0 where all arms have the same share."""
-    if weights is None:
-        return np.zeros(problem.arms)
-    shares = np.asarray(weights, dtype=np.float64)
-    if shares.ndim != 1 or not (np.isfinite(shares) & (shares > 0.0)).all():
-        raise InvalidValue("weights, the arms' shares of the error probability, must be positive numbers.")
-    offsets: NDArray[np.float64] = np.log(shares * problem.arms)
-    return offsets
-
-
-_native: dict[Any, Any] = {}
-
-
-def _compiled(function: Formula) -> Formula:
-    """The function as native code; compiled when first called."""
-    if function not in _native:
-
-        def call(*arguments: Any) -> Any:
-            return function(*arguments)
-
-        _native[function] = compiled(call)
-    native: Formula = _native[function]
-    return native
-
-
-def _as_native_rounds(function: Formula) -> Formula:
-    """The function itself, unless it calls lgamma: the one function that Python rounds otherwise than native code."""
-    inside = any("lgamma" in each.__code__.co_names for each in reachable([function]))  # type: ignore[list-item]  # plain functions
-    return _compiled(function) if inside else function
-
-
-def _asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., int]:
-    """Many asks in a row, compiled."""
-    key = (prepare, select, update)
-    if key not in _native:
-        ready, chosen = (getattr(function, "py_func", function) for function in (prepare, select))
-
-        def ask_many(
-            tables: Tables, pool: Pool, bar: Any, generator: Any, parameters: Any, pulls: int, counts: Any
-        ) -> int:
-            for done in range(pulls):
-                pool = at_round(pool, pool.round + 1.0)
-                i = choose_next(ready, chosen, False, tables, pool, bar, generator, parameters)
-                if i < 0:
-                    return done
-                note_ask(update, tables, i, pool, bar, parameters)
-                counts[i] += 1
-            return pulls
-
-        _native[key] = compiled(ask_many)
-    native: Callable[..., int] = _native[key]
-    return native

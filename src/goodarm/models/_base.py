@@ -13,7 +13,6 @@ decide by the model: log det V - log det V_0, and the regulariser (ridge of a li
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from goodarm.errors import InvalidValue
 from goodarm.models.features import Floats, checked_features
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import ARM_FIELDS, MEAN, PULLS, TOTAL, WIDTH, Table, read_arm
+from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL, Table
 from goodarm.rules.parameters import Formula
 
 LOG_DET, REGULARISER = 0, 1
@@ -110,47 +109,6 @@ def shortest(value: float) -> str:
     ('1', '0.1', '1000000', '0.3333333333333333', '1')
     """
     return repr(float(value)).removesuffix(".0")
-
-
-class Tracker:
-    """An estimator in use outside of the engine: tell it rewards, read means and widths.
-
-    >>> from goodarm.models.linear import Linear
-    >>> from goodarm.problem import Problem
-    >>> tracker = Tracker(Linear([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), Problem(threshold=0.5, arms=3).bar)
-    >>> tracker.tell(0, 1.0)
-    >>> tracker.mean.round(3).tolist(), tracker.width.round(3).tolist()
-    ([0.75, 0.5, 0.75], [0.707, 1.0, 1.225])
-    """
-
-    def __init__(self, estimator: Estimator, bar: Bar) -> None:
-        self.estimator = estimator.bind(None, int(bar.arms))
-        self.bar = bar
-        self.table: Table = new_table(int(bar.arms))
-        self.belief = self.estimator.start(bar)
-        self.round = 0
-        self.due = first_upkeep(self.estimator, self.belief, self.table, bar)
-
-    def tell(self, arm: int, reward: float) -> None:
-        """One reward of one arm."""
-        if not (0 <= arm < len(self.table) and math.isfinite(reward)):
-            raise InvalidValue(
-                f"tell needs an arm from 0 to {len(self.table) - 1} and a finite reward; got {arm}, {reward}."
-            )
-        wants = type(self.estimator).tell(self.belief, self.table, arm, read_arm(self.table, arm), reward, self.bar)
-        self.table[arm, PULLS] += 1.0
-        self.table[arm, TOTAL] += reward
-        self.round += 1
-        if wants or self.round >= self.due:
-            self.due = self.estimator.upkeep(self.belief, self.table, self.round, self.bar)
-
-    @property
-    def mean(self) -> Floats:
-        return self.table[:, MEAN].copy()
-
-    @property
-    def width(self) -> Floats:
-        return self.table[:, WIDTH].copy()
 
 
 def new_table(arms: int, columns: int = ARM_FIELDS) -> Table:

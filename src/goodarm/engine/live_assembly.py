@@ -1,0 +1,91 @@
+"""What a live step is put together from: the rules wrapped for late rewards, the round around them, native code."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from goodarm.engine import loop as independent
+from goodarm.engine import structured
+from goodarm.engine.assemble import Assembly, loop_parameters
+from goodarm.engine.live import columns_of, live_identification, live_sampling, worst_case
+from goodarm.engine.loop import Kind, Parts
+from goodarm.engine.native import as_native_rounds, native
+from goodarm.engine.rule_parts import learner_parts, present_pool
+from goodarm.engine.selectors import selector_for
+from goodarm.engine.told import nothing_changes, replayed_arm, replayed_reward, told_arm, told_pool, told_reward
+from goodarm.policies import Policy
+from goodarm.problem import Problem
+from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.parameters import Formula
+from goodarm.rules.sampling import ChoiceRule
+from goodarm.verdict import Criterion
+
+MANY = 500
+"""From so many arms on, what looks at all of them is compiled."""
+
+
+class LiveParts(NamedTuple):
+    """The functions that a live step calls.
+
+    prepare, select, update : of the selector, as in `selectors.Selector`
+    decide   : (arm, pool, bar, parameters) -> verdict
+    evidence : of a rule by totals, (pulls, total, memory, bar, *parameters) -> (log E+, log E-); None for others
+    replay   : the round's parts for a journal; None with a model of the arms, which is replayed step by step
+    """
+
+    assembly: Assembly
+    prepare: Formula
+    select: Formula
+    update: Formula
+    decide: Formula
+    evidence: Formula | None
+    replay: Parts | None
+
+
+def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
+    """Put a policy together for rewards that come from outside."""
+    rule = policy.identification
+    observe, decide = live_identification(rule)
+    observe = as_native_rounds(observe)
+    by_totals = isinstance(rule, EvidenceRule) and rule.totals is not None
+    evidence = as_native_rounds(worst_case(rule.formula)) if by_totals else None
+    if policy.estimator is not None:
+        assembly, select = _with_model(policy, problem, features, observe, decide)
+        return LiveParts(assembly, nothing_changes, select, nothing_changes, decide, evidence, None)
+    sampling, (fit, next_round) = live_sampling(policy.sampling), learner_parts(policy.learner)
+    prepare, select, update = selector_for(sampling, False, rows=True)
+    many = problem.arms > MANY
+    parts = Parts(
+        native(prepare) if many else prepare, told_arm, update, told_reward, told_pool, observe, decide,
+        native(fit) if many and policy.learner else fit, next_round,
+    )  # fmt: skip
+    replay = parts._replace(
+        prepare=nothing_changes, update=nothing_changes, choose=replayed_arm, reward=replayed_reward,
+        as_asked=present_pool, fit=fit,
+    )  # fmt: skip
+    run = independent.rounds(parts, kind_of_live(policy))
+    assembly = Assembly(policy, problem, problem.bar, run, loop_parameters(policy), columns=columns_of(rule))
+    chosen = native(select) if isinstance(sampling, ChoiceRule) else select
+    return LiveParts(assembly, parts.prepare, chosen, update, decide, evidence, replay)
+
+
+def kind_of_live(policy: Policy) -> Kind:
+    """The constants of a live pairing's round."""
+    return Kind(policy.criterion is Criterion.FDR, rows=True, outside=True)
+
+
+def _with_model(
+    policy: Policy, problem: Problem, features: Any, observe: Formula, decide: Formula
+) -> tuple[Assembly, Formula]:
+    assert policy.estimator is not None
+    estimator = policy.estimator.bind(features, problem.arms)
+    kind = kind_of_live(policy)
+    judge = structured.judge_by_rank if kind.fdr else structured.judge_the_pulled(decide, True)
+    parts = structured.StructuredParts(
+        told_arm, told_reward, told_pool, observe, type(estimator).tell, judge, *learner_parts(policy.learner)
+    )
+    bar = problem.bar._replace(modelled=1.0)
+    run = structured.build(parts, kind)
+    columns = columns_of(policy.identification)
+    assembly = Assembly(policy, problem, bar, run, loop_parameters(policy), estimator, columns)
+    return assembly, native(structured.scan_for(live_sampling(policy.sampling), False, True))
