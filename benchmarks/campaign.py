@@ -41,10 +41,10 @@ def run() -> Section:
 
 
 NOTES = [
-    "Optuna asks for a categorical parameter with 1000 values by its RandomSampler, the cheapest it has, on SQLite with "
-    "the same journal mode (WAL) and synchronous=FULL. Measured in turns; medians. Processor time does not depend on the "
-    "disk, pairs per second do: each commit waits for a flush, and on a machine that is busy with other things for its "
-    "turn as well.",
+    "Optuna asks for a categorical parameter with 1000 values by its RandomSampler, the cheapest it has, on SQLite "
+    "with the same journal mode (WAL) and synchronous=FULL. Measured in turns; medians. Processor time does not depend "
+    "on the disk, pairs per second do: each commit waits for a flush, and on a machine that is busy with other things "
+    "for its turn as well.",
 ]
 
 
