@@ -7,7 +7,7 @@ BENCH_READY := $(VENV)/.ready-bench
 NODE := $(VENV)/node
 NODE_PACKAGES := typescript@5.9.3 axe-core@4.14.0 uplot@1.6.32
 
-.PHONY: demo test lint types contract pytest bench format clean browser node
+.PHONY: demo test lint types contract pytest bench format clean browser node postgresql
 
 demo: $(READY)
 	$(BIN)/goodarm reproduce --quick --out demo
@@ -24,7 +24,7 @@ types: $(READY)
 contract: $(READY)
 	$(BIN)/lint-imports
 
-pytest: $(READY) browser node
+pytest: $(READY) browser node postgresql
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # What the dashboard's tests need beyond Python; where it can't be had they are skipped, and say so.
@@ -33,6 +33,9 @@ browser:
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update && \
 	DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium >/dev/null; } || \
 	echo "no chromium, and no way to install it: tests in a browser are skipped"
+
+postgresql:
+	@sh tests/install_postgresql.sh
 
 node: | $(BIN)/python
 	@command -v npm >/dev/null || { echo "no npm: types of the dashboard and axe are not checked"; exit 0; }; \

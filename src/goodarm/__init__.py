@@ -10,6 +10,7 @@ from goodarm.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from goodarm import plan as plan
+    from goodarm.campaign import Campaign as Campaign
     from goodarm.environments import Environment as Environment
     from goodarm.environments import bernoulli as bernoulli
     from goodarm.environments import beta as beta
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "Basis": "goodarm.verdict",
     "Bounded": "goodarm.problem",
+    "Campaign": "goodarm.campaign",
     "Comparison": "goodarm.simulation.compare",
     "Criterion": "goodarm.verdict",
     "Environment": "goodarm.environments",

@@ -8,7 +8,12 @@
     ├── UnavailableData     a dataset that is not on this machine and can't be fetched, or came damaged
     ├── UnusableFolder      a folder that results can't be written into
     ├── UnreadablePolicy    a policy file that is cut off, altered or of a newer version
-    └── MissingExtra        a feature whose optional dependency is absent
+    ├── MissingExtra        a feature whose optional dependency is absent
+    ├── UnknownTicket       a ticket that this campaign never handed out  (also a LookupError)
+    ├── Refused             what a campaign does not allow in the state it is in
+    │   └── LateReward      a reward told after its ticket's time had passed
+    ├── UnusableStore       a store that can't be reached, read or written
+    └── DamagedJournal      a journal that is not what was once written
 
 Every message names the value, the reason and the fix. The command line prints it and exits with 2.
 """
@@ -55,6 +60,26 @@ class UnavailableData(GoodarmError):
 
 class UnreadablePolicy(GoodarmError):
     """A policy file that can't be trusted or read."""
+
+
+class UnknownTicket(GoodarmError, LookupError):
+    """A ticket that this campaign never handed out."""
+
+
+class Refused(GoodarmError):
+    """What a campaign does not allow in the state it is in; nothing was changed."""
+
+
+class LateReward(Refused):
+    """A reward that was told after its ticket's time had passed: it does not count, and was noted."""
+
+
+class UnusableStore(GoodarmError):
+    """A store that can't be reached, read or written; what was acknowledged before is safe in it."""
+
+
+class DamagedJournal(GoodarmError):
+    """A journal with a row that was changed, is missing, or was torn."""
 
 
 class CertificateLost(UserWarning):

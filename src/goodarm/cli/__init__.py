@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from goodarm.cli._show import BAD_INPUT, INTERRUPTED, in_options
 from goodarm.cli._verb import Verb, examples
+from goodarm.cli.campaign import campaign
 from goodarm.cli.compare import compare
 from goodarm.cli.data import data
 from goodarm.cli.environments import environments
@@ -76,6 +77,7 @@ def _top(version: Version = False) -> None:
 for verb in VERBS:
     app.command(cls=Verb, epilog=examples(verb), no_args_is_help=verb in (judge, compare, learn, plan))(verb)
 app.add_typer(data, name="data")
+app.add_typer(campaign, name="campaign")
 
 
 def main() -> None:

@@ -57,7 +57,7 @@ def write_policy(path: str | Path, saved: SavedPolicy) -> None:
         "criterion": saved.criterion,
         "model": saved.model,
         "guarantee": saved.guarantee,
-        "rewards": _rewards_to_json(saved.rewards),
+        "rewards": rewards_to_json(saved.rewards),
         "learned_on": saved.learned_on,
         "certificate": asdict(saved.certificate) if saved.certificate else None,
         "history": saved.history,
@@ -104,7 +104,7 @@ def read_policy(path: str | Path) -> SavedPolicy:
         policy=content["policy"],
         parameters=content["parameters"],
         guarantee=content["guarantee"],
-        rewards=_rewards_from_json(content["rewards"]),
+        rewards=rewards_from_json(content["rewards"]),
         learned_on=content["learned_on"],
         criterion=content["criterion"],
         model=content["model"],
@@ -176,12 +176,12 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _rewards_to_json(rewards: Rewards) -> dict[str, Any]:
+def rewards_to_json(rewards: Rewards) -> dict[str, Any]:
     scale = {} if isinstance(rewards, Bounded) else {"scale": rewards.scale}
     return {"family": type(rewards).__name__, **scale}
 
 
-def _rewards_from_json(content: dict[str, Any]) -> Rewards:
+def rewards_from_json(content: dict[str, Any]) -> Rewards:
     families: dict[str, type[Rewards]] = {"Bounded": Bounded, "Gaussian": Gaussian, "SubGaussian": SubGaussian}
     arguments = {name: value for name, value in content.items() if name != "family"}
     return families[content["family"]](**arguments)

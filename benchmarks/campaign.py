@@ -1,0 +1,198 @@
+"""Live campaigns: pairs of ask and tell beside Optuna on the same store, opening long journals, the first ask."""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.processes import fresh
+from benchmarks.section import Row, Section, Target
+from benchmarks.timing import median
+from goodarm import Campaign
+from goodarm.campaign import open_store
+
+ARMS = 1000
+REPETITIONS = 3
+PAIRS, OPTUNA_PAIRS, REWARDS = 150, 20, 5_000
+LONG = 1_000_000
+"""Told rewards of the long journal."""
+BATCH = 1000
+FIRST_ASK = """
+import json, time
+started = (time.process_time(), time.perf_counter())
+from goodarm import Campaign
+campaign = Campaign.open({store!r}, "c")
+campaign.ask()
+print(json.dumps([time.process_time() - started[0], time.perf_counter() - started[1]]))
+"""
+
+Cost = tuple[float, float]
+"""Seconds of processor time and on the wall, per unit of work."""
+
+
+def run() -> Section:
+    with tempfile.TemporaryDirectory() as folder:
+        return Section("campaign", f"{ARMS} arms, SQLite, every commit flushed", "ratio", rows(Path(folder)), NOTES)
+
+
+NOTES = [
+    "Optuna asks for a categorical parameter with 1000 values by its RandomSampler, the cheapest it has, on SQLite "
+    "with the same journal mode (WAL) and synchronous=FULL. Measured in turns; medians. Processor time does not depend "
+    "on the disk, pairs per second do: each commit waits for a flush, and on a machine that is busy with other things "
+    "for its turn as well.",
+]
+
+
+def rows(folder: Path) -> list[Row]:
+    costs = measured_in_turns(folder)
+    processor = {name: median([each[0] for each in found]) for name, found in costs.items()}
+    wall = {name: median([each[1] for each in found]) for name, found in costs.items()}
+    long = long_journal(folder)
+    fresh_ask = first_ask(folder)
+    return [
+        pairs_row("Optuna: ask and tell", processor["optuna"], wall["optuna"]),
+        pairs_row(
+            "goodarm: ask and tell, Optuna's processor time by ours", processor["pairs"], wall["pairs"],
+            processor["optuna"] / processor["pairs"], Target(at_least=20.0),
+        ),
+        pairs_row(
+            "goodarm: step, our pairs per second by Optuna's", processor["step"], wall["step"],
+            wall["optuna"] / wall["step"], Target(at_least=10.0),
+        ),
+        pairs_row(
+            "goodarm: tell_many of 100, rewards per second", processor["many"], wall["many"], 1.0 / wall["many"],
+            Target(at_least=5000.0),
+        ),
+        *long,
+        fresh_ask,
+    ]  # fmt: skip
+
+
+def pairs_row(what: str, processor: float, wall: float, ratio: float | None = None, target: Any = None) -> Row:
+    cells = {"what": what, "processor, µs": 1e6 * processor, "wall, µs": 1e6 * wall, "per second": 1.0 / wall}
+    return Row(cells, ratio, target)
+
+
+def seconds_row(what: str, processor: float, wall: float, target: Target) -> Row:
+    cells = {"what": what, "processor, µs": 1e6 * processor, "wall, µs": 1e6 * wall, "per second": None}
+    return Row(cells, processor, target)
+
+
+def timed(work: Callable[[], int]) -> Cost:
+    """Processor and wall time per unit of the work, which returns how many units it did."""
+    processor, wall = time.process_time(), time.perf_counter()
+    units = work()
+    return (time.process_time() - processor) / units, (time.perf_counter() - wall) / units
+
+
+def measured_in_turns(folder: Path) -> dict[str, list[Cost]]:
+    rng = random.Random(1)
+    campaign = Campaign.create(f"sqlite:///{folder / 'ours.db'}", "c", [f"arm {i}" for i in range(ARMS)], 0.5)
+    for ticket in campaign.ask(ARMS):  # each arm once first, for either
+        campaign.tell_arm(ticket.arm, 1.0)
+    study = optuna_study(folder)
+    contenders = {
+        "optuna": lambda: optuna_pairs(study, rng),
+        "pairs": lambda: pairs(campaign, rng),
+        "step": lambda: steps(campaign, rng),
+        "many": lambda: many(campaign, rng),
+    }
+    costs: dict[str, list[Cost]] = {name: [] for name in contenders}
+    for work in contenders.values():
+        work()
+    for _ in range(REPETITIONS):
+        for name, work in contenders.items():
+            costs[name].append(timed(work))
+    campaign.close()
+    return costs
+
+
+def pairs(campaign: Campaign, rng: random.Random) -> int:
+    for _ in range(PAIRS):
+        (ticket,) = campaign.ask()
+        campaign.tell(ticket, float(rng.random() < 0.5))
+    return PAIRS
+
+
+def steps(campaign: Campaign, rng: random.Random) -> int:
+    ticket = campaign.ask()[0]
+    for _ in range(PAIRS):
+        following = campaign.step(ticket, float(rng.random() < 0.5))
+        if following is None:
+            raise SystemExit("no arm is open any more; the benchmark needs more of them")
+        ticket = following
+    return PAIRS
+
+
+def many(campaign: Campaign, rng: random.Random) -> int:
+    for _ in range(REWARDS // 100):
+        campaign.tell_many([(ticket, float(rng.random() < 0.5)) for ticket in campaign.ask(100)])
+    return REWARDS
+
+
+def optuna_study(folder: Path) -> Any:
+    import optuna
+    from sqlalchemy import event
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    storage = optuna.storages.RDBStorage(f"sqlite:///{folder / 'theirs.db'}")
+
+    @event.listens_for(storage.engine, "connect")
+    def flushed(connection: Any, record: Any) -> None:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+
+    storage.engine.dispose()
+    return optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=1))
+
+
+def optuna_pairs(study: Any, rng: random.Random) -> int:
+    for _ in range(OPTUNA_PAIRS):
+        trial = study.ask()
+        trial.suggest_categorical("arm", range(ARMS))
+        study.tell(trial, float(rng.random() < 0.5))
+    return OPTUNA_PAIRS
+
+
+def long_journal(folder: Path) -> list[Row]:
+    """Opening a campaign of a million told rewards, with a snapshot and without."""
+    address = f"sqlite:///{folder / 'long.db'}"
+    rng = random.Random(2)
+    names = [f"arm {i}" for i in range(ARMS)]
+    with Campaign.create(address, "c", names, 0.5, delta=1e-12) as campaign:
+        for _ in range(LONG // BATCH):
+            campaign.tell_many([(ticket, float(rng.random() < 0.5)) for ticket in campaign.ask(BATCH)])
+    with_snapshot = timed(lambda: opened(address))
+    with open_store(address) as store:
+        number = store.find("c") or 0
+        with store.transaction(number):
+            store.keep(number, None)
+    without = timed(lambda: opened(address))
+    return [
+        seconds_row(f"opening {LONG:,} told rewards, with a snapshot, seconds", *with_snapshot, Target(at_most=3.0)),
+        seconds_row(f"opening {LONG:,} told rewards, without, seconds", *without, Target(at_most=10.0)),
+    ]
+
+
+def opened(address: str) -> int:
+    with Campaign.open(address, "c") as campaign:
+        campaign.ask()
+    return 1
+
+
+def first_ask(folder: Path) -> Row:
+    """A fresh process: import, open, ask."""
+    found = [fresh(FIRST_ASK.format(store=f"sqlite:///{folder / 'ours.db'}")) for _ in range(REPETITIONS)]
+    processor, wall = (median([each[j] for each in found]) for j in (0, 1))
+    return seconds_row("first ask in a fresh process, seconds", processor, wall, Target(at_most=1.0))
+
+
+if __name__ == "__main__":
+    from rich.console import Console
+
+    run().print(Console(file=sys.stdout))

@@ -1,0 +1,66 @@
+"""Arms from files, as people have them: a CSV with a header, a text with one id per line, a list with commas."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from goodarm.errors import InvalidValue, UnreadableTable
+
+ID_COLUMNS = ("id", "arm")
+FEATURE = "feature"
+"""Columns whose name begins so are features."""
+
+
+def arms_from_text(text: str) -> list[Any]:
+    """What --arms was given: the path of a .csv or .txt file, or ids with commas between.
+
+    >>> arms_from_text("a,b, c")
+    ['a', 'b', 'c']
+    """
+    path = Path(text)
+    if path.suffix.lower() == ".csv":
+        return arms_from_csv(path)
+    if path.suffix.lower() == ".txt":
+        return [line for line in _read(path).splitlines() if line.strip()]
+    return [each for each in (part.strip() for part in text.split(",")) if each]
+
+
+def arms_from_csv(path: Path) -> list[dict[str, Any]]:
+    """Columns id (or arm), label, weight, feature...; all others become metadata."""
+    rows = list(csv.DictReader(_read(path).splitlines(keepends=True)))
+    names = list(rows[0]) if rows else []
+    key = next((name for name in ID_COLUMNS if name in names), None)
+    if key is None:
+        shown = ", ".join(map(str, names)) or "none"
+        raise UnreadableTable(f"{path} needs a header line with a column 'id' and at least one arm; columns: {shown}.")
+    return [_entry(row, key, path, line) for line, row in enumerate(rows, start=2)]
+
+
+def _entry(row: dict[str, Any], key: str, path: Path, line: int) -> dict[str, Any]:
+    if None in row or None in row.values():
+        raise UnreadableTable(f"{path}, line {line}: has another number of columns than the header.")
+    entry: dict[str, Any] = {"id": row[key]}
+    if row.get("label"):
+        entry["label"] = row["label"]
+    try:
+        if row.get("weight"):
+            entry["weight"] = float(row["weight"])
+        features = [float(value) for name, value in row.items() if name.startswith(FEATURE)]
+    except ValueError as error:
+        raise UnreadableTable(f"{path}, line {line}: weight and features must be numbers: {error}.") from None
+    if features:
+        entry["features"] = features
+    known = (key, "label", "weight")
+    rest = {name: value for name, value in row.items() if name not in known and not name.startswith(FEATURE)}
+    return entry | ({"metadata": rest} if rest else {})
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UnreadableTable(f"{path}: can't be read ({error}).") from None
+    except UnicodeDecodeError:
+        raise InvalidValue(f"{path}: is not a text in UTF-8.") from None

@@ -1,0 +1,157 @@
+"""The arms of a campaign: ids that people know, and what is said about each."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from goodarm.errors import InvalidValue
+
+FIELDS = ("id", "label", "metadata", "features", "weight")
+LONGEST_ID = 1000
+
+
+@dataclass(frozen=True)
+class ArmEntry:
+    """One arm as it was given.
+
+    id       : any text, never reused
+    label    : what people read; the id if not given
+    metadata : anything that JSON can carry
+    features : numbers that a model of the arms reads
+    weight   : the arm's share of delta; shares of all arms ever sum to at most 1
+    """
+
+    id: str
+    label: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    features: tuple[float, ...] | None = None
+    weight: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """What was given, without what was not."""
+        entry: dict[str, Any] = {"id": self.id}
+        if self.label:
+            entry["label"] = self.label
+        if self.metadata:
+            entry["metadata"] = dict(self.metadata)
+        if self.features is not None:
+            entry["features"] = list(self.features)
+        if self.weight is not None:
+            entry["weight"] = self.weight
+        return entry
+
+    @staticmethod
+    def from_json(entry: Mapping[str, Any]) -> ArmEntry:
+        features = entry.get("features")
+        return ArmEntry(
+            entry["id"],
+            entry.get("label", ""),
+            entry.get("metadata", {}),
+            None if features is None else tuple(map(float, features)),
+            entry.get("weight"),
+        )
+
+
+ArmsGiven = Iterable[str | Mapping[str, Any] | ArmEntry] | Mapping[str, str | Mapping[str, Any]]
+
+
+def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[ArmEntry]:
+    """Arms from ids, from {id: label}, or from entries with more; every part of them checked.
+
+    >>> [arm.label for arm in read_arms(["a", {"id": "b", "label": "second"}])]
+    ['', 'second']
+    >>> read_arms(["a", "a"])
+    Traceback (most recent call last):
+        ...
+    goodarm.errors.InvalidValue: two arms have the id 'a'; ids must differ. Give one of them another id.
+    """
+    if isinstance(given, str):
+        raise InvalidValue(f"arms must be a list of ids, such as ['a', 'b']; got the text {given!r}.")
+    if isinstance(given, Mapping):
+        given = [{"id": name, **({"label": rest} if isinstance(rest, str) else rest)} for name, rest in given.items()]
+    entries = [_entry(each) for each in given]
+    if not entries:
+        raise InvalidValue("a campaign needs at least one arm; got none.")
+    seen = dict(known or {})
+    for entry in entries:
+        if entry.id in seen:
+            where = "in this campaign already, and ids are never reused" if entry.id in (known or {}) else None
+            raise InvalidValue(
+                f"the id {entry.id!r} is {where}. Give the new arm another id."
+                if where
+                else f"two arms have the id {entry.id!r}; ids must differ. Give one of them another id."
+            )
+        seen[entry.id] = len(seen)
+    _check_features(entries)
+    return entries
+
+
+def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
+    if isinstance(given, ArmEntry):
+        entry = given
+    elif isinstance(given, str):
+        entry = ArmEntry(given)
+    elif isinstance(given, Mapping):
+        unknown = [name for name in given if name not in FIELDS]
+        if unknown or "id" not in given:
+            what = f"an arm has no {unknown[0]!r}" if unknown else "an arm needs an 'id'"
+            raise InvalidValue(f"{what}; it has {', '.join(FIELDS)}. Put anything else into its metadata.")
+        entry = ArmEntry(
+            given["id"], given.get("label") or "", given.get("metadata") or {},
+            _features(given.get("features")), given.get("weight"),
+        )  # fmt: skip
+    else:
+        raise InvalidValue(f"an arm is an id, which is a text, or a dictionary with one; got {given!r}.")
+    return _checked(entry)
+
+
+def _features(given: Any) -> tuple[float, ...] | None:
+    if given is None:
+        return None
+    try:
+        return tuple(float(each) for each in given)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"features must be numbers; got {given!r}.") from None
+
+
+def _checked(entry: ArmEntry) -> ArmEntry:
+    if not isinstance(entry.id, str) or not entry.id:
+        raise InvalidValue(f"an arm's id must be a text that is not empty; got {entry.id!r}. Write it as str(...).")
+    if len(entry.id) > LONGEST_ID:
+        raise InvalidValue(f"an arm's id may have {LONGEST_ID} characters; {entry.id[:20]!r}... has {len(entry.id)}.")
+    if not isinstance(entry.label, str):
+        raise InvalidValue(f"the label of arm {entry.id!r} must be a text; got {entry.label!r}.")
+    check_metadata(entry.metadata, f"the metadata of arm {entry.id!r}")
+    weight = entry.weight
+    if weight is not None and not (_is_number(weight) and math.isfinite(weight) and weight > 0.0):
+        raise InvalidValue(f"the weight of arm {entry.id!r} must be a positive number; got {weight!r}.")
+    if entry.features is not None and not all(map(math.isfinite, entry.features)):
+        raise InvalidValue(f"the features of arm {entry.id!r} must be finite numbers; got {entry.features}.")
+    return entry
+
+
+def check_metadata(metadata: Any, what: str) -> None:
+    """Refuse what JSON can't carry."""
+    if not isinstance(metadata, Mapping):
+        raise InvalidValue(f"{what} must be a dictionary; got {metadata!r}.")
+    try:
+        json.dumps(metadata, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidValue(f"{what} must be what JSON can carry: {error}.") from None
+
+
+def _check_features(entries: Sequence[ArmEntry]) -> None:
+    lengths = {None if entry.features is None else len(entry.features) for entry in entries}
+    if len(lengths) > 1:
+        raise InvalidValue(
+            "either every arm has features, and as many as the others, or none has; got lengths "
+            f"{sorted(map(str, lengths))}."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

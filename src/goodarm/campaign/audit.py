@@ -1,0 +1,91 @@
+"""What is journaled with a verdict, so that anybody can see later what it rested on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from goodarm.campaign.fold import Fold
+from goodarm.campaign.intervals import fresh_intervals
+from goodarm.campaign.tickets import spell
+from goodarm.campaign.words import duration_words
+from goodarm.verdict import Guarantee
+from goodarm.version import __version__
+
+GOOD, BAD, OPEN = "good", "bad", "open"
+
+
+def audit(fold: Fold, arm: int) -> dict[str, Any]:
+    """The verdict that the rules have just given on an arm, and everything that it rests on."""
+    book, terms = fold.books[arm], fold.terms
+    verdict = fold.verdict_by_rules(arm)
+    low, high = fresh_intervals(fold, [arm])[arm]
+    content: dict[str, Any] = {
+        "verdict": verdict,
+        "guarantee": str(terms.made.guarantee),
+        "evidence": finite(evidence_of(fold, arm, verdict)),
+        "needed": finite(needed(fold)),
+        "low": finite(low),
+        "high": finite(high),
+        "asked": book.asked,
+        "told": book.told,
+        "pending": book.pending,
+        "total": book.total,
+        "mean": finite(book.total / book.told) if book.told else None,
+        "missing": book.missing,
+        "void": book.void,
+        "weight": book.weight,
+        "first": None if book.first is None else spell(terms.key, book.first),
+        "last": None if book.last is None else spell(terms.key, book.last),
+        "policy": terms.made.name,
+        "parameters": {name: dict(values) for name, values in asdict(terms.made.setting).items() if values},
+        "version": __version__,
+    }
+    notes = sentences(fold, arm, verdict)
+    return content | ({"notes": notes} if notes else {})
+
+
+def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
+    """What a reader of the verdict must know about tickets that were not answered."""
+    terms, book = fold.terms, fold.books[arm]
+    notes = []
+    if terms.unanswered == "zero" and terms.after is not None:
+        within = duration_words(terms.after)
+        notes.append(
+            f"a reward counts if it was told within {within}, otherwise as 0: the mean of all rewards is at least as "
+            "good"
+            if verdict == GOOD
+            else f"the verdict is about rewards told within {within}; what came later counts as 0"
+        )
+    if book.void:
+        notes.append(f"{book.void:,} tickets were void: true only if losing them had nothing to do with their rewards")
+    if terms.made.guarantee is Guarantee.CERTIFIED_UNDER_MODEL:
+        notes.append("true only if the model of the arms is")
+    return notes
+
+
+def evidence_of(fold: Fold, arm: int, verdict: str) -> float:
+    """The evidence for the verdict; for an open arm the larger of the two; nan for rules that keep none."""
+    if not keeps_evidence(fold):
+        return math.nan
+    fold.step.refresh()
+    row = fold.step.state.arms[arm]
+    for_good, for_bad = float(row[4]), float(row[5])
+    return for_good if verdict == GOOD else for_bad if verdict == BAD else max(for_good, for_bad)
+
+
+def needed(fold: Fold) -> float:
+    """log(K/delta), the evidence that a verdict needs; nan for rules that keep none."""
+    return fold.terms.problem.bar.budget if keeps_evidence(fold) else math.nan
+
+
+def keeps_evidence(fold: Fold) -> bool:
+    from goodarm.rules.identification import EvidenceRule
+
+    return isinstance(fold.terms.made.identification, EvidenceRule)
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON can carry, or None."""
+    return float(value) if math.isfinite(value) else None

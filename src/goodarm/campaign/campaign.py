@@ -1,0 +1,402 @@
+"""`Campaign`: ask which arm to try next, tell what happened, be told each good arm as soon as it is certain."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from goodarm.campaign import journal, operations, transfer, views
+from goodarm.campaign.arms import ArmsGiven, check_metadata, read_arms
+from goodarm.campaign.check import Check, check
+from goodarm.campaign.fold import Fold
+from goodarm.campaign.journal import as_payload, chained
+from goodarm.campaign.session import Clock, Session
+from goodarm.campaign.stores import Store, open_store
+from goodarm.campaign.terms import DEFAULT_POLICY, Terms, check_terms, live_policy, read_duration, rules_fingerprint
+from goodarm.campaign.tickets import Block, Ticket
+from goodarm.campaign.views import ArmRow, Verdicts
+from goodarm.campaign.words import Tally, details, headline
+from goodarm.errors import InvalidValue, LateReward, Refused
+from goodarm.plan import Remaining
+from goodarm.policies import Policy
+from goodarm.problem import Bounded, Rewards
+from goodarm.version import __version__
+
+
+class Told(NamedTuple):
+    """What telling has led to: verdicts, and tickets that were told too late to count."""
+
+    verdicts: list[ArmRow]
+    late: list[str]
+
+
+class Campaign:
+    """A live campaign: rewards come from outside, late, out of order, in batches, sometimes never.
+
+    >>> campaign = Campaign.create("memory:", "headlines", ["a", "b"], threshold=0.5)
+    >>> while campaign.verdicts().open:
+    ...     for ticket in campaign.ask(10):
+    ...         _ = campaign.tell(ticket, 1.0 if ticket.arm == "a" else 0.0)
+    >>> [(row.arm, row.verdict) for row in campaign.arms()]
+    [('a', 'good'), ('b', 'bad')]
+    >>> print(campaign)
+    headlines: 1 of 2 above 50%, 1 below, 0 open; every arm is decided; the probability of any wrong verdict is at \
+most 5%
+    ...
+    """
+
+    def __init__(self, session: Session, *, owns_store: bool) -> None:
+        self._session = session
+        self._owns_store = owns_store
+        self._closed = False
+        self._callbacks: list[Callable[[ArmRow], None]] = []
+
+    @classmethod
+    def create(
+        cls,
+        store: str | Store,
+        name: str,
+        arms: ArmsGiven,
+        threshold: float,
+        delta: float = 0.05,
+        policy: str | Policy = DEFAULT_POLICY,
+        rewards: Rewards = Bounded(),
+        horizon: int | None = None,
+        reserve: float = 0.0,
+        after: float | str | timedelta | None = None,
+        unanswered: str = "wait",
+        seed: int = 0,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        criterion: str | None = None,
+        clock: Clock = time.time,
+    ) -> Self:
+        """Create a campaign in a store, and hold it open.
+
+        arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
+        horizon    : about how many pulls there will be, for policies that plan with it; going on after it is fine
+        reserve    : the share of delta that is kept for arms added later
+        after      : the time after which a ticket is overdue: seconds, or text like "30min"
+        unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
+        clock      : where the time comes from
+        """
+        terms = _agreed(
+            arms, threshold, delta, policy, rewards, horizon, reserve, after, unanswered, seed, metadata, criterion
+        )
+        _check_name(name)
+        event = chained(b"", 1, journal.CREATED, float(clock()), payload=as_payload(terms.as_json()))
+        with _held(store) as opened:
+            with opened.transaction(None):
+                if opened.find(name) is not None:
+                    raise Refused(f"there is a campaign {name!r} in {opened.address} already. Choose another name.")
+                opened.append(opened.add(name), [event])
+            return cls(Session(opened, name, clock), owns_store=opened is not store)
+
+    @classmethod
+    def open(cls, store: str | Store, name: str, *, clock: Clock = time.time) -> Self:
+        """Open a campaign that was created before, by this process or another."""
+        with _held(store) as opened:
+            campaign = cls(Session(opened, name, clock), owns_store=opened is not store)
+            campaign._session.fold  # noqa: B018  read now, so that a damaged journal is noticed here
+            return campaign
+
+    # asking and telling
+
+    def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
+        """Which arms to pull next: `n` tickets; none if no arm is open.
+
+        key : a text of the caller's; the same key again gets the same tickets, so that a lost answer can be asked for
+              once more
+        """
+        operations.check_count(n)
+        with self._writing():
+            return operations.ask(self._session, n, key)
+
+    def tell(self, ticket: Ticket | str, reward: float) -> Told:
+        """The reward of a ticket. The same reward again is fine; another one is refused."""
+        told = self.tell_many([(ticket, reward)])
+        if told.late:
+            raise LateReward(operations.too_late(self._session.fold, told.late[0]))
+        return told
+
+    def tell_many(self, rewards: Mapping[Ticket | str, float] | Iterable[tuple[Ticket | str, float]]) -> Told:
+        """Many rewards in one transaction: all of them, or none if one is refused; late ones are only noted."""
+        pairs = list(rewards.items() if isinstance(rewards, Mapping) else rewards)
+        seen = len(self._session.verdicts_seen)
+        with self._writing():
+            late = operations.tell(self._session, pairs)
+            decided = self._rows_since(seen)
+        return Told(decided, late)
+
+    def step(self, ticket: Ticket | str, reward: float) -> Ticket | None:
+        """Tell and ask in one transaction: the next ticket, or None if no arm is open."""
+        with self._writing():
+            late = operations.tell(self._session, [(ticket, reward)])
+            following = operations.ask(self._session, 1, None)
+        if late:
+            raise LateReward(operations.too_late(self._session.fold, late[0]))
+        return following[0] if following else None
+
+    def void(self, ticket: Ticket | Block | str, reason: str) -> None:
+        """Withdraw a ticket, as if it had never been asked: only if that has nothing to do with its reward."""
+        with self._writing():
+            operations.void(self._session, ticket, reason)
+
+    def tell_arm(self, arm: str, reward: float) -> Told:
+        """A reward without a ticket: asked and told at once. Whoever tells it answers for telling all of them."""
+        seen = len(self._session.verdicts_seen)
+        with self._writing():
+            operations.tell_arm(self._session, arm, reward)
+            return Told(self._rows_since(seen), [])
+
+    def ask_block(self, n: int) -> Block:
+        """`n` asks in one entry: so many pulls of each arm."""
+        operations.check_count(n)
+        with self._writing():
+            return operations.ask_block(self._session, n)
+
+    def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
+        """Rewards of a block, {arm: (told, total)}, whole or in parts; a part told twice counts once."""
+        seen = len(self._session.verdicts_seen)
+        with self._writing():
+            operations.tell_block(self._session, block, rewards, part)
+            return Told(self._rows_since(seen), [])
+
+    # arms
+
+    def add_arms(self, arms: ArmsGiven) -> None:
+        """More arms, each with its share of what was reserved."""
+        with self._writing():
+            operations.add_arms(self._session, arms)
+
+    def pause(self, arm: str) -> None:
+        """Do not ask for this arm until it is resumed."""
+        self._turn(arm, journal.PAUSED)
+
+    def resume(self, arm: str) -> None:
+        """Ask for a paused arm again."""
+        self._turn(arm, journal.RESUMED)
+
+    def retire(self, arm: str) -> None:
+        """Never ask for this arm again; that implies no verdict."""
+        self._turn(arm, journal.RETIRED)
+
+    def _turn(self, arm: str, kind: str) -> None:
+        with self._writing():
+            operations.turn(self._session, arm, kind)
+
+    def end(self, reason: str = "") -> None:
+        """End the campaign: nothing is asked any more, tickets that are out may still be told."""
+        with self._writing() as fold:
+            if not fold.ended:
+                self._session.write(journal.ENDED, content={"reason": reason} if reason else None)
+
+    def note(self, content: Mapping[str, Any]) -> int:
+        """Put something of one's own into the journal, which changes nothing: the number of the entry."""
+        check_metadata(content, "a note")
+        with self._writing() as fold:
+            self._session.write(journal.NOTE, content=dict(content))
+            return fold.number
+
+    # looking
+
+    def verdicts(self) -> Verdicts:
+        """How many arms are good, bad and open, and what is known of each."""
+        return views.verdicts_of(self._look())
+
+    def arms(self) -> list[ArmRow]:
+        """One row per arm, in the order in which they were given."""
+        fold = self._look()
+        return views.arm_rows(fold, range(len(fold.books)))
+
+    def arm(self, arm: str) -> ArmRow:
+        """One arm."""
+        fold = self._look()
+        return views.arm_rows(fold, [operations.number_of(fold, arm)])[0]
+
+    def nearest(self, many: int = 10) -> list[ArmRow]:
+        """The open arms with the most evidence, nearest to their verdict first."""
+        return views.nearest(self._look(), many)
+
+    def audit(self, arm: str) -> dict[str, Any] | None:
+        """What the verdict on an arm rests on, as it was journaled; None while the arm is open."""
+        fold = self._look()
+        return fold.books[operations.number_of(fold, arm)].decision
+
+    def history(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        """The journal after an entry, in order, with ids and tickets as people know them."""
+        fold = self._look()
+        until = fold.number if limit is None else min(after + limit, fold.number)
+        for event in self._session.store.read(self._session.campaign, after, until):
+            yield operations.shown(fold, event)
+
+    def remaining(self, draws: int = 200) -> Remaining:
+        """Expected further pulls of each arm, as `goodarm.plan.remaining`; 0 for arms that are not open."""
+        return views.remaining_of(self._look(), draws)
+
+    def tally(self) -> Tally:
+        """How many arms and tickets are where."""
+        return views.tally_of(self._look(), float(self._session.clock()))
+
+    def headline(self) -> str:
+        """What is known, what it will take and what is promised, in one sentence."""
+        fold = self._look()
+        return headline(fold.terms, views.tally_of(fold, float(self._session.clock())), views.pulls_to_finish(fold))
+
+    def check(self) -> Check:
+        """Replay the journal from the first entry and compare: chain, choices, evidence, verdicts."""
+        self._refuse_closed()
+        return check(self._session.store, self._session.campaign)
+
+    def export(self, path: str | Path) -> int:
+        """Write the journal, chain included, to a .jsonl or .parquet file: the number of entries."""
+        self._refuse_closed()
+        return transfer.export(self._session.store, self._session.campaign, self.name, path)
+
+    @classmethod
+    def import_from(
+        cls, store: str | Store, path: str | Path, name: str | None = None, *, clock: Clock = time.time
+    ) -> Self:
+        """Put an exported campaign into a store, under its own name or another, and hold it open."""
+        _check_name(chosen := transfer.exported_name(path) if name is None else name)
+        with _held(store) as opened:
+            transfer.restore(opened, chosen, path)
+            return cls(Session(opened, chosen, clock), owns_store=opened is not store)
+
+    @property
+    def name(self) -> str:
+        return self._session.name
+
+    @property
+    def store(self) -> Store:
+        return self._session.store
+
+    @property
+    def terms(self) -> Terms:
+        """What was agreed when the campaign was created."""
+        return self._session.fold.terms
+
+    @property
+    def number(self) -> int:
+        """The number of the journal's newest entry."""
+        return self._look().number
+
+    # holding and letting go
+
+    def on_verdict(self, callback: Callable[[ArmRow], None]) -> None:
+        """Call back once for each verdict that comes from now on, by whichever process, after it was committed."""
+        self._look()
+        self._session.verdicts_seen.clear()
+        self._callbacks.append(callback)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Several operations in one commit; one that is refused leaves the others in place."""
+        with self._writing():
+            yield
+
+    def close(self) -> None:
+        """Let go of the store. The campaign goes on: open it again at any time, or `end` it for good."""
+        if not self._closed:
+            self._closed = True
+            if self._owns_store:
+                self._session.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *ignored: object) -> None:
+        self.close()
+
+    def __str__(self) -> str:
+        fold = self._look()
+        tally = views.tally_of(fold, float(self._session.clock()))
+        first = f"{self.name}: {headline(fold.terms, tally, views.pulls_to_finish(fold))}"
+        return "\n".join([first, *details(tally)])
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.name!r} in {self._session.store.address}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentence, and the arms nearest to a verdict."""
+        from goodarm.campaign.notebook import html
+
+        fold = self._look()
+        return html(str(self), fold)
+
+    def _look(self) -> Fold:
+        self._refuse_closed()
+        fold = self._session.refresh()
+        self._call_back()
+        return fold
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise Refused(
+                f"this hold on {self.name!r} was closed. Open the campaign again: Campaign.open(store, name)."
+            )
+
+    @contextmanager
+    def _writing(self) -> Iterator[Fold]:
+        self._refuse_closed()
+        with self._session.writing() as fold:
+            yield fold
+        self._call_back()
+
+    def _rows_since(self, seen: int) -> list[ArmRow]:
+        fold = self._session.fold
+        return views.arm_rows(fold, [event.arm or 0 for event in self._session.verdicts_seen[seen:]])
+
+    def _call_back(self) -> None:
+        """Outside of the transaction: a callback may take its time, or use the campaign itself."""
+        session = self._session
+        if session.in_transaction:
+            return
+        events, session.verdicts_seen = session.verdicts_seen, []
+        for event in events:
+            for callback in self._callbacks:
+                callback(views.arm_rows(session.fold, [event.arm or 0])[0])
+
+
+@contextmanager
+def _held(store: str | Store) -> Iterator[Store]:
+    """The store, let go of again if nothing comes of it."""
+    opened = open_store(store)
+    try:
+        yield opened
+    except BaseException:
+        if opened is not store:
+            opened.close()
+        raise
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
+        raise InvalidValue(f"a campaign's name must be a printable text of at most 200 characters; got {name!r}.")
+
+
+def _agreed(
+    arms: ArmsGiven, threshold: float, delta: float, policy: str | Policy, rewards: Rewards, horizon: int | None,
+    reserve: float, after: float | str | timedelta | None, unanswered: str, seed: int,
+    metadata: Mapping[str, Any] | None, criterion: str | None,
+) -> Terms:  # fmt: skip
+    """The terms, every part of them checked."""
+    for what, value in (("threshold", threshold), ("delta", delta)):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidValue(f"{what} must be a number; got {value!r}.")
+    check_metadata(metadata or {}, "metadata")
+    made = live_policy(policy, rewards, criterion)
+    terms = Terms(
+        threshold=float(threshold), delta=float(delta), policy=made.name, criterion=str(made.criterion),
+        rewards=rewards, horizon=horizon, reserve=reserve, after=read_duration(after), unanswered=unanswered,
+        seed=seed, metadata=dict(metadata or {}), arms=tuple(read_arms(arms)), key=os.urandom(8).hex(),
+        version=__version__, rules=rules_fingerprint(made),
+    )  # fmt: skip
+    check_terms(terms)
+    terms.problem  # noqa: B018  checks threshold and delta
+    return terms

@@ -1,0 +1,99 @@
+"""`check`: is the journal what was written, and do the rules make of it what it says?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from goodarm.campaign import journal
+from goodarm.campaign.audit import audit
+from goodarm.campaign.fold import Fold
+from goodarm.campaign.journal import Event, as_payload, verified
+from goodarm.campaign.stores import Store
+from goodarm.errors import DamagedJournal, UnknownName
+
+
+class Check(NamedTuple):
+    """What a replay of the whole journal has shown.
+
+    ok       : the chain holds, and the rules choose and decide what the journal says
+    events   : entries that were read
+    problem  : the first entry at which it does not, in words
+    note     : anything a reader should know although all is well
+    """
+
+    ok: bool
+    events: int
+    problem: str = ""
+    note: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        shown = {"ok": self.ok, "events": self.events, "problem": self.problem, "note": self.note}
+        return {name: value for name, value in shown.items() if value != ""}
+
+
+def check_named(store: Store, name: str) -> Check:
+    """Check a campaign without opening it: a damaged one can't be opened."""
+    campaign = store.find(name)
+    if campaign is None:
+        raise UnknownName("campaign", name, store.names())
+    return check(store, campaign)
+
+
+def check(store: Store, campaign: int) -> Check:
+    """Replay the journal from its first entry; choices, evidence and verdicts are compared bit for bit."""
+    events = 0
+    fold: Fold | None = None
+    try:
+        for event in verified(store.read(campaign)):
+            events = event.number
+            if fold is None:
+                fold = Fold(event)
+                continue
+            found = _wrong(fold, event)
+            if found and fold.same_rules:
+                return Check(False, events, f"entry {event.number} ({event.kind}): {found}")
+            fold.apply(event)
+            if fold.disagreement:
+                break
+    except DamagedJournal as error:
+        return Check(False, events, str(error))
+    if fold is None:
+        return Check(False, 0, "the journal is empty")
+    if fold.undeclared and not fold.disagreement:
+        return Check(False, events, f"entry {events}: the rules decide an arm here, and no verdict follows")
+    return _concluded(fold, events)
+
+
+def _concluded(fold: Fold, events: int) -> Check:
+    if fold.disagreement:
+        made_with = f"the journal was begun with goodarm {fold.terms.version}"
+        if fold.same_rules:
+            return Check(False, events, f"{fold.disagreement}; otherwise by the other")
+        return Check(
+            False, events,
+            f"today's rules decide otherwise than those the campaign was begun with: {fold.disagreement}; {made_with}. "
+            "Its recorded verdicts stand.",
+        )  # fmt: skip
+    note = ""
+    if not fold.same_rules:
+        note = f"the rules' code has changed since goodarm {fold.terms.version}, and decides as it did"
+    return Check(True, events, note=note)
+
+
+def _wrong(fold: Fold, event: Event) -> str:
+    """What is wrong with the next entry, if anything."""
+    if event.kind == journal.ASKED and event.arm != fold.choose():
+        return f"the policy would have asked for another arm than {fold.books[event.arm or 0].entry.id!r}"
+    if event.kind == journal.VERDICT and event.arm in fold.undeclared:
+        return _audited(fold, event)
+    return ""
+
+
+def _audited(fold: Fold, event: Event) -> str:
+    """Does the audit say what the replay finds?"""
+    found = json.loads(as_payload(audit(fold, event.arm or 0)))
+    for name, value in event.content.items():
+        if name != "version" and found.get(name) != value:
+            return f"its {name} is {value!r}, and by the rules {found.get(name)!r}"
+    return ""

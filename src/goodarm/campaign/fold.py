@@ -1,0 +1,340 @@
+"""The state of a campaign: the fold of its journal, and nothing else.
+
+`Fold.apply` is the only way in, for entries that are being written and for entries that are read back. What the rules
+make of them is the engine's step; here is what the step need not know: ids, tickets, times, and verdicts as they were
+journaled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.campaign import journal
+from goodarm.campaign.arms import ArmEntry
+from goodarm.campaign.blocks import OpenBlock
+from goodarm.campaign.journal import Event
+from goodarm.campaign.terms import Terms, rules_fingerprint
+from goodarm.campaign.tickets import Line
+from goodarm.engine.live import PENDING_COLUMN
+from goodarm.engine.step import Step
+from goodarm.errors import DamagedJournal
+from goodarm.rules.sampling import ChoiceRule
+
+OPEN, PAUSED, RETIRED = "open", "paused", "retired"
+
+
+class Book:
+    """What is known of one arm besides the rules' evidence."""
+
+    __slots__ = (
+        "asked", "decision", "entry", "first", "last", "missing", "number", "status", "told", "total", "void", "weight",
+    )  # fmt: skip
+
+    def __init__(self, number: int, entry: ArmEntry, weight: float) -> None:
+        self.number = number
+        self.entry = entry
+        self.weight = weight
+        self.status = OPEN
+        self.asked = 0
+        """Tickets handed out, void ones not counted."""
+        self.told = 0
+        """Rewards that came back, missing ones as 0."""
+        self.total = 0.0
+        self.missing = 0
+        self.void = 0
+        self.first: int | None = None
+        self.last: int | None = None
+        self.decision: dict[str, Any] | None = None
+        """The audit of the verdict, once it was journaled."""
+
+    @property
+    def pending(self) -> int:
+        return self.asked - self.told
+
+
+class Fold:
+    """A campaign after some entry of its journal."""
+
+    def __init__(self, created: Event) -> None:
+        if created.kind != journal.CREATED or created.number != 1:
+            raise DamagedJournal(
+                f"the journal begins with entry {created.number} ({created.kind}), not with 'created'."
+            )
+        terms = self.terms = Terms.from_json(created.content)
+        self.step = new_step(terms)
+        weights = terms.weights or [1.0 / len(terms.arms)] * len(terms.arms)
+        self.books = [Book(i, arm, weight) for i, (arm, weight) in enumerate(zip(terms.arms, weights, strict=True))]
+        self.index = {arm.id: i for i, arm in enumerate(terms.arms)}
+        self.number, self.chain, self.at = created.number, created.chain, created.at
+        self.started = created.at
+        self.tickets = 0
+        """Tickets and blocks handed out so far."""
+        self.pending: dict[int, tuple[int, float]] = {}
+        """Tickets that are out: arm, and when they were asked."""
+        self.blocks: dict[int, OpenBlock] = {}
+        self.deadlines: deque[tuple[float, int]] = deque()
+        self.late = 0
+        self.ended = False
+        self.undeclared: list[int] = []
+        """Arms that the rules have decided, and whose verdict is the next entry."""
+        self.disagreement = ""
+        """The first entry at which today's rules decide otherwise than the journal, if there is one."""
+        self.intervals: dict[int, tuple[Any, float, float]] = {}
+        """Kept from one look to the next: computing them takes longer than everything else."""
+        self._set_up()
+
+    def _set_up(self) -> None:
+        terms = self.terms
+        self.same_rules = rules_fingerprint(terms.made) == terms.rules
+        self.in_order = not terms.by_totals
+        self.lapses = terms.unanswered != "wait"
+        self.lines: dict[int, Line] = {}
+        self.draws = isinstance(terms.made.sampling, ChoiceRule)
+        """Does choosing draw at random? Then every ask of a replay chooses too, so that the numbers stay in step."""
+        self._chosen: int | None = None
+        self._asked_block = False
+        self._handlers: dict[str, Callable[[Event], Iterable[int]]] = {
+            journal.ADDED: self._added, journal.ASKED: self._asked, journal.TOLD: self._told,
+            journal.GIVEN: self._given, journal.VOID: self._void, journal.MISSING: self._missing,
+            journal.LATE: self._late, journal.BLOCK: self._block, journal.PART: self._part, journal.REST: self._rest,
+            journal.VERDICT: self._verdict, journal.PAUSED: self._paused, journal.RESUMED: self._resumed,
+            journal.RETIRED: self._retired, journal.ENDED: self._ended, journal.REQUEST: _nothing,
+            journal.NOTE: _nothing,
+        }  # fmt: skip
+
+    def choose(self) -> int:
+        """The arm that the policy asks for next, -1 if none is open; choosing again before anything happens is free."""
+        if self._chosen is None:
+            self._chosen = self.step.choose()
+        return self._chosen
+
+    def choose_block(self, pulls: int) -> dict[int, int]:
+        """So many asks at once: pulls per arm. They are out from now on: the next entry must be this block's."""
+        counts = self.step.ask_block(pulls)
+        self._asked_block = True
+        return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
+
+    def apply(self, event: Event) -> None:
+        """Take in the next entry."""
+        handler = self._handlers.get(event.kind)
+        if handler is None:
+            raise DamagedJournal(
+                f"entry {event.number} is of a kind that this goodarm does not know: {event.kind!r}. Upgrade goodarm."
+            )
+        if self.undeclared and event.kind != journal.VERDICT:
+            self.disagree(f"entry {event.number - 1} decides {self.books[self.undeclared[0]].entry.id!r}, by the rules")
+        decided = handler(event)
+        if decided:
+            self.undeclared.extend(decided)
+        self._chosen = None
+        self.number, self.chain, self.at = event.number, event.chain, event.at
+
+    def disagree(self, where: str) -> None:
+        if not self.disagreement:
+            self.disagreement = where
+        self.undeclared.clear()
+
+    # what happened to tickets
+
+    def _asked(self, event: Event) -> Iterable[int]:
+        arm, ticket = event.arm or 0, event.ticket or 0
+        book = self.books[arm]
+        book.asked += 1
+        book.last = ticket
+        if book.first is None:
+            book.first = ticket
+        if self.draws:
+            self.choose()
+        if self.in_order:
+            self.lines.setdefault(arm, Line()).join(ticket, arm, self.step.ticket())
+        self.step.ask(arm)
+        self.tickets = ticket
+        self.pending[ticket] = (arm, event.at)
+        if self.lapses:
+            self.deadlines.append((event.at, ticket))
+        return ()
+
+    def _told(self, event: Event) -> Iterable[int]:
+        return self._came_back(event, event.reward)
+
+    def _missing(self, event: Event) -> Iterable[int]:
+        self.books[self.pending[event.ticket or 0][0]].missing += 1
+        return self._came_back(event, 0.0)
+
+    def _void(self, event: Event) -> Iterable[int]:
+        return self._came_back(event, None)
+
+    def _given(self, event: Event) -> Iterable[int]:
+        self._asked(event)
+        return self._came_back(event, event.reward)
+
+    def _came_back(self, event: Event, reward: float | None) -> Iterable[int]:
+        ticket = event.ticket or 0
+        arm, _ = self.pending.pop(ticket)
+        book = self.books[arm]
+        if reward is None:
+            book.asked -= 1
+            book.void += 1
+        else:
+            book.told += 1
+            book.total += reward
+        if not self.in_order:
+            return self.step.void(arm) if reward is None else self.step.absorb(arm, reward)
+        line = self.lines[arm]
+        line.resolve(ticket, reward)
+        decided: list[int] = []
+        for each in line.leave():
+            decided += (
+                self.step.void(each.arm) if each.reward is None else self.step.absorb(each.arm, each.reward, each.asked)
+            )
+        return decided
+
+    def _late(self, event: Event) -> Iterable[int]:
+        self.late += 1
+        return ()
+
+    # blocks
+
+    def _block(self, event: Event) -> Iterable[int]:
+        ticket = event.ticket or 0
+        block = OpenBlock({int(arm): int(count) for arm, count in event.content["arms"]}, event.at)
+        for arm, count in block.out.items():
+            book = self.books[arm]
+            book.asked += count
+            book.last = ticket
+            if book.first is None:
+                book.first = ticket
+        if not self._asked_block:
+            self._replay_block(event.number, block)
+        self._asked_block = False
+        self.tickets = ticket
+        self.blocks[ticket] = block
+        if self.lapses:
+            self.deadlines.append((event.at, ticket))
+        return ()
+
+    def _replay_block(self, number: int, block: OpenBlock) -> None:
+        """Ask as it was asked then; rules of another version may choose otherwise."""
+        if self.same_rules and self.choose_block(block.pending) == block.out:
+            return
+        if self.same_rules:
+            raise DamagedJournal(f"entry {number}: the policy would have asked for another block.")
+        for arm, count in block.out.items():
+            for _ in range(count):
+                self.step.ask(arm)
+
+    def _part(self, event: Event) -> Iterable[int]:
+        block = self.blocks[event.ticket or 0]
+        rows = [(int(arm), int(told), float(total)) for arm, told, total in event.content["arms"]]
+        for arm, told, total in rows:
+            block.take(arm, told)
+            self.books[arm].told += told
+            self.books[arm].total += total
+        self._forget_if_done(event.ticket or 0, block)
+        return self._absorb_rows(rows)
+
+    def _rest(self, event: Event) -> Iterable[int]:
+        block = self.blocks.pop(event.ticket or 0)
+        rest = [(arm, count) for arm, count in block.out.items() if count]
+        if event.content["as"] == "zero":
+            for arm, count in rest:
+                self.books[arm].told += count
+                self.books[arm].missing += count
+            return self._absorb_rows([(arm, count, 0.0) for arm, count in rest])
+        for arm, count in rest:
+            self.books[arm].asked -= count
+            self.books[arm].void += count
+        return [decided for arm, count in rest for decided in self._void_many(arm, count)]
+
+    def _void_many(self, arm: int, count: int) -> Iterable[int]:
+        """All but one leave at once, and the last one as any other: what follows is looked at once."""
+        self.step.state.arms[arm, PENDING_COLUMN] -= count - 1
+        return self.step.void(arm)
+
+    def _absorb_rows(self, rows: list[tuple[int, int, float]]) -> Iterable[int]:
+        told = self._counts([(arm, count) for arm, count, _ in rows])
+        totals = np.zeros(len(self.books))
+        for arm, _, total in rows:
+            totals[arm] = total
+        return self.step.absorb_block(told, totals)
+
+    def _counts(self, rows: list[tuple[int, int]]) -> NDArray[np.int64]:
+        """One count per arm."""
+        counts = np.zeros(len(self.books), dtype=np.int64)
+        for arm, count in rows:
+            counts[arm] = count
+        return counts
+
+    def _forget_if_done(self, ticket: int, block: OpenBlock) -> None:
+        if block.done:
+            del self.blocks[ticket]
+
+    # arms and the campaign
+
+    def _added(self, event: Event) -> Iterable[int]:
+        entries = [ArmEntry.from_json(entry) for entry in event.content["arms"]]
+        weights = [float(weight) for weight in event.content["weights"]]
+        self.step.add_arms(weights)
+        for entry, weight in zip(entries, weights, strict=True):
+            self.index[entry.id] = len(self.books)
+            self.books.append(Book(len(self.books), entry, weight))
+        return ()
+
+    def _verdict(self, event: Event) -> Iterable[int]:
+        arm = event.arm or 0
+        content = event.content
+        if arm in self.undeclared:
+            self.undeclared.remove(arm)
+            if self.verdict_by_rules(arm) != content["verdict"]:
+                self.disagree(
+                    f"entry {event.number}: {self.books[arm].entry.id!r} is {content['verdict']} by the journal"
+                )
+        else:
+            self.disagree(f"entry {event.number}: {self.books[arm].entry.id!r} is still open by the rules")
+            self.step.close(arm)
+        self.books[arm].decision = {**content, "number": event.number, "at": event.at}
+        return ()
+
+    def verdict_by_rules(self, arm: int) -> str:
+        return {1: "good", -1: "bad"}.get(int(self.step.state.arms[arm, 7]), "open")
+
+    def _paused(self, event: Event) -> Iterable[int]:
+        return self._turn(event, PAUSED)
+
+    def _resumed(self, event: Event) -> Iterable[int]:
+        return self._turn(event, OPEN)
+
+    def _retired(self, event: Event) -> Iterable[int]:
+        return self._turn(event, RETIRED)
+
+    def _turn(self, event: Event, status: str) -> Iterable[int]:
+        arm = event.arm or 0
+        self.books[arm].status = status
+        if status == OPEN:
+            self.step.reopen(arm)
+        else:
+            self.step.close(arm)
+        return ()
+
+    def _ended(self, event: Event) -> Iterable[int]:
+        self.ended = True
+        return ()
+
+
+def new_step(terms: Terms) -> Step:
+    """The engine's part of a campaign that has just been created."""
+    features = None
+    if terms.made.estimator is not None:
+        features = np.array([arm.features for arm in terms.arms], dtype=np.float64)
+    horizon = math.inf if terms.horizon is None else float(terms.horizon)
+    return Step(terms.made, terms.problem, horizon=horizon, features=features, seed=terms.seed, weights=terms.weights)
+
+
+def _nothing(event: Event) -> Iterable[int]:
+    return ()

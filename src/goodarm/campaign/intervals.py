@@ -1,0 +1,90 @@
+"""The interval that decides: thresholds that an arm's evidence has not refuted, at the arm's own weight.
+
+Tickets that are out are counted at their worst, as the evidence counts them: as 0 for the lower end, as 1 for the
+upper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.campaign.fold import Fold
+from goodarm.engine.from_totals import interval_from_totals, more_pulls_needed
+from goodarm.rules.identification import RadiusRule
+from goodarm.rules.parameters import take
+from goodarm.verdict import Basis, Guarantee
+
+Floats = NDArray[np.float64]
+
+
+def intervals(fold: Fold, arms: Iterable[int]) -> dict[int, tuple[float, float]]:
+    """Low and high of each arm; (nan, nan) for rules whose evidence needs the order of the rewards."""
+    wanted = list(arms)
+    if not has_intervals(fold):
+        return dict.fromkeys(wanted, (math.nan, math.nan))
+    kept = fold.intervals
+    stale = [arm for arm in wanted if arm not in kept or kept[arm][0] != _seen(fold, arm)]
+    for arm, ends in fresh_intervals(fold, stale).items():
+        kept[arm] = (_seen(fold, arm), *ends)
+    return {arm: kept[arm][1:] for arm in wanted}
+
+
+def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float]]:
+    """Computed now: of one arm the same bits in every process, whatever was looked at before."""
+    if not arms or not has_intervals(fold):
+        return dict.fromkeys(arms, (math.nan, math.nan))
+    seen = [_seen(fold, arm) for arm in arms]
+    (low, _), (_, high) = (_ends(fold, arms, [_worst(each, side) for each in seen]) for side in (0, 1))
+    return {arm: (float(low[j]), float(high[j])) for j, arm in enumerate(arms)}
+
+
+def more_needed(fold: Fold, arms: Iterable[int]) -> Floats:
+    """About how many more pulls each arm needs, if it goes on with the mean that it has; nan where nobody knows."""
+    wanted = list(arms)
+    if not has_intervals(fold):
+        return np.full(len(wanted), np.nan)
+    told = [_told(fold, arm) for arm in wanted]
+    pulls, totals = (np.array(column, dtype=np.float64) for column in zip(*told, strict=True))
+    return more_pulls_needed(*_question(fold, pulls, totals, wanted))
+
+
+def has_intervals(fold: Fold) -> bool:
+    made = fold.terms.made
+    rule = made.identification
+    by_totals = rule.by_totals and made.decided_by is Basis.OWN and rule.guarantee is not Guarantee.NONE
+    return by_totals and not (isinstance(rule, RadiusRule) and rule.by_model)
+
+
+def _told(fold: Fold, arm: int) -> tuple[float, float]:
+    """Pulls and total as the evidence has them: in the order of asking, those that have been folded."""
+    if fold.in_order:
+        row = fold.step.state.arms[arm]
+        return float(row[0]), float(row[1])
+    return float(fold.books[arm].told), fold.books[arm].total
+
+
+def _seen(fold: Fold, arm: int) -> tuple[float, float, int]:
+    """Pulls, total, and tickets that are counted at their worst."""
+    return (*_told(fold, arm), 0 if fold.in_order else fold.books[arm].pending)
+
+
+def _worst(seen: tuple[float, float, int], pending_as: int) -> tuple[float, float]:
+    pulls, total, pending = seen
+    return pulls + pending, total + pending * pending_as
+
+
+def _ends(fold: Fold, arms: list[int], seen: list[tuple[float, float]]) -> tuple[Floats, Floats]:
+    pulls, totals = (np.array(column, dtype=np.float64) for column in zip(*seen, strict=True))
+    return interval_from_totals(*_question(fold, pulls, totals, arms))
+
+
+def _question(fold: Fold, pulls: Floats, totals: Floats, arms: list[int]) -> tuple[Any, ...]:
+    terms = fold.terms
+    rule = terms.made.identification
+    needed = np.array([-math.log(terms.delta * fold.books[arm].weight) for arm in arms])
+    return rule, pulls, totals, terms.problem.bar, needed, take(terms.made.setting.identification, rule.defaults)

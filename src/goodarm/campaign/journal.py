@@ -1,0 +1,147 @@
+"""The journal: everything that happened in a campaign, in order, each entry chained to the one before.
+
+An entry's chain is blake2b(chain before, entry): who changes, removes or reorders an entry changes every chain after
+it. Nothing else is stored that matters: the state of a campaign is the fold of its journal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from goodarm.errors import DamagedJournal
+
+CREATED = "created"
+ADDED = "added"
+ASKED = "asked"
+TOLD = "told"
+GIVEN = "given"
+VOID = "void"
+MISSING = "missing"
+LATE = "late"
+BLOCK = "block"
+PART = "part"
+REST = "rest"
+REQUEST = "request"
+VERDICT = "verdict"
+PAUSED = "paused"
+RESUMED = "resumed"
+RETIRED = "retired"
+ENDED = "ended"
+NOTE = "note"
+
+KINDS = {
+    CREATED: "what was agreed, and the arms",
+    ADDED: "arms that came later",
+    ASKED: "a ticket went out",
+    TOLD: "its reward came back",
+    GIVEN: "a reward without a ticket: asked and told at once",
+    VOID: "a ticket was withdrawn, with the reason",
+    MISSING: "a ticket's time passed; it counts as reward 0",
+    LATE: "a reward came after that, and was refused",
+    BLOCK: "a block of pulls went out",
+    PART: "a part of a block's rewards came back",
+    REST: "the untold rest of a block was withdrawn, or its time passed",
+    REQUEST: "an ask with a key of the caller's, and the tickets it was answered with",
+    VERDICT: "an arm was decided, with the audit",
+    PAUSED: "an arm is not asked for the time being",
+    RESUMED: "it is asked again",
+    RETIRED: "an arm is never asked again",
+    ENDED: "nothing is asked any more",
+    NOTE: "something that others keep here; it changes nothing",
+}
+ENDINGS = frozenset({TOLD, GIVEN, VOID, MISSING, REST})
+"""A ticket has at most one of these."""
+CHAIN_BYTES = 16
+
+
+class Event(NamedTuple):
+    """One entry. `arm` and `ticket` are numbers, `payload` is JSON in ASCII, `at` is seconds since 1970."""
+
+    number: int
+    kind: str
+    ticket: int | None
+    arm: int | None
+    reward: float | None
+    payload: str | None
+    at: float
+    chain: bytes
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The payload, read."""
+        found: dict[str, Any] = json.loads(self.payload) if self.payload else {}
+        return found
+
+    @property
+    def ending(self) -> str | None:
+        """What, together with the ticket, may be in a journal only once; None for entries that may repeat."""
+        if self.kind in ENDINGS:
+            return ""
+        if self.kind == PART:
+            return digest(self.content["part"])
+        if self.kind == REQUEST:
+            return digest(self.content["key"])
+        return None
+
+
+def digest(text: str) -> str:
+    """A short stand-in for a text of the caller's, which may contain anything."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def as_payload(content: dict[str, Any]) -> str:
+    """JSON in one spelling: sorted, without spaces, ASCII, so that the same content is the same text everywhere."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+_NUMBERS = struct.Struct("<qqqdd").pack
+_NOTHING = math.nan
+
+
+def link(
+    previous: bytes, number: int, kind: str, ticket: int | None, arm: int | None, reward: float | None,
+    payload: str | None, at: float,
+) -> bytes:  # fmt: skip
+    """The chain of an entry: blake2b, 16 bytes, over the chain before and the entry.
+
+    Numbers as little-endian 64 bits (number, ticket, arm; reward, at), -1 and NaN where there is none, then the kind,
+    a colon, and the payload.
+
+    >>> link(b"", 1, "asked", 1, 0, None, None, 0.0).hex()[:8]
+    '72bb9862'
+    """
+    numbers = _NUMBERS(
+        number, -1 if ticket is None else ticket, -1 if arm is None else arm, _NOTHING if reward is None else reward, at
+    )
+    return blake2b(previous + numbers + f"{kind}:{payload or ''}".encode(), digest_size=CHAIN_BYTES).digest()
+
+
+def chained(
+    previous: bytes, number: int, kind: str, at: float, *, ticket: int | None = None, arm: int | None = None,
+    reward: float | None = None, payload: str | None = None,
+) -> Event:  # fmt: skip
+    """A new entry, chained to the one before."""
+    chain = link(previous, number, kind, ticket, arm, reward, payload, at)
+    return Event(number, kind, ticket, arm, reward, payload, at, chain)
+
+
+def verified(events: Iterable[Event], number: int = 0, chain: bytes = b"") -> Iterator[Event]:
+    """The entries after `number`, whose chain was `chain`; the first that does not follow from them is named."""
+    for event in events:
+        if event.number != number + 1:
+            raise DamagedJournal(
+                f"entry {number + 1} of the journal is missing: after {number} comes {event.number}. "
+                "Entries are never removed by goodarm; restore the store from a backup."
+            )
+        if event.chain != link(chain, *event[:7]):
+            raise DamagedJournal(
+                f"entry {event.number} of the journal ({event.kind}) is not what was written: its chain does not "
+                "follow from its content and the entry before. Restore the store from a backup."
+            )
+        number, chain = event.number, event.chain
+        yield event

@@ -1,0 +1,258 @@
+"""What can be done to a campaign, within a transaction: check everything, then write. A refusal changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from goodarm.campaign import fold as states
+from goodarm.campaign import journal
+from goodarm.campaign.arms import ArmsGiven, read_arms
+from goodarm.campaign.blocks import check_part
+from goodarm.campaign.fold import Fold
+from goodarm.campaign.journal import Event, digest
+from goodarm.campaign.session import Session
+from goodarm.campaign.tickets import Block, Ticket, read_ticket, spell
+from goodarm.campaign.views import iso
+from goodarm.campaign.words import duration_words
+from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
+
+LARGEST_ASK = 1_000_000
+LARGEST_BLOCK = 10**12
+
+
+def check_count(n: Any) -> None:
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise InvalidValue(f"n must be a whole number of at least 1; got {n!r}.")
+
+
+def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
+    fold = session.fold
+    if n > LARGEST_ASK:
+        raise InvalidValue(f"at most {LARGEST_ASK:,} tickets can be asked at once; got {n:,}. Use ask_block.")
+    if key is not None:
+        answered = _answered(session, key)
+        if answered is not None:
+            return answered
+    _refuse_ended(fold)
+    tickets = []
+    for _ in range(n):
+        arm = fold.choose()
+        if arm < 0:
+            break
+        number = fold.tickets + 1
+        session.write(journal.ASKED, ticket=number, arm=arm)
+        tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id))
+    if key is not None:
+        content = {"key": key, "n": n, "tickets": [list(ticket) for ticket in tickets]}
+        session.write(journal.REQUEST, ticket=0, content=content)
+    return tickets
+
+
+def _answered(session: Session, key: str) -> list[Ticket] | None:
+    """The tickets that were handed out for the same key before."""
+    if not isinstance(key, str) or not key:
+        raise InvalidValue(f"key must be a text that is not empty; got {key!r}.")
+    session.flush()
+    found = session.store.ending(session.campaign, 0, digest(key))
+    return None if found is None else [Ticket(*ticket) for ticket in found.content["tickets"]]
+
+
+def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
+    """Fold the rewards of tickets; returns those that came too late."""
+    fold = session.fold
+    rewards: dict[int, float] = {}
+    late: list[tuple[int, float]] = []
+    for given, reward in pairs:
+        ticket = read_ticket(fold.terms.key, given, fold.tickets)
+        value = checked_reward(fold, reward)
+        if rewards.setdefault(ticket, value) != value:
+            raise Refused(f"the ticket {spell(fold.terms.key, ticket)} is told twice here, with different rewards.")
+        if ticket not in fold.pending and _has_ended(session, ticket, value):
+            late.append((ticket, value))
+    overdue = {ticket for ticket, _ in late}
+    for ticket, value in late:
+        session.write(journal.LATE, ticket=ticket, reward=value)
+    for ticket, value in rewards.items():
+        if ticket in fold.pending:
+            session.write(journal.TOLD, ticket=ticket, arm=fold.pending[ticket][0], reward=value)
+    return [spell(fold.terms.key, ticket) for ticket in sorted(overdue)]
+
+
+def _has_ended(session: Session, ticket: int, value: float) -> bool:
+    """A ticket that is not out: was it told the same (False), or is it too late (True)? Anything else is refused."""
+    session.flush()
+    fold = session.fold
+    name = spell(fold.terms.key, ticket)
+    if ticket in fold.blocks:
+        raise Refused(f"{name} is a block; tell it with tell_block.")
+    found = session.store.ending(session.campaign, ticket, "")
+    if found is None:
+        raise Refused(f"{name} is a block that was told in full; tell it with tell_block.")
+    if found.kind == journal.MISSING:
+        return True
+    if found.kind in (journal.VOID, journal.REST):
+        if fold.terms.unanswered == "void" and found.content.get("reason") == "unanswered":
+            return True
+        raise Refused(f"the ticket {name} is void ({found.content.get('reason')}); its reward can't count any more.")
+    if found.reward != value:
+        raise Refused(
+            f"the ticket {name} was told {found.reward!r} at {iso(found.at)}; it can't be told {value!r} now. "
+            "A reward is told once, and the same again is fine."
+        )
+    return False
+
+
+def too_late(fold: Fold, ticket: str) -> str:
+    """Why a reward was refused."""
+    within = duration_words(fold.terms.after or 0.0)
+    how = "counts as 0" if fold.terms.unanswered == "zero" else "is void"
+    return f"the ticket {ticket} was not told within {within} and {how}; the reward came too late and was noted."
+
+
+def checked_reward(fold: Fold, reward: Any) -> float:
+    """A reward in its range, as a float."""
+    if isinstance(reward, bool) or not isinstance(reward, int | float):
+        try:
+            reward = _from_numpy(reward)
+        except TypeError:
+            raise InvalidValue(
+                f"a reward must be a number; got {reward!r}. Write 1.0 for a success and 0.0 for none."
+            ) from None
+    value = float(reward) + 0.0  # -0.0 is stored as 0.0
+    if math.isnan(value):
+        raise InvalidValue("a reward must be a number; got nan. Void the ticket if its reward is lost.")
+    fold.terms.rewards.check_reward(value)
+    return value
+
+
+def _from_numpy(reward: Any) -> float:
+    """numpy's numbers are fine, its bools and everything else are not."""
+    kind = getattr(getattr(reward, "dtype", None), "kind", "")
+    if kind not in ("f", "i", "u") or int(getattr(reward, "ndim", 1) or 0):
+        raise TypeError
+    return float(reward)
+
+
+def void(session: Session, given: Any, reason: str) -> None:
+    fold = session.fold
+    ticket = read_ticket(fold.terms.key, given, fold.tickets)
+    if not isinstance(reason, str) or not reason.strip():
+        raise InvalidValue("a ticket is voided for a reason, which the audit shows; got none. Say why it was lost.")
+    if ticket in fold.blocks:
+        session.write(journal.REST, ticket=ticket, content={"as": "void", "reason": reason})
+    elif ticket in fold.pending:
+        session.write(journal.VOID, ticket=ticket, arm=fold.pending[ticket][0], content={"reason": reason})
+    else:
+        session.flush()
+        found = session.store.ending(session.campaign, ticket, "")
+        if found is None or found.kind not in (journal.VOID, journal.REST):
+            how = "told in full" if found is None else found.kind
+            raise Refused(f"the ticket {spell(fold.terms.key, ticket)} can't be voided: it is {how} already.")
+
+
+def tell_arm(session: Session, arm: str, reward: Any) -> None:
+    fold = session.fold
+    number, value = number_of(fold, arm), checked_reward(fold, reward)
+    _refuse_ended(fold)
+    session.write(journal.GIVEN, ticket=fold.tickets + 1, arm=number, reward=value)
+
+
+def ask_block(session: Session, n: int) -> Block:
+    fold = session.fold
+    if fold.in_order:
+        raise UnsoundPairing(
+            f"{fold.terms.policy} counts rewards in the order of asking, which a block does not keep. "
+            "Create the campaign with a rule by totals, for example 'value+gap-mixture'."
+        )
+    if n > LARGEST_BLOCK:
+        raise InvalidValue(f"a block may have {LARGEST_BLOCK:,} pulls; got {n:,}.")
+    _refuse_ended(fold)
+    arms = [list(pair) for pair in fold.choose_block(n).items()]
+    number = fold.tickets + 1
+    if arms:
+        session.write(journal.BLOCK, ticket=number, content={"arms": arms})
+    return Block(spell(fold.terms.key, number), {fold.books[arm].entry.id: count for arm, count in arms})
+
+
+def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: str) -> None:
+    fold = session.fold
+    ticket = read_ticket(fold.terms.key, given, fold.tickets)
+    if not isinstance(part, str):
+        raise InvalidValue(f"part must be a text that tells it from the block's other parts; got {part!r}.")
+    session.flush()
+    before = session.store.ending(session.campaign, ticket, digest(part))
+    rows = [[fold.index.get(arm, -1), *counts] for arm, counts in rewards.items()] if before else []
+    if before is not None:
+        if sorted(map(list, before.content["arms"])) != sorted(row for row in rows if row[1]):
+            raise Refused(
+                f"the part {part!r} of the block was told before, with other numbers. Name the new part anew."
+            )
+        return
+    if ticket not in fold.blocks:
+        name = spell(fold.terms.key, ticket)
+        raise Refused(f"{name} is no block that is out: it was told in full, has ended, or is a single ticket.")
+    found = check_part(fold.blocks[ticket], rewards, fold.index)
+    session.write(journal.PART, ticket=ticket, content={"part": part, "arms": [list(row) for row in found]})
+
+
+def add_arms(session: Session, arms: ArmsGiven) -> None:
+    fold = session.fold
+    terms = fold.terms
+    entries = read_arms(arms, fold.index)
+    _refuse_ended(fold)
+    if not terms.reserve:
+        raise Refused(
+            "arms can't be added: the whole delta was spent on the arms at the start, and more arms would break the "
+            "promise. Create campaigns with reserve=0.2 to keep a fifth of it for later arms, or start a new one."
+        )
+    if any(entry.weight is not None for entry in entries):
+        raise InvalidValue("later arms share what was reserved in turn; they can't have a weight of their own.")
+    if terms.made.estimator is not None:
+        raise Refused(f"{terms.policy} models all arms together, and can't take in new ones while it runs.")
+    later = len(fold.books) - len(terms.arms)
+    weights = [terms.later_weight(later + j + 1) for j in range(len(entries))]
+    session.write(journal.ADDED, content={"arms": [entry.as_json() for entry in entries], "weights": weights})
+
+
+def turn(session: Session, arm: str, kind: str) -> None:
+    """Pause, resume or retire an arm; doing so again changes nothing."""
+    fold = session.fold
+    number = number_of(fold, arm)
+    status = fold.books[number].status
+    wanted = {journal.PAUSED: states.PAUSED, journal.RESUMED: states.OPEN, journal.RETIRED: states.RETIRED}[kind]
+    if status == wanted:
+        return
+    if status == states.RETIRED:
+        raise Refused(f"the arm {arm!r} was retired, which is final. Add it under another id to try it again.")
+    session.write(kind, arm=number)
+
+
+def number_of(fold: Fold, arm: Any) -> int:
+    """The number of an arm, by its id."""
+    if not isinstance(arm, str) or arm not in fold.index:
+        raise UnknownName("arm", str(arm), list(fold.index)[:1000])
+    return fold.index[arm]
+
+
+def shown(fold: Fold, event: Event) -> dict[str, Any]:
+    """An entry as people read it: ids for arms, tickets as they were handed out."""
+    entry: dict[str, Any] = {"number": event.number, "kind": event.kind, "at": iso(event.at)}
+    if event.ticket:
+        entry["ticket"] = spell(fold.terms.key, event.ticket)
+    if event.arm is not None:
+        entry["arm"] = fold.books[event.arm].entry.id
+    if event.reward is not None:
+        entry["reward"] = event.reward
+    content = event.content
+    if event.kind in (journal.BLOCK, journal.PART):
+        content["arms"] = {fold.books[int(arm)].entry.id: rest for arm, *rest in content["arms"]}
+    if content:
+        entry["content"] = content
+    return entry
+
+
+def _refuse_ended(fold: Fold) -> None:
+    if fold.ended:
+        raise Refused("the campaign has ended: nothing is asked any more. Create a new one to go on.")

@@ -1,0 +1,212 @@
+"""One process's hold on a campaign: catch up with the journal, fold, append, commit; start over when that fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from goodarm.campaign import journal
+from goodarm.campaign.audit import audit
+from goodarm.campaign.fold import Fold
+from goodarm.campaign.journal import Event, as_payload, chained, verified
+from goodarm.campaign.replay import fold_all
+from goodarm.campaign.snapshot import pack, unpack
+from goodarm.campaign.stores import Snapshot, Store
+from goodarm.engine.step_file import can_be_packed
+from goodarm.errors import DamagedJournal, Refused, UnknownName
+
+SNAPSHOT_EVERY = 10_000
+"""Entries between two snapshots: read back in a fraction of a second."""
+
+Clock = Callable[[], float]
+
+
+class Session:
+    """A store, a campaign in it, and the fold of its journal as far as it has been read."""
+
+    def __init__(self, store: Store, name: str, clock: Clock) -> None:
+        self.store = store
+        self.name = name
+        self.clock = clock
+        self.verdicts_seen: list[Event] = []
+        """Verdicts that came in since somebody last looked, by whoever they were journaled."""
+        self._thread = threading.RLock()
+        self._depth = 0
+        self._written: list[Event] = []
+        self._unsaved = 0
+        self._fold: Fold | None = None
+        found = store.find(name)
+        if found is None:
+            raise UnknownName("campaign", name, store.names())
+        self.campaign = found
+        self.snapshot_at = 0
+
+    @property
+    def fold(self) -> Fold:
+        """The state as it was last read."""
+        with self._thread:
+            if self._fold is None:
+                self._fold = self._load()
+            return self._fold
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._depth > 0
+
+    def refresh(self) -> Fold:
+        """The state as it is now in the store."""
+        with self._thread:
+            fold = self.fold
+            if not self._depth:
+                self._take(self.store.newer(self.campaign, fold.number))
+            return self.fold
+
+    def _take(self, events: Any) -> None:
+        """Fold entries that others have written."""
+        fold = self.fold
+        try:
+            for event in verified(events, fold.number, fold.chain):
+                fold.apply(event)
+                if event.kind == journal.VERDICT:
+                    self.verdicts_seen.append(event)
+        except BaseException:
+            self._fold = None
+            raise
+
+    def _load(self) -> Fold:
+        """From the snapshot if there is one that fits, otherwise from the first entry."""
+        first = next(iter(self.store.read(self.campaign, 0, 1)), None)
+        if first is None:
+            raise DamagedJournal(f"the campaign {self.name!r} has no first entry. Restore the store from a backup.")
+        fold = self._from_snapshot(first)
+        if fold is None:
+            next(verified([first]))
+            fold = Fold(first)
+            self.snapshot_at = 0
+        fold_all(fold, verified(self.store.read(self.campaign, fold.number), fold.number, fold.chain))
+        return fold
+
+    def _from_snapshot(self, first: Event) -> Fold | None:
+        kept = self.store.snapshot(self.campaign)
+        if kept is None:
+            return None
+        at = next(iter(self.store.read(self.campaign, kept.number - 1, kept.number)), None)
+        if at is None or at.chain != kept.chain:
+            return None
+        self.snapshot_at = kept.number
+        return unpack(first, kept.chain, kept.body)
+
+    @contextmanager
+    def writing(self) -> Iterator[Fold]:
+        """The right to write; may be nested, and what the outermost holds is committed at its end, or not at all."""
+        with self._thread:
+            if self._depth:
+                yield from self._nested()
+                return
+            try:
+                with self.store.transaction(self.campaign):
+                    self._depth = 1
+                    fold = self.fold
+                    self._take(self.store.newer(self.campaign, fold.number))
+                    _refuse_other_rules(self.fold)
+                    self._lapse()
+                    yield self.fold
+                    self.flush()
+                    self._keep_snapshot()
+            except BaseException:
+                if self._written or self._unsaved:
+                    self._fold = None
+                raise
+            finally:
+                self._depth = 0
+                self._written.clear()
+                self._unsaved = 0
+
+    def _nested(self) -> Iterator[Fold]:
+        """An operation within a larger transaction: refused ones change nothing, half-done ones undo all of it."""
+        if self._fold is None:
+            raise Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+        before = self._fold.number
+        self._depth += 1
+        try:
+            yield self._fold
+        except BaseException:
+            if self._fold.number != before:
+                self._fold = None
+            raise
+        finally:
+            self._depth -= 1
+
+    def write(
+        self, kind: str, *, ticket: int | None = None, arm: int | None = None, reward: float | None = None,
+        content: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Fold an entry and put it down for the commit, with the verdicts that follow from it."""
+        fold = self._fold
+        if fold is None:
+            raise Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+        payload = as_payload(content) if content else None
+        event = chained(
+            fold.chain, fold.number + 1, kind, self.now(), ticket=ticket, arm=arm, reward=reward, payload=payload
+        )
+        self._written.append(event)
+        fold.apply(event)
+        while fold.undeclared:
+            arm = fold.undeclared[0]
+            event = chained(
+                fold.chain, fold.number + 1, journal.VERDICT, self.now(), arm=arm, payload=as_payload(audit(fold, arm))
+            )
+            self._written.append(event)
+            fold.apply(event)
+            self.verdicts_seen.append(event)
+
+    def now(self) -> float:
+        """The time, which never goes back in a journal."""
+        return max(float(self.clock()), self.fold.at)
+
+    def flush(self) -> None:
+        """Hand what was put down to the store."""
+        if self._written:
+            self._unsaved += len(self._written)
+            self.store.append(self.campaign, self._written)
+            self._written.clear()
+
+    def _lapse(self) -> None:
+        """End the tickets whose time has passed: time enters here, and is journaled."""
+        fold = self.fold
+        terms = fold.terms
+        if not fold.lapses or terms.after is None or fold.ended:
+            return
+        limit = self.now() - terms.after
+        while fold.deadlines and fold.deadlines[0][0] < limit:
+            _, ticket = fold.deadlines.popleft()
+            if ticket in fold.blocks:
+                self.write(journal.REST, ticket=ticket, content={"as": terms.unanswered, "reason": "unanswered"})
+            elif ticket in fold.pending:
+                arm = fold.pending[ticket][0]
+                if terms.unanswered == "zero":
+                    self.write(journal.MISSING, ticket=ticket, arm=arm, reward=0.0)
+                else:
+                    self.write(journal.VOID, ticket=ticket, arm=arm, content={"reason": "unanswered"})
+
+    def _keep_snapshot(self) -> None:
+        fold = self.fold
+        if fold.number - self.snapshot_at >= SNAPSHOT_EVERY and fold.same_rules and can_be_packed(fold.step):
+            self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, pack(fold)))
+            self.snapshot_at = fold.number
+
+    def forget(self) -> None:
+        """Read everything anew at the next look."""
+        with self._thread:
+            self._fold = None
+
+
+def _refuse_other_rules(fold: Fold) -> None:
+    if fold.disagreement:
+        raise Refused(
+            f"the rules of this goodarm decide otherwise than those that the campaign was begun with "
+            f"({fold.disagreement}). Its verdicts stand and can be read, but going on would mix two rules and break "
+            f"the promise. Go on with goodarm {fold.terms.version}, or start a new campaign."
+        )

@@ -1,0 +1,84 @@
+"""A snapshot: a fold as bytes, so that opening a long campaign need not read all of it. A cache, nothing more."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from typing import Any
+
+from goodarm.campaign.arms import ArmEntry
+from goodarm.campaign.blocks import OpenBlock
+from goodarm.campaign.fold import Book, Fold
+from goodarm.campaign.journal import Event
+from goodarm.campaign.tickets import Line
+from goodarm.engine.step_file import pack_step, unpack_step
+
+FORMAT = 1
+BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", "first", "last", "decision")
+
+
+def pack(fold: Fold) -> bytes:
+    """The fold without what follows from the first entry."""
+    later = [book.entry.as_json() for book in fold.books[len(fold.terms.arms) :]]
+    head = {
+        "format": FORMAT,
+        "rules": fold.terms.rules,
+        "number": fold.number,
+        "at": fold.at,
+        "tickets": fold.tickets,
+        "late": fold.late,
+        "ended": fold.ended,
+        "later": later,
+        "books": [[getattr(book, name) for name in BOOK_FIELDS] for book in fold.books],
+        "pending": [[ticket, arm, at] for ticket, (arm, at) in fold.pending.items()],
+        "blocks": [[ticket, block.at, list(block.out.items())] for ticket, block in fold.blocks.items()],
+        "lines": [[arm, _line_out(line)] for arm, line in fold.lines.items() if line.order],
+    }
+    text = json.dumps(head, separators=(",", ":")).encode()
+    return len(text).to_bytes(8, "big") + text + pack_step(fold.step)
+
+
+def unpack(created: Event, chain: bytes, body: bytes) -> Fold | None:
+    """The fold again; None if the snapshot is of another version, or damaged."""
+    size = int.from_bytes(body[:8], "big")
+    try:
+        head = json.loads(body[8 : 8 + size])
+    except ValueError:
+        return None
+    if head.get("format") != FORMAT:
+        return None
+    fold = Fold(created)
+    if not fold.same_rules or head["rules"] != fold.terms.rules:
+        return None
+    unpack_step(fold.step, body[8 + size :])
+    for entry in map(ArmEntry.from_json, head["later"]):
+        fold.index[entry.id] = len(fold.books)
+        fold.books.append(Book(len(fold.books), entry, math.nan))
+    for book, values in zip(fold.books, head["books"], strict=True):
+        for name, value in zip(BOOK_FIELDS, values, strict=True):
+            setattr(book, name, value)
+    fold.number, fold.chain, fold.at = head["number"], chain, head["at"]
+    fold.tickets, fold.late, fold.ended = head["tickets"], head["late"], head["ended"]
+    fold.pending = {ticket: (arm, at) for ticket, arm, at in head["pending"]}
+    fold.blocks = {ticket: OpenBlock(dict(map(tuple, out)), at) for ticket, at, out in head["blocks"]}
+    fold.lines = {arm: _line_in(line) for arm, line in head["lines"]}
+    if fold.lapses:
+        out = [(at, ticket) for ticket, (_, at) in fold.pending.items()]
+        out += [(block.at, ticket) for ticket, block in fold.blocks.items()]
+        fold.deadlines = deque(sorted(out))
+    return fold
+
+
+def _line_out(line: Line) -> list[list[Any]]:
+    waiting = [(ticket, line.waiting[ticket]) for ticket in line.order]
+    return [[ticket, each.arm, each.asked, each.resolved, each.reward] for ticket, each in waiting]
+
+
+def _line_in(rows: list[list[Any]]) -> Line:
+    line = Line()
+    for ticket, arm, asked, resolved, reward in rows:
+        line.join(ticket, arm, tuple(asked) if asked is not None else None)
+        if resolved:
+            line.resolve(ticket, reward)
+    return line

@@ -1,0 +1,53 @@
+"""Where journals are kept: memory, SQLite, PostgreSQL, behind one small protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goodarm.campaign.stores._base import Snapshot, Store
+from goodarm.campaign.stores.memory import MemoryStore
+from goodarm.errors import InvalidValue
+
+__all__ = ["MemoryStore", "Snapshot", "Store", "open_store"]
+
+_shared: dict[str, MemoryStore] = {}
+
+
+def open_store(address: str | Path | Store) -> Store:
+    """The store at an address.
+
+    memory:            a new one, that nobody else sees; memory:NAME is shared within the process
+    sqlite:///FILE     a file on this machine's disk; a path that ends in .db means the same
+    postgresql://...   a PostgreSQL server, for several machines
+
+    >>> open_store("memory:").names()
+    []
+    """
+    if isinstance(address, Store):
+        return address
+    if isinstance(address, Path):
+        address = str(address)
+    if isinstance(address, str):
+        found = _named(address)
+        if found is not None:
+            return found
+    raise InvalidValue(
+        f"can't tell what kind of store {address!r} is. Write sqlite:///banners.db for a file, "
+        "postgresql://user@host/database for a server, or memory: for nothing that lasts."
+    )
+
+
+def _named(address: str) -> Store | None:
+    if address in ("memory", "memory:", "memory://"):
+        return MemoryStore()
+    if address.startswith("memory:"):
+        return _shared.setdefault(address, MemoryStore(address))
+    if address.startswith("sqlite:///") or (address.endswith((".db", ".sqlite")) and "://" not in address):
+        from goodarm.campaign.stores.sqlite import SqliteStore
+
+        return SqliteStore(address.removeprefix("sqlite:///"))
+    if address.startswith(("postgresql://", "postgres://")):
+        from goodarm.campaign.stores.postgresql import PostgresqlStore
+
+        return PostgresqlStore(address)
+    return None

@@ -1,0 +1,83 @@
+"""A store keeps journals, and snapshots as a cache. It knows no rule, no arm and no clock: rows in, rows out.
+
+To write, take `transaction(campaign)`: while it lasts nobody else writes to that campaign, and what was appended in it
+is kept whole or not at all. When the `with` block has ended without an error, it is on disk.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+from goodarm.campaign.journal import Event
+
+FORMAT = 1
+"""Of the tables; raised when an older goodarm would misread them."""
+BLOCK_OF_ROWS = 10_000
+"""Rows that are fetched at a time."""
+
+
+class Snapshot(NamedTuple):
+    """The state after entry `number`, whose chain is `chain`; a cache that may be thrown away."""
+
+    number: int
+    chain: bytes
+    body: bytes
+
+
+class Store(ABC):
+    """Campaigns by number, journals by campaign."""
+
+    address: str
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """The names of all campaigns, sorted."""
+
+    @abstractmethod
+    def find(self, name: str) -> int | None:
+        """The number of the campaign of that name."""
+
+    @abstractmethod
+    def transaction(self, campaign: int | None) -> AbstractContextManager[None]:
+        """The right to write to a campaign; `None` for adding one."""
+
+    @abstractmethod
+    def add(self, name: str) -> int:
+        """A new campaign, within a transaction: its number."""
+
+    @abstractmethod
+    def append(self, campaign: int, events: Sequence[Event]) -> None:
+        """Write entries, within a transaction."""
+
+    @abstractmethod
+    def read(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[Event]:
+        """The entries after one number, up to and with another, in order."""
+
+    @abstractmethod
+    def newer(self, campaign: int, after: int) -> Iterable[Event]:
+        """All entries after a number, at once: the short look at the start of each operation."""
+
+    @abstractmethod
+    def ending(self, campaign: int, ticket: int, ending: str) -> Event | None:
+        """The entry by which a ticket, or a part of a block, has ended."""
+
+    @abstractmethod
+    def snapshot(self, campaign: int) -> Snapshot | None:
+        """The newest snapshot, if there is one."""
+
+    @abstractmethod
+    def keep(self, campaign: int, snapshot: Snapshot | None) -> None:
+        """Put a snapshot in the place of the one before, within a transaction; None removes it."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *ignored: object) -> None:
+        self.close()

@@ -1,0 +1,226 @@
+"""SQLite: the embedded default. One file, several processes of one machine, every acknowledged write on disk.
+
+WAL with synchronous=FULL: a commit returns when it has been flushed. SQLite lets writers that wait try again at random
+times, so that with four of them one may starve for seconds; a `flock` taken before BEGIN IMMEDIATE queues them. It is
+held over the checkpoint, which a commit may start, and over closing too: two connections that checkpoint at once can
+reset the WAL of SQLite before 3.51.3.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from goodarm.campaign.journal import Event
+from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
+from goodarm.campaign.stores.file_lock import FileLock, refuse_network
+from goodarm.errors import UnusableStore
+
+SCHEMA = """
+CREATE TABLE campaigns (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE events (
+    campaign INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, ticket INTEGER, arm INTEGER, reward REAL,
+    payload TEXT, at REAL NOT NULL, chain BLOB NOT NULL, ending TEXT, PRIMARY KEY (campaign, number)) WITHOUT ROWID;
+CREATE UNIQUE INDEX endings ON events (campaign, ticket, ending) WHERE ending IS NOT NULL;
+CREATE TABLE snapshots (
+    campaign INTEGER PRIMARY KEY, number INTEGER NOT NULL, chain BLOB NOT NULL, body BLOB NOT NULL);
+"""
+COLUMNS = "number, kind, ticket, arm, reward, payload, at, chain"
+INSERT = f"INSERT INTO events (campaign, {COLUMNS}, ending) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+NEWER = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND number > ? ORDER BY number"
+RANGE = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND number > ? AND number <= ? ORDER BY number"
+ENDING = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND ticket = ? AND ending = ?"
+ENDLESS = 2**62
+APPLICATION = 0x600DA531
+"""Marks the file as ours, so that somebody else's database is not written into."""
+
+
+class SqliteStore(Store):
+    """One file; threads of one process may share the object, processes open one each."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.address = f"sqlite:///{path}"
+        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        self._thread = threading.RLock()
+        self._process = -1
+        self._connection: sqlite3.Connection
+        refuse_network(self.path)
+        try:
+            with _explained(self.path):
+                self._connect()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> None:
+        self._process = os.getpid()
+        if not self.path.parent.is_dir():
+            raise UnusableStore(f"{self.path}: there is no folder {self.path.parent}. Create it first.")
+        if self.path.exists() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
+            self._connect_to_read()
+            return
+        self._lock.open()
+        self._lock.take()
+        try:
+            self._connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=60.0)
+            if not self._check_format():
+                self._create()
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")
+        finally:
+            self._lock.free()
+
+    def _connect_to_read(self) -> None:
+        """Where nothing can be written, SQLite can't even make its notes for readers: tell it that nobody writes."""
+        alone = "&immutable=1" if not Path(f"{self.path}-wal").exists() else ""
+        address = f"{self.path.absolute().as_uri()}?mode=ro{alone}"
+        self._connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+        self._check_format()
+
+    def _check_format(self) -> bool:
+        """Are our tables there? Somebody else's, or newer ones, are refused."""
+        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+        (application,) = self._connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application != APPLICATION and (tables or version):
+            raise UnusableStore(f"{self.path} is a database of something else; name another file for campaigns.")
+        if version > FORMAT:
+            raise UnusableStore(
+                f"{self.path} was written by a newer goodarm (format {version}, this one reads up to {FORMAT}). "
+                "Upgrade goodarm: pip install --upgrade goodarm."
+            )
+        return bool(tables)
+
+    def _create(self) -> None:
+        self._connection.executescript(
+            f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; COMMIT;"
+        )
+
+    def _here(self) -> sqlite3.Connection:
+        """The connection of this process: one that came through a fork belongs to the parent, and stays its own."""
+        if self._process != os.getpid():
+            self._thread = threading.RLock()
+            self._lock = FileLock(self._lock._path)
+            self._connect()
+        return self._connection
+
+    def names(self) -> list[str]:
+        with self._thread, _explained(self.path):
+            return [name for (name,) in self._here().execute("SELECT name FROM campaigns ORDER BY name")]
+
+    def find(self, name: str) -> int | None:
+        with self._thread, _explained(self.path):
+            row = self._here().execute("SELECT id FROM campaigns WHERE name = ?", (name,)).fetchone()
+        return None if row is None else int(row[0])
+
+    @contextmanager
+    def transaction(self, campaign: int | None) -> Iterator[None]:
+        with self._thread, _explained(self.path):
+            connection = self._here()
+            if self._lock._file < 0:
+                raise UnusableStore(f"{self.path} is read-only here. Make the file and its folder writable.")
+            self._lock.take()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield
+                    connection.execute("COMMIT")
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        if connection.in_transaction:
+                            connection.execute("ROLLBACK")
+                    raise
+            finally:
+                self._lock.free()
+
+    def add(self, name: str) -> int:
+        return int(self._connection.execute("INSERT INTO campaigns (name) VALUES (?)", (name,)).lastrowid or 0)
+
+    def append(self, campaign: int, events: Sequence[Event]) -> None:
+        self._connection.executemany(INSERT, [(campaign, *event, event.ending) for event in events])
+
+    def read(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[Event]:
+        last = ENDLESS if until is None else until
+        while after < last:
+            with self._thread, _explained(self.path):
+                rows = (
+                    self._here().execute(RANGE, (campaign, after, min(after + BLOCK_OF_ROWS, last))).fetchall()
+                    if until is not None
+                    else self._here().execute(f"{NEWER} LIMIT {BLOCK_OF_ROWS}", (campaign, after)).fetchall()
+                )
+            if not rows:
+                return
+            yield from map(Event._make, rows)
+            after = rows[-1][0]
+
+    def newer(self, campaign: int, after: int) -> Iterable[Event]:
+        with self._thread, _explained(self.path):
+            rows = self._here().execute(NEWER, (campaign, after)).fetchall()
+        return map(Event._make, rows)
+
+    def ending(self, campaign: int, ticket: int, ending: str) -> Event | None:
+        with self._thread, _explained(self.path):
+            row = self._here().execute(ENDING, (campaign, ticket, ending)).fetchone()
+        return None if row is None else Event(*row)
+
+    def snapshot(self, campaign: int) -> Snapshot | None:
+        with self._thread, _explained(self.path):
+            row = (
+                self._here()
+                .execute("SELECT number, chain, body FROM snapshots WHERE campaign = ?", (campaign,))
+                .fetchone()
+            )
+        return None if row is None else Snapshot(*row)
+
+    def keep(self, campaign: int, snapshot: Snapshot | None) -> None:
+        if snapshot is None:
+            self._connection.execute("DELETE FROM snapshots WHERE campaign = ?", (campaign,))
+        else:
+            self._connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (campaign, *snapshot))
+
+    def close(self) -> None:
+        if self._process != os.getpid():
+            return
+        with self._thread:
+            locked = self._lock._file >= 0
+            if locked:
+                self._lock.take()
+            if hasattr(self, "_connection"):
+                self._connection.close()
+            self._lock.close()
+            self._process = -2
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """SQLite's errors, and the system's, with what can be done about them."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise UnusableStore(f"{path}: {_reason(str(error))} ({error}).") from error
+
+
+def _reason(message: str) -> str:
+    text = message.lower()
+    for sign, reason in _REASONS.items():
+        if sign in text:
+            return reason
+    return "the store can't be used"
+
+
+_REASONS = {
+    "readonly": "the file or its folder is read-only; make it writable. Nothing was changed",
+    "permission": "the file or its folder may not be written by this user. Nothing was changed",
+    "full": "the disk is full; free some space and try again. Nothing was written by halves",
+    "disk i/o": "the disk refused to write, as when it is full; try again. Nothing was written by halves",
+    "file too large": "the file may not grow any more; raise the limit. Nothing was written by halves",
+    "not a database": "this is not an SQLite database; name another file",
+    "malformed": "the file is damaged; restore it from a backup",
+    "unique": "a ticket can end only once; somebody else has ended it. Nothing was changed",
+    "unable to open": "the file can't be opened; is the folder there, and may this user read it?",
+}

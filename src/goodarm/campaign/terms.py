@@ -1,0 +1,233 @@
+"""What was agreed when a campaign was created: the first entry of its journal, never changed afterwards."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from goodarm.campaign.arms import ArmEntry
+from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
+from goodarm.fingerprint import fingerprint
+from goodarm.policies import Policy
+from goodarm.policies import policy as make_policy
+from goodarm.policies.file import rewards_from_json, rewards_to_json
+from goodarm.problem import Bounded, Gaussian, Problem, Rewards, SubGaussian
+from goodarm.rules.identification import EvidenceRule
+from goodarm.verdict import Basis, Criterion, Guarantee
+
+FORMAT = 1
+DEFAULT_POLICY = "value+gap-mixture"
+UNANSWERED = ("wait", "zero", "void")
+UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The problem, the policy, and what happens to tickets that are not answered.
+
+    after      : seconds after which a ticket is overdue; with `unanswered` "zero" or "void" it ends then
+    reserve    : the share of delta that is kept for arms added later
+    key        : a random text that tells this campaign from all others; tickets carry a trace of it
+    rules      : fingerprint of the rules' code when the campaign was created
+    """
+
+    threshold: float
+    delta: float
+    policy: str
+    criterion: str
+    rewards: Rewards
+    horizon: int | None
+    reserve: float
+    after: float | None
+    unanswered: str
+    seed: int
+    metadata: Mapping[str, Any]
+    arms: tuple[ArmEntry, ...]
+    key: str
+    version: str
+    rules: str
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT, "threshold": self.threshold, "delta": self.delta, "policy": self.policy,
+            "criterion": self.criterion, "rewards": rewards_to_json(self.rewards), "horizon": self.horizon,
+            "reserve": self.reserve, "after": self.after, "unanswered": self.unanswered, "seed": self.seed,
+            "metadata": dict(self.metadata), "arms": [arm.as_json() for arm in self.arms], "key": self.key,
+            "version": self.version, "rules": self.rules,
+        }  # fmt: skip
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Terms:
+        found = content.get("format")
+        if not isinstance(found, int) or found > FORMAT:
+            raise Refused(
+                f"the campaign was created by a newer goodarm (format {found}, this one reads up to {FORMAT}). "
+                "Upgrade goodarm: pip install --upgrade goodarm."
+            )
+        given = {name: value for name, value in content.items() if name != "format"}
+        given["rewards"] = rewards_from_json(given["rewards"])
+        given["arms"] = tuple(map(ArmEntry.from_json, given["arms"]))
+        return Terms(**given)
+
+    @cached_property
+    def problem(self) -> Problem:
+        return Problem(self.threshold, len(self.arms), self.delta, self.rewards)
+
+    @cached_property
+    def made(self) -> Policy:
+        """The policy, from its name."""
+        return make_policy(self.policy, rewards=self.rewards, criterion=self.criterion)
+
+    @property
+    def by_totals(self) -> bool:
+        """Is evidence a function of the totals, pending tickets at their worst? Otherwise in the order of asking."""
+        return by_totals(self.made, self.rewards)
+
+    @property
+    def weights(self) -> list[float] | None:
+        """Each arm's share of delta at the start; None where all are equal and nothing is kept back."""
+        given = [arm.weight for arm in self.arms]
+        if all(weight is None for weight in given):
+            return [(1.0 - self.reserve) / len(given)] * len(given) if self.reserve else None
+        total = math.fsum(1.0 if weight is None else weight for weight in given)
+        return [(1.0 if weight is None else weight) * (1.0 - self.reserve) / total for weight in given]
+
+    def later_weight(self, m: int) -> float:
+        """Share of delta of the m-th arm added later, m from 1: r K/((K + m - 1)(K + m)); all of them sum to r."""
+        k = len(self.arms)
+        return self.reserve * k / ((k + m - 1) * (k + m))
+
+    @property
+    def promise(self) -> str:
+        """What the verdicts are worth, in words."""
+        limit = f"{self.delta * 100:g}%"
+        if self.made.guarantee is Guarantee.NONE:
+            return "the policy gives no verdicts"
+        if self.made.guarantee is Guarantee.HEURISTIC:
+            return "verdicts are heuristic: nothing is promised about their errors"
+        under = " if the model of the arms is true" if self.made.guarantee is Guarantee.CERTIFIED_UNDER_MODEL else ""
+        if self.made.criterion is Criterion.FDR:
+            return f"of the arms called good, and of those called bad, at most {limit} are wrong on average{under}"
+        return f"the probability of any wrong verdict is at most {limit}{under}"
+
+
+def by_totals(policy: Policy, rewards: Rewards) -> bool:
+    """May rewards be counted in any order, pending ones at their worst? Only rewards with bounds have a worst."""
+    return policy.identification.by_totals and isinstance(rewards, Bounded) and policy.decided_by is Basis.OWN
+
+
+def live_policy(given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
+    """A policy that can run live: one that other processes find by its name, with verdicts that stay true."""
+    made = make_policy(given, rewards=rewards, criterion=criterion)
+    if made.criterion is Criterion.FDR and not by_totals(made, rewards):
+        raise UnsoundPairing(
+            f"{made.name} counts rewards in the order of asking, and the false discovery rate can't be kept live that "
+            "way: which rewards are still missing would choose the moment of each verdict. Use a rule by totals, for "
+            "example 'value+gap-mixture', or criterion='fwer'."
+        )
+    if made.decided_by is Basis.MODEL:
+        raise UnsoundPairing(
+            f"{made.name} decides by a model of all arms, and rewards that come late could mislead it. Live, a model "
+            "may guide the pulls and each arm's own rewards decide, as in 'ucb+gap-mixture@linear'."
+        )
+    if made.certificate is not None:
+        raise UnsoundPairing(
+            f"{made.name} was calibrated on simulated runs of one problem, and its certificate does not speak of a "
+            "live campaign. Use a certified policy, for example 'value+gap-mixture'."
+        )
+    try:
+        found = make_policy(made.name, rewards=rewards, criterion=criterion)
+    except (UnknownName, InvalidValue):
+        found = None
+    if found is None or (found.sampling, found.identification) != (made.sampling, made.identification):
+        raise Refused(
+            f"the policy {made.name!r} has a rule without a registered name, so that no other process could open the "
+            "campaign. Register it by an entry point, as CONTRIBUTING.md says, and name it."
+        )
+    return made
+
+
+def rules_fingerprint(policy: Policy) -> str:
+    """A hash of the code of the rules that choose and decide."""
+    functions: list[Callable[..., Any]] = [policy.sampling.formula, policy.identification.formula]
+    if isinstance(policy.identification, EvidenceRule):
+        functions.append(policy.identification.observe)
+    if policy.learner is not None:
+        functions += [policy.learner.start, policy.learner.fit, policy.learner.next_round]
+    return fingerprint(functions)[:32]  # type: ignore[arg-type]  # formulas are plain functions
+
+
+def read_duration(given: float | str | timedelta | None) -> float | None:
+    """Seconds from a number, a timedelta, or a text like 30min.
+
+    >>> read_duration("30min"), read_duration("2h"), read_duration(90)
+    (1800.0, 7200.0, 90.0)
+    """
+    if given is None:
+        return None
+    if isinstance(given, timedelta):
+        given = given.total_seconds()
+    if isinstance(given, str):
+        match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", given.lower())
+        unit = UNITS.get(match[2] or "s") if match else None
+        try:
+            given = float(match[1]) * unit if match and unit else math.nan
+        except ValueError:
+            given = math.nan
+    if isinstance(given, bool) or not isinstance(given, int | float) or not (0.0 < given < math.inf):
+        raise InvalidValue(
+            f"after must be a positive time, in seconds or written like 90s, 30min, 2h, 7d; got {given!r}."
+        )
+    return float(given)
+
+
+def rewards_from_text(text: str) -> Rewards:
+    """A reward family as it is written on the command line.
+
+    >>> rewards_from_text("bounded"), rewards_from_text("gaussian:0.5")
+    (Bounded(), Gaussian(scale=0.5))
+    """
+    name, _, scale = text.strip().lower().partition(":")
+    if name == "bounded" and not scale:
+        return Bounded()
+    families = {"gaussian": Gaussian, "sub-gaussian": SubGaussian, "subgaussian": SubGaussian}
+    try:
+        return families[name](float(scale))
+    except (KeyError, ValueError):
+        raise InvalidValue(
+            f"can't read the rewards {text!r}. Write bounded, gaussian:SCALE or sub-gaussian:SCALE, as in gaussian:1.5."
+        ) from None
+
+
+def check_terms(terms: Terms) -> None:
+    """Refuse what makes no sense together."""
+    if terms.unanswered not in UNANSWERED:
+        raise UnknownName("way to treat unanswered tickets", str(terms.unanswered), UNANSWERED)
+    if terms.unanswered != "wait" and terms.after is None:
+        raise InvalidValue(
+            f"unanswered={terms.unanswered!r} needs the time after which a ticket counts as unanswered, "
+            "for example after='30min'."
+        )
+    if terms.unanswered == "zero" and not isinstance(terms.rewards, Bounded):
+        raise InvalidValue(
+            f"unanswered='zero' is for rewards in [0, 1], whose smallest is 0; these are {terms.rewards}. "
+            "Use 'wait', or 'void' if losses have nothing to do with rewards."
+        )
+    if not (isinstance(terms.reserve, int | float) and 0.0 <= terms.reserve < 1.0):
+        raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
+    for name, value, least in (("seed", terms.seed, 0), ("horizon", terms.horizon, 1)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            raise InvalidValue(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    _check_model(terms.made, terms.arms)
+
+
+def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
+    if policy.estimator is not None and any(arm.features is None for arm in arms):
+        raise InvalidValue(
+            f"{policy.name} has a model of the arms, which needs the features of each. Give every arm its features."
+        )

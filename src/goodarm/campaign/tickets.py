@@ -1,0 +1,99 @@
+"""Tickets: what an ask hands out and a tell brings back, and the book of those that are out."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from goodarm.errors import UnknownTicket
+
+
+class Ticket(NamedTuple):
+    """One pull that somebody is to make: `ticket` goes back with the reward."""
+
+    ticket: str
+    arm: str
+
+
+class Block(NamedTuple):
+    """Many pulls in one entry: how often each arm is to be pulled. `ticket` goes back with each part."""
+
+    ticket: str
+    pulls: dict[str, int]
+
+
+def check_letters(key: str, number: int) -> str:
+    """Four letters by which a ticket of another campaign, or a slip of the pen, is noticed."""
+    return blake2b(f"{key}{number}".encode(), digest_size=2).hexdigest()
+
+
+def spell(key: str, number: int) -> str:
+    """A ticket as people and programs pass it on.
+
+    >>> spell("a campaign's key", 17)
+    '17-dc58'
+    """
+    return f"{number}-{blake2b(f'{key}{number}'.encode(), digest_size=2).hexdigest()}"
+
+
+def read_ticket(key: str, given: Any, handed_out: int) -> int:
+    """The number of a ticket that this campaign handed out."""
+    text = given.ticket if isinstance(given, Ticket | Block) else given
+    number, _, letters = text.partition("-") if isinstance(text, str) else ("", "", "")
+    if not (number.isascii() and number.isdigit() and len(number) < 19 and letters):
+        raise UnknownTicket(
+            f"{text!r} is not a ticket. A ticket is a text such as '17-{check_letters(key, 17)}', as ask returns it."
+        )
+    found = int(number)
+    if letters != check_letters(key, found) or str(found) != number:
+        raise UnknownTicket(f"the ticket {text!r} is not of this campaign; was it handed out by another one?")
+    if not 0 < found <= handed_out:
+        raise UnknownTicket(f"the ticket {text!r} has not been handed out by this campaign.")
+    return found
+
+
+class Waiting:
+    """A ticket in the order of asking: told, void or still out, and what was known when it was asked."""
+
+    __slots__ = ("arm", "asked", "resolved", "reward")
+
+    def __init__(self, arm: int, asked: Any) -> None:
+        self.arm = arm
+        self.asked = asked
+        self.resolved = False
+        self.reward: float | None = None
+
+
+class Line:
+    """Tickets of one arm in the order of asking: rewards leave it only when all earlier tickets are resolved.
+
+    >>> line = Line()
+    >>> line.join(1, 0, None); line.join(2, 0, None)
+    >>> line.resolve(2, 1.0); list(line.leave())
+    []
+    >>> line.resolve(1, None); [(each.arm, each.reward) for each in line.leave()]
+    [(0, None), (0, 1.0)]
+    """
+
+    __slots__ = ("order", "waiting")
+
+    def __init__(self) -> None:
+        self.order: deque[int] = deque()
+        self.waiting: dict[int, Waiting] = {}
+
+    def join(self, ticket: int, arm: int, asked: Any) -> None:
+        self.order.append(ticket)
+        self.waiting[ticket] = Waiting(arm, asked)
+
+    def resolve(self, ticket: int, reward: float | None) -> None:
+        """The ticket came back with a reward, or with none."""
+        found = self.waiting[ticket]
+        found.resolved = True
+        found.reward = reward
+
+    def leave(self) -> Iterator[Waiting]:
+        """Those at the front that are resolved, in order."""
+        while self.order and self.waiting[self.order[0]].resolved:
+            yield self.waiting.pop(self.order.popleft())

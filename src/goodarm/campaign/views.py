@@ -1,0 +1,200 @@
+"""What is shown of a campaign: rows of arms, verdicts, counts. Everything here is derived from the fold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from goodarm.campaign import fold as states
+from goodarm.campaign.audit import OPEN, evidence_of, needed
+from goodarm.campaign.fold import Book, Fold
+from goodarm.campaign.intervals import intervals
+from goodarm.campaign.words import Tally
+from goodarm.errors import InvalidValue
+from goodarm.plan import Remaining, remaining
+from goodarm.problem import Bounded
+
+
+class ArmRow(NamedTuple):
+    """One arm: what was decided, what was seen, and what is missing.
+
+    verdict   : good, bad or open
+    status    : open, paused or retired
+    pulls     : rewards told, missing ones as 0
+    low, high : the interval that decides; at the moment of the verdict once there is one
+    evidence  : for the verdict, or the larger of the two while the arm is open; `needed` decides
+    decided_at: when the verdict was journaled, as ISO 8601 in UTC
+    """
+
+    arm: str
+    label: str
+    verdict: str
+    status: str
+    guarantee: str
+    pulls: int
+    pending: int
+    total: float
+    mean: float
+    low: float
+    high: float
+    evidence: float
+    needed: float
+    decided_at: str | None
+    weight: float
+    missing: int
+    void: int
+    metadata: Mapping[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: plain(value) for name, value in self._asdict().items()}
+
+
+SHOWN = ("arm", "verdict", "guarantee", "pulls", "mean", "low", "high", "evidence", "needed", "decided_at")
+"""What a verdict is shown with."""
+
+
+class Verdicts(NamedTuple):
+    """How many arms are good, bad, open; and all of them, row by row."""
+
+    good: int
+    bad: int
+    open: int
+    arms: list[ArmRow]
+
+    def as_json(self) -> dict[str, Any]:
+        rows = [{name: plain(getattr(row, name)) for name in SHOWN} for row in self.arms]
+        return {"good": self.good, "bad": self.bad, "open": self.open, "arms": rows}
+
+
+def arm_rows(fold: Fold, arms: Iterable[int]) -> list[ArmRow]:
+    """Several arms as they are now."""
+    wanted = list(arms)
+    found = intervals(fold, (arm for arm in wanted if fold.books[arm].decision is None))
+    return [_row(fold, arm, found.get(arm, (math.nan, math.nan))) for arm in wanted]
+
+
+def _row(fold: Fold, arm: int, ends: tuple[float, float]) -> ArmRow:
+    book, terms = fold.books[arm], fold.terms
+    decision = book.decision
+    verdict = decision["verdict"] if decision else OPEN
+    if decision:
+        low, high = (math.nan if decision[end] is None else decision[end] for end in ("low", "high"))
+        evidence = math.nan if decision["evidence"] is None else decision["evidence"]
+    else:
+        low, high = ends
+        evidence = evidence_of(fold, arm, OPEN)
+    return ArmRow(
+        arm=book.entry.id,
+        label=book.entry.label or book.entry.id,
+        verdict=verdict,
+        status=book.status,
+        guarantee=decision["guarantee"] if decision else str(terms.made.guarantee),
+        pulls=book.told,
+        pending=book.pending,
+        total=book.total,
+        mean=book.total / book.told if book.told else math.nan,
+        low=low,
+        high=high,
+        evidence=evidence,
+        needed=needed(fold),
+        decided_at=iso(decision["at"]) if decision else None,
+        weight=book.weight,
+        missing=book.missing,
+        void=book.void,
+        metadata=book.entry.metadata,
+    )
+
+
+def verdicts_of(fold: Fold) -> Verdicts:
+    """All arms, decided and open."""
+    tally = tally_of(fold, fold.at)
+    return Verdicts(tally.good, tally.bad, tally.open, arm_rows(fold, range(len(fold.books))))
+
+
+def tally_of(fold: Fold, now: float) -> Tally:
+    """Counts over all arms. A retired arm without a verdict is neither good, bad nor open."""
+    good = bad = paused = retired = told = missing = void = 0
+    for book in fold.books:
+        verdict = book.decision["verdict"] if book.decision else OPEN
+        good += verdict == "good"
+        bad += verdict == "bad"
+        undecided = verdict == OPEN
+        retired += undecided and book.status == states.RETIRED
+        paused += undecided and book.status == states.PAUSED
+        told += book.told
+        missing += book.missing
+        void += book.void
+    pending = len(fold.pending) + sum(block.pending for block in fold.blocks.values())
+    return Tally(
+        arms=len(fold.books), good=good, bad=bad, open=len(fold.books) - good - bad - retired, paused=paused,
+        retired=retired, pending=pending, overdue=overdue(fold, now), told=told, missing=missing, void=void,
+        late=fold.late, ended=fold.ended,
+    )  # fmt: skip
+
+
+def overdue(fold: Fold, now: float) -> int:
+    """Tickets that have been out for longer than `after`."""
+    after = fold.terms.after
+    if after is None:
+        return 0
+    single = sum(now - at > after for _, at in fold.pending.values())
+    return single + sum(block.pending for block in fold.blocks.values() if now - block.at > after)
+
+
+def is_open(book: Book) -> bool:
+    """Has the arm neither a verdict nor been retired?"""
+    return book.decision is None and book.status != states.RETIRED
+
+
+def remaining_of(fold: Fold, draws: int) -> Remaining:
+    """Expected further pulls of each arm; 0 for those that are not open."""
+    if not isinstance(fold.terms.rewards, Bounded):
+        raise InvalidValue(
+            f"how many pulls remain is known for rewards in [0, 1] only; these are {fold.terms.rewards}. "
+            "The interval of each arm shows how near its verdict is."
+        )
+    left = remaining(
+        [book.told for book in fold.books], [min(book.total, book.told) for book in fold.books],
+        threshold=fold.terms.threshold, delta=fold.terms.delta, draws=draws,
+    )  # fmt: skip
+    still = np.array([is_open(book) for book in fold.books])
+    median, low, high, expected, beyond = (
+        np.where(still, each, 0.0) for each in (left.median, left.low, left.high, left.expected, left.beyond)
+    )
+    return Remaining(median, low, high, expected, beyond, left.good, left.limit)
+
+
+def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:
+    """About how many more pulls until no arm is open; None where nobody knows."""
+    if not isinstance(fold.terms.rewards, Bounded) or not any(map(is_open, fold.books)):
+        return None
+    return float(remaining_of(fold, draws).median.sum())
+
+
+def nearest(fold: Fold, many: int) -> list[ArmRow]:
+    """The open arms with the most evidence, nearest to their verdict first."""
+    fold.step.refresh()
+    arms = fold.step.state.arms
+    still = [book.number for book in fold.books if is_open(book)]
+    still.sort(key=lambda arm: -max(float(arms[arm, 4]), float(arms[arm, 5])))
+    return arm_rows(fold, still[:many])
+
+
+def iso(at: float) -> str:
+    """A time as ISO 8601 in UTC.
+
+    >>> iso(0.0)
+    '1970-01-01T00:00:00.000+00:00'
+    """
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON can carry."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return dict(value) if isinstance(value, Mapping) else value

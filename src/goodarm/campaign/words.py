@@ -1,0 +1,99 @@
+"""A campaign in words: the same sentence in the terminal, the notebook, the JSON and the page."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from goodarm.campaign.terms import Terms
+from goodarm.problem import Bounded
+
+_SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+_UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+
+
+class Tally(NamedTuple):
+    """How many arms are where."""
+
+    arms: int
+    good: int
+    bad: int
+    open: int
+    paused: int
+    retired: int
+    pending: int
+    overdue: int
+    told: int
+    missing: int
+    void: int
+    late: int
+    ended: bool
+
+
+def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
+    """One sentence: what is known, what is left to do, what is promised.
+
+    358 of 2,000 above 2%, 671 below, 971 open; about 46 million more pulls to finish; the probability of any wrong
+    verdict is at most 5%
+    """
+    known = f"{tally.good:,} of {tally.arms:,} above {threshold_words(terms)}, {tally.bad:,} below, {tally.open:,} open"
+    parts = [known]
+    if tally.retired:
+        parts[0] += f", {tally.retired:,} retired"
+    if tally.ended:
+        parts.append("the campaign has ended")
+    elif tally.open == 0:
+        parts.append("every arm is decided" if not tally.retired else "nothing is left to ask")
+    elif more is not None and math.isfinite(more):
+        parts.append(f"about {count_words(more)} more pulls to finish")
+    return "; ".join([*parts, terms.promise])
+
+
+def details(tally: Tally) -> list[str]:
+    """What is out, and what became of tickets that were not answered."""
+    lines = [f"{tally.told:,} rewards told, {tally.pending:,} tickets out"]
+    if tally.overdue:
+        lines[0] += f", {tally.overdue:,} of them overdue: counted at their worst until they are told or voided"
+    if tally.paused:
+        lines.append(f"{tally.paused:,} arms paused")
+    odd = [
+        f"{number:,} {words}"
+        for number, words in (
+            (tally.missing, "counted as 0 because their time had passed"),
+            (tally.late, "told too late and refused"),
+            (tally.void, "void"),
+        )
+        if number
+    ]
+    return lines + ([f"tickets: {', '.join(odd)}"] if odd else [])
+
+
+def threshold_words(terms: Terms) -> str:
+    """A share as a percentage, anything else as a number."""
+    return f"{terms.threshold * 100:g}%" if isinstance(terms.rewards, Bounded) else f"{terms.threshold:g}"
+
+
+def count_words(value: float) -> str:
+    """A number to two figures, as people say it.
+
+    >>> count_words(46_123_000), count_words(8_437), count_words(37), count_words(0.0)
+    ('46 million', '8,400', '37', '0')
+    """
+    rounded = float(f"{value:.2g}")
+    for scale, word in _SCALES:
+        if rounded >= scale:
+            return f"{rounded / scale:g} {word}"
+    return f"{rounded:,.0f}"
+
+
+def duration_words(seconds: float) -> str:
+    """A time in the largest unit that fits.
+
+    >>> duration_words(1800.0), duration_words(86400.0), duration_words(0.5)
+    ('30 minutes', '1 day', '0.5 seconds')
+    """
+    for unit, word in _UNITS:
+        if seconds >= unit:
+            value = seconds / unit
+            return f"{value:g} {word}" + ("" if value == 1.0 else "s")
+    return f"{seconds:g} seconds"

@@ -1,0 +1,108 @@
+"""What `goodarm campaign` shows: tables of arms, entries as lines, the live view."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from goodarm.cli._show import console
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+    from goodarm.campaign import ArmRow, Campaign
+
+SIGNS = {"good": "+ good", "bad": "- bad", "open": "  open"}
+STYLES = {"good": "green", "bad": "red", "open": ""}
+NEAREST = 12
+
+
+def table(rows: Iterable[ArmRow], title: str | None = None) -> Table:
+    """One row per arm."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    made.add_column("arm", overflow="fold")
+    made.add_column("verdict")
+    for heading in ("pulls", "out", "mean", "interval", "evidence"):
+        made.add_column(heading, justify="right")
+    for row in rows:
+        state = SIGNS[row.verdict] if row.status == "open" or row.verdict != "open" else f"  {row.status}"
+        made.add_row(
+            Text(row.label), Text(state, style=STYLES[row.verdict]), f"{row.pulls:,}", f"{row.pending:,}",
+            _figure(row.mean), f"{_figure(row.low)} to {_figure(row.high)}",
+            f"{_figure(row.evidence, 2)} of {_figure(row.needed, 2)}",
+        )  # fmt: skip
+    return made
+
+
+def _figure(value: float, digits: int | None = None) -> str:
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:.4g}" if digits is None else f"{value:.{digits}f}"
+
+
+def entry_text(entry: dict[str, Any], as_json: bool) -> str:
+    """An entry of the journal on one line."""
+    if as_json:
+        return json.dumps(entry)
+    words = [f"{entry['number']:>8}", entry["at"], f"{entry['kind']:<8}"]
+    words += [str(entry[name]) for name in ("ticket", "arm", "reward") if name in entry]
+    content = entry.get("content", {})
+    if entry["kind"] == "verdict":
+        words.append(content["verdict"])
+    elif "reason" in content:
+        words.append(content["reason"])
+    return "  ".join(words)
+
+
+def watch_json(campaign: Campaign, every: float) -> None:
+    """One JSON object per line whenever something has happened, until no arm is open."""
+    shown = -1
+    while True:
+        number = campaign.number
+        if number != shown:
+            shown = number
+            tally = campaign.tally()
+            typer.echo(json.dumps({"number": number, "headline": campaign.headline(), **tally._asdict()}))
+            if tally.open == 0 or tally.ended:
+                return
+        time.sleep(every)
+
+
+def watch_table(campaign: Campaign, every: float) -> None:
+    """The live view, until no arm is open."""
+    from rich.live import Live
+
+    with Live(_view(campaign), console=console(), auto_refresh=False) as live:
+        shown = campaign.number
+        while not _over(campaign):
+            time.sleep(every)
+            if campaign.number != shown:
+                shown = campaign.number
+                live.update(_view(campaign), refresh=True)
+
+
+def _over(campaign: Campaign) -> bool:
+    tally = campaign.tally()
+    return tally.open == 0 or tally.ended
+
+
+def _view(campaign: Campaign) -> Group:
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.text import Text
+
+    tally = campaign.tally()
+    decided = tally.good + tally.bad
+    bar = ProgressBar(total=tally.arms, completed=decided, width=60)
+    progress = Text(f"{decided:,} of {tally.arms:,} arms decided")
+    return Group(Text(str(campaign)), progress, bar, table(campaign.nearest(NEAREST), "nearest to a verdict"))

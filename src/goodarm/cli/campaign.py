@@ -1,0 +1,274 @@
+"""`goodarm campaign`: live campaigns from the shell. Each verb takes the store and the campaign's name first."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from goodarm.cli._options import Delta, ErrorCriterion, Json, Seed, number, whole
+from goodarm.cli._show import console, print_json
+from goodarm.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from goodarm.campaign import Campaign
+
+NOT_AS_IT_SAYS = 1
+"""Exit code of `check` when the journal is not what it says."""
+
+campaign = typer.Typer(
+    no_args_is_help=True, help="Live campaigns: ask which arm to try, tell what happened, be told what is certain."
+)
+
+StoreAddress = Annotated[
+    str,
+    typer.Argument(metavar="STORE", help="sqlite:///FILE, postgresql://USER@HOST/DATABASE, or a path ending in .db."),
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]
+Arms = Annotated[
+    str, typer.Option(metavar="FILE|a,b,c", help="Ids: a .csv with a column id, a .txt with one per line, or a list.")
+]
+Bar = Annotated[float, typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean reaches.")]
+OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value+gap-mixture.")]
+RewardFamily = Annotated[
+    str, typer.Option(metavar="R", help="bounded (in [0, 1]), gaussian:SCALE or sub-gaussian:SCALE.")
+]
+Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="About how many pulls there will be.")]
+Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share of delta kept for arms added later.")]
+After = Annotated[str | None, typer.Option(metavar="TIME", help="When a ticket is overdue: 90s, 30min, 2h, 7d.")]
+Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="What becomes of overdue tickets.")]
+Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
+OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="As ask printed it.")]
+OneReward = Annotated[str | None, typer.Argument(metavar="REWARD", help="A number.")]
+SINK = {"ignore_unknown_options": True}
+"""A negative reward is no option."""
+
+
+@contextmanager
+def _opened(store: str, name: str) -> Iterator[Campaign]:
+    from goodarm.campaign import Campaign
+
+    with Campaign.open(store, name) as found:
+        yield found
+
+
+@campaign.command()
+def create(
+    store: StoreAddress,
+    name: Name,
+    arms: Arms,
+    threshold: Bar,
+    delta: Delta = 0.05,
+    policy: OnePolicy = "value+gap-mixture",
+    rewards: RewardFamily = "bounded",
+    horizon: Horizon = None,
+    reserve: Reserve = 0.0,
+    after: After = None,
+    unanswered: Unanswered = "wait",
+    criterion: ErrorCriterion = "fwer",
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Create a campaign."""
+    from goodarm.campaign import Campaign
+    from goodarm.campaign.arm_files import arms_from_text
+    from goodarm.campaign.terms import rewards_from_text
+
+    with Campaign.create(
+        store, name, arms_from_text(arms), threshold, delta=delta, policy=policy, rewards=rewards_from_text(rewards),
+        horizon=horizon, reserve=reserve, after=after, unanswered=unanswered, criterion=criterion, seed=seed,
+    ) as made:  # fmt: skip
+        if json:
+            print_json({"campaign": name, "arms": made.tally().arms, "headline": made.headline()})
+        else:
+            console().print(str(made), soft_wrap=True)
+
+
+@campaign.command()
+def ask(store: StoreAddress, name: Name, number: Count = 1, json: Json = False) -> None:
+    """Ask which arms to try next: one ticket per line, or JSON."""
+    with _opened(store, name) as found:
+        tickets = found.ask(number)
+    if json:
+        print_json({"tickets": [ticket._asdict() for ticket in tickets]})
+        return
+    for ticket in tickets:
+        typer.echo(f"{ticket.ticket}\t{ticket.arm}")
+
+
+@campaign.command(context_settings=SINK)
+def tell(
+    store: StoreAddress, name: Name, ticket: OneTicket = None, reward: OneReward = None, json: Json = False
+) -> None:
+    """Tell what happened: TICKET REWARD, or lines `ticket reward` from standard input."""
+    if ticket is not None and reward is None:
+        raise InvalidValue(f"the reward of {ticket} is missing. Write: goodarm campaign tell STORE NAME TICKET REWARD.")
+    pairs = _lines() if ticket is None else [(ticket, _reward(reward))]
+    with _opened(store, name) as found:
+        told = found.tell_many(pairs) if ticket is None else found.tell(*pairs[0])
+        if json:
+            verdicts = [{"arm": row.arm, "verdict": row.verdict} for row in told.verdicts]
+            print_json({"told": len(pairs) - len(told.late), "late": told.late, "verdicts": verdicts})
+            return
+    for row in told.verdicts:
+        typer.echo(f"{row.arm}\t{row.verdict}")
+    if told.late:
+        typer.echo(
+            f"goodarm: {len(told.late)} rewards came too late and do not count: {', '.join(told.late)}", err=True
+        )
+
+
+def _lines() -> list[tuple[str, float]]:
+    """Pairs from standard input, one per line."""
+    pairs = []
+    for line in sys.stdin:
+        words = line.split()
+        if words and len(words) != 2:
+            raise InvalidValue(f"a line has a ticket and a reward, as in '17-5c2e 1'; got {line.strip()!r}.")
+        if words:
+            pairs.append((words[0], _reward(words[1])))
+    return pairs
+
+
+def _reward(text: str | None) -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        raise InvalidValue(f"a reward must be a number; got {text!r}. Write 1 for a success and 0 for none.") from None
+
+
+@campaign.command()
+def void(
+    store: StoreAddress,
+    name: Name,
+    ticket: Annotated[str, typer.Argument(metavar="TICKET", help="As ask printed it.")],
+    reason: Annotated[str, typer.Option(metavar="WHY", help="Why it was lost; the audit shows it.")],
+) -> None:
+    """Withdraw a ticket, as if it had never been asked."""
+    with _opened(store, name) as found:
+        found.void(ticket, reason)
+
+
+@campaign.command()
+def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
+    """Which arms are good, which are bad, which are still open."""
+    with _opened(store, name) as found:
+        result = found.verdicts()
+        if json:
+            print_json(result.as_json() | {"headline": found.headline()})
+            return
+        console().print(str(found), soft_wrap=True)
+    for row in result.arms:
+        if row.verdict != "open":
+            typer.echo(f"{row.verdict}\t{row.arm}")
+
+
+@campaign.command()
+def arms(store: StoreAddress, name: Name, json: Json = False) -> None:
+    """All arms with what is known of each."""
+    from goodarm.cli._campaign_table import table
+
+    with _opened(store, name) as found:
+        rows = found.arms()
+        if json:
+            print_json({"headline": found.headline(), "arms": [row.as_json() for row in rows]})
+            return
+        console().print(table(rows))
+
+
+@campaign.command()
+def history(
+    store: StoreAddress,
+    name: Name,
+    after: Annotated[int, typer.Option(parser=whole, metavar="N", help="Start after this entry.")] = 0,
+    limit: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="At most so many entries.")] = None,
+    json: Json = False,
+) -> None:
+    """The journal, one entry per line; with --json one JSON object per line."""
+    from goodarm.cli._campaign_table import entry_text
+
+    with _opened(store, name) as found:
+        for entry in found.history(after, limit):
+            typer.echo(entry_text(entry, json))
+
+
+@campaign.command()
+def check(store: StoreAddress, name: Name, json: Json = False) -> None:
+    """Replay the journal and compare; exit code 1 when it is not what it says."""
+    from goodarm.campaign import open_store
+    from goodarm.campaign.check import check_named
+
+    with open_store(store) as opened:
+        result = check_named(opened, name)
+    if json:
+        print_json(result.as_json())
+    else:
+        typer.echo(
+            f"{'ok' if result.ok else 'NOT OK'}: {result.events:,} entries. {result.problem}{result.note}".strip()
+        )
+    if not result.ok:
+        raise typer.Exit(NOT_AS_IT_SAYS)
+
+
+@campaign.command()
+def export(
+    store: StoreAddress,
+    name: Name,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .jsonl or .parquet.")],
+) -> None:
+    """Write the journal, chain included, to a file."""
+    with _opened(store, name) as found:
+        entries = found.export(file)
+    typer.echo(f"written: {file} ({entries:,} entries)", err=True)
+
+
+@campaign.command("import")
+def import_(
+    store: StoreAddress,
+    name: Name,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="As export wrote it.")],
+) -> None:
+    """Put an exported campaign into a store under a name."""
+    from goodarm.campaign import Campaign
+
+    with Campaign.import_from(store, file, name) as found:
+        typer.echo(f"imported: {name} ({found.number:,} entries)", err=True)
+
+
+@campaign.command("list")
+def list_(store: StoreAddress, json: Json = False) -> None:
+    """The campaigns of a store, with their progress."""
+    from goodarm.campaign import Campaign, open_store
+
+    with open_store(store) as opened:
+        found: list[dict[str, Any]] = []
+        for name in opened.names():
+            with Campaign.open(opened, name) as each:
+                tally = each.tally()
+                found.append({"campaign": name, "headline": each.headline(), **tally._asdict()})
+    if json:
+        print_json({"campaigns": found})
+        return
+    for entry in found:
+        typer.echo(f"{entry['campaign']}: {entry['headline']}")
+
+
+@campaign.command()
+def watch(
+    store: StoreAddress,
+    name: Name,
+    every: Annotated[float, typer.Option(parser=number, metavar="SECONDS", help="Between two looks.")] = 1.0,
+    json: Json = False,
+) -> None:
+    """A live table until no arm is open: the sentence, the progress, the arms nearest to a verdict."""
+    from goodarm.cli._campaign_table import watch_json, watch_table
+
+    with _opened(store, name) as found:
+        if json:
+            watch_json(found, every)
+        else:
+            watch_table(found, every)

@@ -1,0 +1,87 @@
+"""A step as bytes and back: what a campaign's snapshot is made of. Arrays and numbers only, never a pickle.
+
+What can be derived is not kept: the selector is made ready from scratch, which chooses the same arms. A model of the
+arms can't be kept; such a campaign is replayed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from goodarm.engine.live import live_sampling
+from goodarm.engine.loop import Tables
+from goodarm.engine.selectors import tree_for
+from goodarm.engine.step import Step
+from goodarm.rules.beliefs import Pool
+
+
+def can_be_packed(step: Step) -> bool:
+    """Is everything that the step knows in its tables?"""
+    return step.policy.estimator is None
+
+
+def pack_step(step: Step) -> bytes:
+    """Everything that the next ask or told reward depends on."""
+    tables, pool = step.state.tables, step.state.pool
+    numbers = {
+        "asks": step.asks,
+        "stale": sorted(step.stale),
+        "round": pool.round,
+        "learned": _plain(pool.learned),
+        "versions": [_plain(version) for version in step.versions],
+        "generator": step.generator.bit_generator.state,
+    }
+    file = io.BytesIO()
+    np.savez(
+        file, numbers=np.frombuffer(json.dumps(numbers).encode(), dtype=np.uint8), arms=tables.arms,
+        decided_at=tables.decided_at, progress=tables.progress, ledger=tables.ledger,
+    )  # fmt: skip
+    return file.getvalue()
+
+
+def unpack_step(step: Step, body: bytes) -> None:
+    """Put a step that was just made into the state that was packed."""
+    with np.load(io.BytesIO(body), allow_pickle=False) as kept:
+        arrays = {name: kept[name] for name in kept.files}
+    numbers = json.loads(arrays["numbers"].tobytes())
+    like = step.state.pool.learned
+    count = len(arrays["arms"])
+    old = step.state.tables
+    sampling = live_sampling(step.policy.sampling)
+    step.state.tables = Tables(
+        np.require(arrays["arms"], requirements=["C", "W"]),
+        arrays["decided_at"],
+        tree_for(sampling, count, False) if count != len(old.arms) else old.kept,
+        arrays["progress"],
+        arrays["ledger"],
+        np.zeros(count if step.fdr else 0, dtype=np.int64),
+    )
+    step.state.pool = Pool(numbers["round"], step.horizon, _like(like, numbers["learned"]))
+    step.versions = [_like(like, version) for version in numbers["versions"]]
+    step.generator.bit_generator.state = numbers["generator"]
+    step.asks = numbers["asks"]
+    step.stale = set(numbers["stale"])
+    step._make_ready()
+
+
+def _plain(value: Any) -> Any:
+    """Numbers, tuples and arrays as JSON carries them; floats come back as they were."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return float(value)
+
+
+def _like(example: Any, plain: Any) -> Any:
+    """The same again, of the example's types."""
+    if isinstance(example, np.ndarray):
+        return np.array(plain, dtype=example.dtype).reshape(example.shape)
+    if isinstance(example, tuple):
+        values = [_like(each, found) for each, found in zip(example, plain, strict=True)]
+        return type(example)(*values) if hasattr(example, "_fields") else tuple(values)
+    return type(example)(plain)

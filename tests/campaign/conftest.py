@@ -1,0 +1,59 @@
+"""Every store behind the same tests, and a clock that tests turn by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+from servers import PostgresqlServer, postgresql
+
+STORES = ("memory", "sqlite", "postgresql")
+
+
+class HandClock:
+    """A clock that moves when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[PostgresqlServer]:
+    with postgresql() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def new_database(server: PostgresqlServer) -> Callable[[], str]:
+    numbers = count(1)
+    return lambda: server.new_database(f"test_{next(numbers)}")
+
+
+@pytest.fixture(params=STORES)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty store of each kind."""
+    if request.param == "memory":
+        return f"memory:{tmp_path}"
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'store.db'}"
+    address: str = request.getfixturevalue("new_database")()
+    return address
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def durable(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty store that outlives the process."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'store.db'}"
+    address: str = request.getfixturevalue("new_database")()
+    return address

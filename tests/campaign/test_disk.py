@@ -1,0 +1,128 @@
+"""Disks that are full, files that may only be read, stores of a newer goodarm: clear errors, nothing half-written."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+import workers
+from test_processes import CONTEXT
+
+from goodarm import Campaign
+from goodarm.campaign import open_store
+from goodarm.campaign.stores.file_lock import refuse_network
+from goodarm.errors import GoodarmError, InvalidValue, UnusableStore
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with one told reward, closed."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with Campaign.create(f"sqlite:///{folder / 'store.db'}", "c", ["a", "b"], 0.5, delta=1e-300) as campaign:
+        campaign.tell(campaign.ask()[0], 1.0)
+    return folder / "store.db"
+
+
+def in_another_process(work: Callable[[str, str], None], path: Path, answer: Path) -> str:
+    answer.touch(mode=0o666)
+    answer.chmod(0o666)
+    process = CONTEXT.Process(target=work, args=(str(path), str(answer)))
+    process.start()
+    process.join(120)
+    assert process.exitcode == 0
+    return answer.read_text()
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Path) -> None:
+    numbers, message = in_another_process(workers.fill_the_disk, path, tmp_path / "answer").split("\n", 1)
+    acknowledged, told, more, ok = numbers.split()
+    assert message.startswith("UnusableStore: ")
+    assert "Nothing was written by halves" in message
+    assert int(acknowledged) > 0
+    assert int(told) == 1 + int(acknowledged)
+    assert int(more) == int(told) + 100
+    assert ok == "True"
+
+
+def test_a_file_that_may_only_be_read_can_be_read(path: Path, tmp_path: Path) -> None:
+    path.chmod(0o444)
+    path.parent.chmod(0o555)
+    for parent in path.parents:
+        if parent.stat().st_mode & 0o005 != 0o005:
+            parent.chmod(parent.stat().st_mode | 0o055)
+        if parent.name.startswith("pytest-of"):
+            break
+    told, message = in_another_process(workers.without_rights, path, tmp_path / "answer").split("\n", 1)
+    path.parent.chmod(0o755)
+    assert told == "1"
+    assert "read-only" in message
+
+
+def test_a_newer_store_is_refused(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(UnusableStore, match="newer goodarm"):
+        Campaign.open(f"sqlite:///{path}", "c")
+
+
+def test_a_newer_store_on_a_server_is_refused(new_database: Callable[[], str]) -> None:
+    address = new_database()
+    Campaign.create(address, "c", ["a"], 0.5).close()
+    with psycopg.connect(address) as connection:
+        connection.execute("UPDATE goodarm_format SET version = 99")
+    with pytest.raises(UnusableStore, match="newer goodarm"):
+        Campaign.open(address, "c")
+
+
+def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (a)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(UnusableStore, match="something else"):
+        open_store(f"sqlite:///{path}")
+    assert path.read_bytes() == before
+
+
+def test_what_is_no_store_is_named(tmp_path: Path) -> None:
+    text = tmp_path / "text.db"
+    text.write_text("this is not a database, and long enough to be noticed as something else " * 20)
+    with pytest.raises(UnusableStore, match="not an SQLite database"):
+        open_store(f"sqlite:///{text}")
+    with pytest.raises(UnusableStore, match="no folder"):
+        open_store(f"sqlite:///{tmp_path / 'nowhere' / 'store.db'}")
+    for address in ("banners", "mysql://host/db", "", 7):
+        with pytest.raises(InvalidValue, match="store"):
+            open_store(address)  # type: ignore[arg-type]  # on purpose
+    with pytest.raises(UnusableStore, match="server"):
+        open_store(f"postgresql://nobody@/none?host={tmp_path}")
+
+
+def test_network_file_systems_are_refused(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"/dev/vda / ext4 rw 0 0\nserver:/home {tmp_path} nfs4 rw 0 0\n")
+    with pytest.raises(UnusableStore, match="network file system"):
+        refuse_network(tmp_path / "store.db", mounts)
+    refuse_network(Path("/store.db"), mounts)
+
+
+def test_a_changed_row_is_named_and_so_is_a_missing_one(path: Path) -> None:
+    address = f"sqlite:///{path}"
+    with Campaign.open(address, "c") as campaign:
+        campaign.tell_many([(ticket, 1.0) for ticket in campaign.ask(3)])
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE events SET reward = 0.0 WHERE number = 7")
+    connection.close()
+    with pytest.raises(GoodarmError, match=r"entry 7 .*told.* is not what was written"):
+        Campaign.open(address, "c")
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM events WHERE number = 7")
+    connection.close()
+    with pytest.raises(GoodarmError, match="entry 7 of the journal is missing"):
+        Campaign.open(address, "c")

@@ -1,0 +1,132 @@
+"""Bad input is refused with the value, the reason and the fix; and the journal is the same afterwards."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goodarm import Campaign, Gaussian, policy
+from goodarm.campaign import open_store
+from goodarm.errors import GoodarmError, InvalidValue, Refused, UnknownName, UnsoundPairing
+from goodarm.sampling import IndexRule
+
+NO_REWARDS = [math.nan, math.inf, -0.1, 1.1, True, "1", None, [1.0], 1j, np.bool_(True), np.array([1.0])]
+
+
+@pytest.fixture
+def campaign(address: str) -> Any:
+    with Campaign.create(address, "c", ["a", "b"], 0.5, reserve=0.1) as made:
+        made.tell(made.ask()[0], 1.0)
+        made.ask(2)
+        yield made
+
+
+@pytest.mark.parametrize("reward", NO_REWARDS, ids=repr)
+def test_what_is_no_reward_is_refused(campaign: Campaign, reward: Any) -> None:
+    before = list(campaign.history())
+    ticket = next(entry["ticket"] for entry in before[::-1] if entry["kind"] == "asked")
+    for tell in (lambda: campaign.tell(ticket, reward), lambda: campaign.tell_arm("a", reward)):
+        with pytest.raises(GoodarmError, match="reward"):
+            tell()
+    with pytest.raises(GoodarmError, match="reward"):
+        campaign.step(ticket, reward)
+    assert list(campaign.history()) == before
+    campaign.tell(ticket, np.float32(1.0))  # numpy's numbers are fine
+    assert campaign.check().ok
+
+
+REFUSED: dict[str, Callable[[Campaign], object]] = {
+    "unknown arm": lambda campaign: campaign.tell_arm("z", 1.0),
+    "arm that is no text": lambda campaign: campaign.pause(0),  # type: ignore[arg-type]  # on purpose
+    "ask for none": lambda campaign: campaign.ask(0),
+    "ask for half of one": lambda campaign: campaign.ask(0.5),  # type: ignore[arg-type]  # on purpose
+    "ask for true": lambda campaign: campaign.ask(True),
+    "ask for too many": lambda campaign: campaign.ask(10**7),
+    "empty key": lambda campaign: campaign.ask(1, key=""),
+    "same id twice": lambda campaign: campaign.add_arms(["d", "d"]),
+    "id in use": lambda campaign: campaign.add_arms(["a"]),
+    "no arms": lambda campaign: campaign.add_arms([]),
+    "weight of a later arm": lambda campaign: campaign.add_arms([{"id": "d", "weight": 0.5}]),
+    "unknown ticket": lambda campaign: campaign.void("99-0000", "lost"),
+    "void a told ticket": lambda campaign: campaign.void(next(campaign.history(after=1))["ticket"], "lost"),
+    "block of a single ticket": lambda campaign: campaign.tell_block(
+        next(campaign.history(after=3))["ticket"], {"a": (1, 1.0)}
+    ),
+    "a note that is no JSON": lambda campaign: campaign.note({"a": object()}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", REFUSED.values(), ids=REFUSED.keys())
+def test_what_can_not_be_done_changes_nothing(campaign: Campaign, operation: Callable[[Campaign], object]) -> None:
+    before = list(campaign.history())
+    with pytest.raises(GoodarmError) as caught:
+        operation(campaign)
+    assert str(caught.value).endswith((".", "?"))
+    assert list(campaign.history()) == before
+    assert campaign.check().ok
+
+
+WRONG_TERMS: dict[str, tuple[dict[str, Any], type[Exception]]] = {
+    "threshold outside": ({"threshold": 1.5}, InvalidValue),
+    "threshold nan": ({"threshold": math.nan}, InvalidValue),
+    "threshold text": ({"threshold": "0.5"}, InvalidValue),
+    "delta outside": ({"delta": 1.0}, InvalidValue),
+    "delta true": ({"delta": True}, InvalidValue),
+    "unknown policy": ({"policy": "valeu"}, UnknownName),
+    "unknown criterion": ({"criterion": "fer"}, UnknownName),
+    "unanswered": ({"unanswered": "ignore"}, UnknownName),
+    "zero without a time": ({"unanswered": "zero"}, InvalidValue),
+    "time": ({"after": "soon"}, InvalidValue),
+    "negative time": ({"after": -1}, InvalidValue),
+    "reserve": ({"reserve": 1.0}, InvalidValue),
+    "seed": ({"seed": -1}, InvalidValue),
+    "horizon": ({"horizon": 0}, InvalidValue),
+    "no arms": ({"arms": []}, InvalidValue),
+    "arms are a text": ({"arms": "abc"}, InvalidValue),
+    "numbers as ids": ({"arms": [1, 2]}, InvalidValue),
+    "empty id": ({"arms": [""]}, InvalidValue),
+    "duplicate ids": ({"arms": ["a", "a"]}, InvalidValue),
+    "unknown field": ({"arms": [{"id": "a", "colour": "red"}]}, InvalidValue),
+    "features of some": ({"arms": [{"id": "a", "features": [1.0]}, "b"]}, InvalidValue),
+    "weights": ({"arms": [{"id": "a", "weight": -1.0}]}, InvalidValue),
+    "metadata": ({"metadata": {"a": math.nan}}, InvalidValue),
+    "model without features": ({"policy": "ucb+kt@linear"}, InvalidValue),
+    "rule for other rewards": ({"policy": "value+kt", "rewards": Gaussian(1.0)}, UnsoundPairing),
+    "zero without bounds": (
+        {"policy": "ucb+normal-mixture", "rewards": Gaussian(1.0), "unanswered": "zero", "after": 1}, InvalidValue,
+    ),
+    "name": ({"name": " "}, InvalidValue),
+    "name with control characters": ({"name": "a\nb"}, InvalidValue),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("terms", "error"), WRONG_TERMS.values(), ids=WRONG_TERMS.keys())
+def test_terms_that_make_no_sense_leave_no_campaign(terms: dict[str, Any], error: type[Exception]) -> None:
+    store = open_store("memory:")
+    with pytest.raises(error):
+        Campaign.create(store, **{"name": "c", "arms": ["a", "b"], "threshold": 0.5, **terms})
+    assert store.names() == []
+
+
+def test_a_policy_that_other_processes_could_not_find_is_refused() -> None:
+    def index(arm: Any, pool: Any, bar: Any) -> float:
+        return -float(arm.pulls)
+
+    mine = IndexRule(name="mine", reference="a test", index=index)
+    with pytest.raises(Refused, match="registered"):
+        Campaign.create("memory:", "c", ["a", "b"], 0.5, policy=policy(mine, "gap-mixture"))
+
+
+def test_ids_and_labels_may_contain_anything(address: str) -> None:
+    names = ["<script>", "a,b", 'quo"te', "tab\tnew\nline", "\u202eright to left", "\x00nul", "🙂", " ", "\ud800"]
+    with Campaign.create(address, "c", [{"id": name, "label": name} for name in names], 0.5) as campaign:
+        tickets = campaign.ask(len(names))
+        assert [ticket.arm for ticket in tickets] == names
+        campaign.tell_many([(ticket, 0.5) for ticket in tickets])
+        assert campaign.check().ok
+    with Campaign.open(address, "c") as again:
+        assert [row.label for row in again.arms()] == names

@@ -1,0 +1,95 @@
+"""Told one by one, a campaign is the simulator's run: same arms, same evidence, same verdicts, bit for bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from goodarm import Campaign, Environment, bernoulli, gaussian
+from goodarm.policies import policy
+from goodarm.policies.policy import policy_names
+from goodarm.simulation.run import Run, assembly_of, play
+from goodarm.simulation.specification import Specification
+from goodarm.streams import ENVIRONMENT, generator, reward_key, run_key
+
+GRID = [0.0, 0.25, 0.5, 0.75, 1.0]
+"""Few values, so that arms tie often."""
+
+
+def careful(examples: int) -> settings:
+    return settings(
+        max_examples=examples, deadline=None, derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )  # fmt: skip
+
+
+@st.composite
+def specs(draw: st.DrawFn, name: str, criterion: str | None = None) -> Specification:
+    means = draw(st.lists(st.sampled_from(GRID), min_size=1, max_size=12))
+    environment = bernoulli(means, draw(st.sampled_from([0.1, 0.5, 0.8])))
+    horizon = len(means) + draw(st.integers(10, 80))
+    made = policy(name, criterion=criterion)
+    delta = draw(st.sampled_from([0.01, 0.3]))
+    return Specification(made, environment, environment.problem(delta), horizon, draw(st.integers(0, 999)), trace=True)
+
+
+def told_one_by_one(spec: Specification) -> tuple[list[int], Campaign]:
+    """The arms that a campaign asks for when the simulator's rewards are told to it, and the campaign afterwards."""
+    environment: Environment = spec.environment
+    instance = environment.instance(generator(spec.seed, 0, ENVIRONMENT))
+    run, pulls = run_key(spec.seed, 0), np.zeros(environment.arms)
+    campaign = Campaign.create(
+        "memory:", "c", [str(i) for i in range(environment.arms)], spec.problem.threshold, delta=spec.problem.delta,
+        policy=spec.policy, rewards=spec.problem.rewards, horizon=spec.horizon, seed=spec.seed,
+    )  # fmt: skip
+    trace: list[int] = []
+    with np.errstate(over="ignore"):  # the streams count modulo 2^64
+        for ticket in iter(lambda: next(iter(campaign.ask()), None), None):
+            arm = int(ticket.arm)
+            key = reward_key(run, int(instance.streams[arm]), pulls[arm])
+            reward = environment.reward(arm, instance.means, instance.extra, key)
+            pulls[arm] += 1
+            trace.append(arm)
+            campaign.tell(ticket, float(reward))
+            if len(trace) == spec.horizon:
+                break
+    return trace, campaign
+
+
+def agree(spec: Specification) -> None:
+    simulated: Run = play(spec, 0, assembly_of(spec))
+    trace, campaign = told_one_by_one(spec)
+    assert trace == simulated.trace.tolist()
+    fold = campaign._session.fold
+    assert np.array_equal(fold.step.state.arms[:, 4:6], simulated.evidence)
+    verdicts = [{"good": 1, "bad": -1, "open": 0}[row.verdict] for row in campaign.arms()]
+    assert verdicts == simulated.verdicts.tolist()
+    assert [row.pulls for row in campaign.arms()] == simulated.pulls.tolist()
+    assert campaign.check().ok
+
+
+@pytest.mark.parametrize("name", [*policy_names(), "value+gap-mixture", "thompson+beta-mixture"])
+def test_every_registered_policy(name: str) -> None:
+    @careful(4)
+    @given(specs(name))
+    def same(spec: Specification) -> None:
+        agree(spec)
+
+    same()
+
+
+def test_verdicts_by_rank() -> None:
+    @careful(10)
+    @given(specs("value+gap-mixture", "fdr"))
+    def same(spec: Specification) -> None:
+        agree(spec)
+
+    same()
+
+
+def test_rewards_without_bounds() -> None:
+    environment = gaussian([0.0, 0.4, 1.0, 2.0], 0.5, scale=1.0)
+    made = policy("ucb+normal-mixture", rewards=environment.rewards)
+    agree(Specification(made, environment, environment.problem(0.1), 200, 3, trace=True))

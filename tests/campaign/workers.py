@@ -1,0 +1,77 @@
+"""What other processes do in the tests: real ones, started apart and killed without warning."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from goodarm import Campaign
+from goodarm.errors import GoodarmError, UnusableStore
+
+
+def ask_and_tell(address: str, book: str, seed: int, pairs: int, batch: int = 1) -> None:
+    """Ask, tell, and write down what was acknowledged, each line before the next operation begins."""
+    rng = random.Random(seed)
+    file = os.open(book, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with Campaign.open(address, "c") as campaign:
+        for turn in range(pairs):
+            tickets = insisting(lambda key=f"{seed}-{turn}": campaign.ask(batch, key=key))
+            rewards = [(ticket.ticket, float(rng.random() < 0.5)) for ticket in tickets]
+            for ticket in tickets:
+                os.write(file, f"asked {ticket.ticket} {ticket.arm}\n".encode())
+            rng.shuffle(rewards)
+            insisting(lambda rewards=rewards: campaign.tell_many(rewards))
+            for ticket, reward in rewards:
+                os.write(file, f"told {ticket} {reward}\n".encode())
+
+
+def insisting(operation: Callable[[], Any]) -> Any:
+    """Try again while the store is away, as a client would: tells are idempotent, asks have a key."""
+    for attempt in range(100):
+        try:
+            return operation()
+        except UnusableStore:
+            time.sleep(0.05 * (1 + attempt))
+    raise SystemExit("the store did not come back")
+
+
+def fill_the_disk(path: str, answer: str) -> None:
+    """Write until no more fits, then lift the limit and go on."""
+    limit = 400_000
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    with Campaign.open(f"sqlite:///{path}", "c") as campaign:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+        acknowledged, message = 0, ""
+        try:
+            while True:
+                campaign.tell_many([(ticket, 1.0) for ticket in campaign.ask(100)])
+                acknowledged += 100
+        except GoodarmError as error:
+            message = f"{type(error).__name__}: {error}"
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        told = campaign.tally().told
+        campaign.tell_many([(ticket, 1.0) for ticket in campaign.ask(100)])
+        more = campaign.tally().told
+        ok = campaign.check().ok
+    Path(answer).write_text(f"{acknowledged} {told} {more} {ok}\n{message}")
+
+
+def without_rights(path: str, answer: str) -> None:
+    """Use a store as somebody who may only read it."""
+    if os.geteuid() == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+    lines = []
+    try:
+        with Campaign.open(f"sqlite:///{path}", "c") as campaign:
+            lines.append(str(campaign.tally().told))
+            campaign.ask()
+            lines.append("asked")
+    except GoodarmError as error:
+        lines.append(f"{type(error).__name__}: {error}")
+    Path(answer).write_text("\n".join(lines))

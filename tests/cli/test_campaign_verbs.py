@@ -1,0 +1,127 @@
+"""A whole campaign from the shell."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goodarm.cli import app
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'store.db'}"
+
+
+def run(*words: str, stdin: str | None = None, exit_code: int = 0) -> str:
+    result = runner.invoke(app, ["campaign", *words], input=stdin)
+    assert result.exit_code == exit_code, result.output
+    return result.stdout if exit_code == 0 or "--json" in words else result.stderr
+
+
+def as_json(*words: str, **more: Any) -> Any:
+    return json.loads(run(*words, "--json", **more))
+
+
+def test_a_whole_campaign(store: str, tmp_path: Path) -> None:
+    run("create", store, "prompts", "--arms", "polite,rude", "--threshold", "0.5", "--delta", "0.1")
+    for _ in range(60):
+        tickets = as_json("ask", store, "prompts", "-n", "5")["tickets"]
+        if not tickets:
+            break
+        assert set(tickets[0]) == {"ticket", "arm"}
+        lines = "".join(f"{each['ticket']} {1 if each['arm'] == 'polite' else 0}\n" for each in tickets)
+        run("tell", store, "prompts", stdin=lines)
+    found = as_json("verdicts", store, "prompts")
+    assert (found["good"], found["bad"], found["open"]) == (1, 1, 0)
+    assert {each["arm"]: each["verdict"] for each in found["arms"]} == {"polite": "good", "rude": "bad"}
+    wanted = {"arm", "verdict", "guarantee", "pulls", "mean", "low", "high", "evidence", "needed", "decided_at"}
+    assert set(found["arms"][0]) == wanted
+    assert found["arms"][0]["evidence"] >= found["arms"][0]["needed"]
+    check = as_json("check", store, "prompts")
+    assert check["ok"] is True
+    assert check["events"] == len(run("history", store, "prompts", "--json").splitlines())
+    run("export", store, "prompts", str(tmp_path / "prompts.jsonl"))
+    run("import", store, "again", str(tmp_path / "prompts.jsonl"))
+    assert [each["campaign"] for each in as_json("list", store)["campaigns"]] == ["again", "prompts"]
+    assert as_json("verdicts", store, "again") == found
+    assert "2 of 2 arms decided" in run("watch", store, "prompts")
+    assert json.loads(run("watch", store, "prompts", "--json"))["good"] == 1
+    assert "polite" in run("arms", store, "prompts")
+
+
+def test_one_ticket_at_a_time_without_json(store: str) -> None:
+    run("create", store, "c", "--arms", "a", "--threshold", "0.5")
+    ticket, arm = run("ask", store, "c").split()
+    assert arm == "a"
+    assert as_json("tell", store, "c", ticket, "1") == {"told": 1, "late": [], "verdicts": []}
+    run("tell", store, "c", ticket, "1")
+    assert "was told 1.0" in run("tell", store, "c", ticket, "0", exit_code=2)
+    ticket = run("ask", store, "c").split()[0]
+    run("void", store, "c", ticket, "--reason", "a robot")
+    assert "a robot" in run("history", store, "c", "--after", "4")
+    assert "evidence" in run("arms", store, "c")
+
+
+def test_negative_rewards_are_no_options(store: str) -> None:
+    run(
+        "create", store, "c", "--arms", "a", "--threshold", "-1.5", "--rewards", "gaussian:2",
+        "--policy", "ucb+normal-mixture",
+    )  # fmt: skip
+    ticket = run("ask", store, "c").split()[0]
+    run("tell", store, "c", ticket, "-0.5")
+    assert as_json("arms", store, "c")["arms"][0]["mean"] == -0.5
+
+
+def test_arms_from_files(store: str, tmp_path: Path) -> None:
+    table = tmp_path / "arms.csv"
+    table.write_text('id,label,colour,feature 1\n"a,1",First,red,0.5\nb,,blue,1\n', encoding="utf-8")
+    run("create", store, "csv", "--arms", str(table), "--threshold", "0.5")
+    rows = as_json("arms", store, "csv")["arms"]
+    assert [(row["arm"], row["label"], row["metadata"]["colour"]) for row in rows] == [
+        ("a,1", "First", "red"), ("b", "b", "blue"),
+    ]  # fmt: skip
+    lines = tmp_path / "arms.txt"
+    lines.write_text("Zürich\n\n<b>bold</b>\n", encoding="utf-8")
+    run("create", store, "txt", "--arms", str(lines), "--threshold", "0.5")
+    assert [row["arm"] for row in as_json("arms", store, "txt")["arms"]] == ["Zürich", "<b>bold</b>"]
+    table.write_text("name,label\na,b\n", encoding="utf-8")
+    assert "column 'id'" in run("create", store, "x", "--arms", str(table), "--threshold", "0.5", exit_code=2)
+    assert "can't be read" in run("create", store, "x", "--arms", "none.txt", "--threshold", "0.5", exit_code=2)
+
+
+def test_what_is_wrong_is_said_in_one_line(store: str) -> None:
+    run("create", store, "c", "--arms", "a,b", "--threshold", "0.5", "--after", "30min", "--unanswered", "zero")
+    for words in (
+        ("create", store, "c", "--arms", "a", "--threshold", "0.5"),
+        ("create", store, "d", "--arms", "a", "--threshold", "5"),
+        ("create", store, "d", "--arms", "a", "--threshold", "0.5", "--rewards", "any"),
+        ("ask", store, "e"),
+        ("tell", store, "c", "1-zzzz", "1"),
+        ("tell", store, "c", "1-zzzz"),
+        ("tell", store, "c", "1-zzzz", "much"),
+        ("import", store, "c", "nothing.jsonl"),
+    ):
+        message = run(*words, exit_code=2)
+        assert message.startswith("goodarm: ")
+        assert message.count("\n") == 1
+    assert run("tell", store, "c", stdin="one two three\n", exit_code=2).startswith("goodarm: a line has")
+
+
+def test_a_journal_that_is_not_what_it_says_gives_exit_code_1(store: str) -> None:
+    run("create", store, "c", "--arms", "a,b", "--threshold", "0.5")
+    tickets = as_json("ask", store, "c", "-n", "2")["tickets"]
+    run("tell", store, "c", tickets[0]["ticket"], "1")
+    with sqlite3.connect(store.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE events SET reward = 0 WHERE kind = 'told'")
+    connection.close()
+    result = as_json("check", store, "c", exit_code=1)
+    assert result["ok"] is False
+    assert "entry 4" in result["problem"]

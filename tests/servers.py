@@ -1,0 +1,112 @@
+"""Servers that tests need, started by the tests and stopped by them. A missing one skips the test and says why."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+
+def _binaries() -> Path | None:
+    """The folder of Debian's newest PostgreSQL server, or of the one on the path."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: float(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    on_path = shutil.which("pg_ctl")
+    return Path(on_path).resolve().parent if on_path else None
+
+
+def _as_postgres(command: list[str]) -> list[str]:
+    """PostgreSQL refuses to run as root: Debian's package brings a user for it."""
+    return ["runuser", "-u", "postgres", "--", *command] if os.geteuid() == 0 else command
+
+
+def _alive(process: int) -> bool:
+    """Is it running? One that has ended and was not waited for is not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+ATTEMPTS = 50
+
+
+@dataclass
+class PostgresqlServer:
+    """A server of its own on a socket in a temporary folder."""
+
+    binaries: Path
+    folder: Path
+
+    @property
+    def url(self) -> str:
+        user = "postgres" if os.geteuid() == 0 else os.environ.get("USER", "postgres")
+        return f"postgresql://{user}@/postgres?host={quote(str(self.folder), safe='')}"
+
+    def run(self, *command: str) -> None:
+        subprocess.run(
+            _as_postgres([str(self.binaries / command[0]), *command[1:]]),
+            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder,
+        )  # fmt: skip
+
+    def start(self) -> None:
+        """Start it; after a kill its other processes may take a moment to end."""
+        options = f"-c listen_addresses='' -k {self.folder} -c max_connections=60"
+        command = ("pg_ctl", "-D", str(self.folder / "data"), "-w", "-o", options, "-l", str(self.folder / "log"))
+        for attempt in range(ATTEMPTS):
+            try:
+                self.run(*command, "start")
+                return
+            except subprocess.CalledProcessError:
+                if attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(0.2)
+
+    def stop(self, mode: str = "fast") -> None:
+        """`immediate` kills it as a power cut would."""
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
+
+    def kill(self) -> None:
+        """kill -9 of the server's first process; the others end when they notice."""
+        note = self.folder / "data" / "postmaster.pid"
+        process = int(note.read_text().split()[0])
+        os.kill(process, signal.SIGKILL)
+        while _alive(process):
+            time.sleep(0.01)
+        note.unlink()  # where nobody waits for dead processes, the number in it still looks alive
+
+    def new_database(self, name: str) -> str:
+        """The address of an empty database."""
+        self.run("createdb", "-h", str(self.folder), name)
+        return self.url.replace("@/postgres?", f"@/{name}?")
+
+
+@contextmanager
+def postgresql() -> Iterator[PostgresqlServer]:
+    """A running server, stopped at the end; the test is skipped where none is installed."""
+    pytest.importorskip("psycopg", reason="needs psycopg: pip install 'goodarm[postgresql]'")
+    binaries = _binaries()
+    if binaries is None:
+        pytest.skip("needs a PostgreSQL server: install Debian's package postgresql (make test installs it as root)")
+    with tempfile.TemporaryDirectory(prefix="goodarm-pg-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres")
+        server = PostgresqlServer(binaries, folder)
+        server.run("initdb", "-D", str(folder / "data"), "-A", "trust", "--no-sync", "-E", "UTF8", "--no-locale")
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop("immediate")

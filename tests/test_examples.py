@@ -1,0 +1,53 @@
+"""Every example runs, to its end, and finds what it should."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+LIVE = {
+    "live_headlines.py": ["'Your knife is blunt, and you know it' is good", "'Knives: an introduction' is bad"],
+    "live_prompts.py": ["good  all", " bad  bare", "every arm is decided"],
+    "live_laboratory.py": ["is good", "of 40 above 1"],
+}
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_a_live_example_runs_and_its_campaign_lasts(name: str, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'store.db'}"
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), store], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    for words in LIVE[name]:
+        assert words in done.stdout
+    from goodarm.campaign import open_store
+    from goodarm.campaign.check import check
+
+    with open_store(store) as opened:
+        (campaign,) = opened.names()
+        found = opened.find(campaign)
+        assert found is not None
+        assert check(opened, found).ok
+
+
+def test_the_shell_script_runs_a_whole_campaign(tmp_path: Path) -> None:
+    tools = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", str(EXAMPLES / "live_shell.sh"), str(tmp_path / "coins.db")],
+        capture_output=True, text=True, check=False, timeout=300, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "good\tloaded" in done.stdout
+    assert "bad\tunlucky" in done.stdout
+    assert "ok: " in done.stdout
+
+
+def test_every_live_example_is_run_here() -> None:
+    assert {path.name for path in EXAMPLES.glob("live_*.py")} == set(LIVE)
