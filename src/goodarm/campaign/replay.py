@@ -9,7 +9,7 @@ import numpy as np
 from goodarm.campaign import journal
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
-from goodarm.engine.step import ASK, TELL
+from goodarm.engine.told import ASK, TELL
 
 LONG = 20_000
 """Runs of plain entries that are shorter are folded one by one: a compiled loop takes its time to load."""
