@@ -24,6 +24,7 @@ BENCHMARKS = {
     "rules": "benchmarks.rules",
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
+    "judge": "benchmarks.judge",
     "families": "benchmarks.families",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"

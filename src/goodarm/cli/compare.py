@@ -23,6 +23,7 @@ from goodarm.cli._options import (
     Workers,
     cores,
 )  # fmt: skip
+from goodarm.cli._replay import LogArm, LogHigh, LogLow, LogReward, replayed, warn_of_replay
 from goodarm.cli._show import INTERRUPTED, console, print_json
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ def compare(
     goal: Goal = "good-arms",
     workers: Workers = None,
     backend: Backend = "threading",
+    arm: LogArm = None,
+    reward: LogReward = None,
+    low: LogLow = None,
+    high: LogHigh = None,
     out: OutFolder = None,
     json: Json = False,
 ) -> None:
@@ -55,13 +60,15 @@ def compare(
     from goodarm.report.files import results_folder
     from goodarm.simulation.compare import REWARD, ComparisonRequest, play
 
+    played = replayed(environment, threshold, arm, reward, low, high)
     request = ComparisonRequest(
-        environment, tuple(policy) if policy else None, horizon, runs, seed, delta, threshold, criterion, goal,
-        cores() if workers is None else workers, backend,
+        played, tuple(policy) if policy else None, horizon, runs, seed, delta,
+        threshold if played is environment else None, criterion, goal, cores() if workers is None else workers, backend,
     )  # fmt: skip
     _check(request, out)
     with results_folder(out):
         results = play(request, progress=True)
+        warn_of_replay(environment, results.finished)
         if goal == REWARD:
             summary: Summary | RewardSummary = _show_rewards(results, out, json)
         else:

@@ -46,19 +46,15 @@ def checked(source: LogSource, columns: Columns, question: Question, sums: Sums)
 def _check_range(source: LogSource, columns: Columns, question: Question, sums: Sums) -> None:
     scale = question.scale
     if columns.pulls is not None:
-        outside = (sums.smallest < -1e-9 * np.abs(sums.total)) | (sums.largest > 1e-9 * np.abs(sums.total))
-        outside = outside if scale.bounded else sums.smallest < 0.0
         words = f"a total must lie between {scale.low:g} and {scale.high:g} times its pulls, and pulls are not negative"
     elif scale.bounded:
-        outside = (sums.smallest < scale.low) | (sums.largest > scale.high)
         words = f"{scale.words} were declared"
     else:
-        outside = np.isinf(sums.smallest) | np.isinf(sums.largest)
         words = "a reward must be a finite number"
-    if not outside.any() and sums.unreadable.sum() == 0:
+    if not sums.outside.any() and sums.unreadable.sum() == 0:
         return
     found = source.stray(columns, question)
-    what = "is not a number" if sums.unreadable.sum() > 0 and not outside.any() else "lies outside"
+    what = "is not a number" if sums.unreadable.sum() > 0 and not sums.outside.any() else "lies outside"
     column = columns.reward or columns.total
     raise UnreadableTable(
         f"{source.title}: {found.rows:,} of {int(sums.rows.sum()):,} values of {column} can't be judged ({words}). "
@@ -122,6 +118,6 @@ def _taken(sums: Sums, which: NDArray[np.int64], pulls: Floats) -> Sums:
     total = np.where(np.isnan(sums.total), 0.0, sums.total)
     return Sums(
         tuple(key[which] for key in sums.segment), sums.arm[which], sums.rows[which], pulls[which], sums.missing[which],
-        sums.unreadable[which], total[which], sums.smallest[which], sums.largest[which], cut(sums.squares),
-        cut(sums.capped), cut(sums.improper),
+        sums.unreadable[which], total[which], sums.outside[which], cut(sums.squares), cut(sums.capped),
+        cut(sums.improper),
     )  # fmt: skip

@@ -35,7 +35,7 @@ class Sums:
     missing  : rows whose reward is NULL
     unreadable : rows whose reward is a text that is no number
     total    : sum of the rewards, or of the weighted rewards in units of [0, 1]
-    smallest, largest : the range of the rewards; of a table of totals, of total - low pulls and total - high pulls
+    outside  : is any of its rewards outside of the declared range? One flag costs a third of minimum and maximum
     squares  : sum of the squares, only for Gaussian rewards
     capped, improper : rows whose weight was cut, or whose propensity is none; only with propensities
     """
@@ -47,8 +47,7 @@ class Sums:
     missing: Floats
     unreadable: Floats
     total: Floats
-    smallest: Floats
-    largest: Floats
+    outside: NDArray[np.bool_]
     squares: Floats | None = None
     capped: Floats | None = None
     improper: Floats | None = None

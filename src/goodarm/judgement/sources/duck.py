@@ -44,7 +44,7 @@ def connect(memory: str | None = None) -> Any:
 def first_line(error: Exception) -> str:
     """What a database says, without its advice about its own options."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    kept = [line for line in lines if not line.startswith(("*", "Possible", "file =", "LINE"))]
+    kept = [line for line in lines if not line.startswith(("*", "Possible", "file =", "LINE", "^"))]
     return "; ".join(kept[:3]).removesuffix(".")
 
 
@@ -70,7 +70,7 @@ class DuckSource:
     def sums(self, columns: Columns, question: Question, progress: Progress) -> Sums:
         table = self.table(columns, question)
         found = self._sums(table, columns, question, progress, False)
-        if np.isnan(found.largest[found.pulls > 0]).any():  # NaN sorts above all numbers
+        if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
             found = self._sums(table, columns, question, progress, True)
         return found
 

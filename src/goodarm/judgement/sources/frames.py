@@ -53,7 +53,7 @@ class FrameSource:
         grouped = named.group_by(keys).agg(*asked)
         found = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
         progress(1.0)
-        return _as_sums(columns, {name: found[name].to_list() for name in found.columns})
+        return _as_sums(columns, question, {name: found[name].to_list() for name in found.columns})
 
     def stray(self, columns: Columns, question: Question) -> Stray:
         import narwhals as nw
@@ -140,7 +140,7 @@ def _number(schema: Any, name: str) -> Any:
     return number
 
 
-def _as_sums(columns: Columns, found: dict[str, list[Any]]) -> Sums:
+def _as_sums(columns: Columns, question: Question, found: dict[str, list[Any]]) -> Sums:
     keys = [np.array(found[f"key{j}"], dtype=object) for j in range(len(columns.by) + 1)]
     rows = np.array(found["rows"], dtype=np.float64)
     counted = np.array(found["pulls"], dtype=np.float64)
@@ -150,8 +150,16 @@ def _as_sums(columns: Columns, found: dict[str, list[Any]]) -> Sums:
         if name in found
     }
     pulls = numbers.pop("n", counted)
+    low, high = numbers.pop("smallest"), numbers.pop("largest")
+    outside = np.isinf(low) | np.isinf(high)
+    if columns.pulls is not None:
+        slack = 1e-9 * np.abs(numbers["total"])
+        outside = (low < -slack) | (high > slack) if question.scale.bounded else low < 0.0
+    elif question.scale.bounded:
+        outside = (low < question.scale.low) | (high > question.scale.high)
     return Sums(
-        tuple(keys[:-1]), keys[-1], rows=rows, pulls=pulls, missing=rows - counted, unreadable=0.0 * rows, **numbers
+        tuple(keys[:-1]), keys[-1], rows=rows, pulls=pulls, missing=rows - counted, unreadable=0.0 * rows,
+        outside=outside, **numbers
     )  # fmt: skip
 
 

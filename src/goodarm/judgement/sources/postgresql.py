@@ -66,6 +66,10 @@ class PostgresSource:
             found[column.name] = KINDS.get(info.name, "other") if info else "other"
         return found
 
+    def close(self) -> None:
+        """Leave the server."""
+        self.con.close()
+
     def names(self) -> list[str]:
         return list(self._described)
 
@@ -80,7 +84,7 @@ class PostgresSource:
     def sums(self, columns: Columns, question: Question, progress: Progress) -> Sums:
         table = self._table(columns)
         found = self._sums(table, columns, question, False)
-        if np.isnan(found.largest[found.pulls > 0]).any():  # NaN sorts above all numbers
+        if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
             found = self._sums(table, columns, question, True)
         progress(1.0)
         return found

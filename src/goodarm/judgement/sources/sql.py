@@ -11,7 +11,7 @@ from goodarm.judgement.columns import Columns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import NULLISH, Sums
 
-FIELDS = ("rows", "pulls", "missing", "unreadable", "total", "smallest", "largest", "squares", "capped", "improper")
+FIELDS = ("rows", "pulls", "missing", "unreadable", "total", "outside", "squares", "capped", "improper")
 
 
 def quoted(name: str) -> str:
@@ -82,8 +82,7 @@ def _of_rewards(table: Table, columns: Columns, question: Question, no_nan: bool
     reward = columns.reward or ""
     x = table.number(reward, no_nan)
     found = {
-        "rows": "count(*)", "pulls": f"count({x})", "total": f"sum({x})", "smallest": f"min({x})",
-        "largest": f"max({x})",
+        "rows": "count(*)", "pulls": f"count({x})", "total": f"sum({x})", "outside": _any(_outside(question, x)),
     }  # fmt: skip
     if table.kinds[reward] == "text":
         found["missing"] = f"count(CASE WHEN {_nullish(quoted(reward))} THEN 1 END)"
@@ -103,10 +102,9 @@ def _of_totals(table: Table, columns: Columns, question: Question) -> dict[str, 
     n, s = (table.number(name or "", False) for name in (columns.pulls, columns.total))
     n, s = (f"CAST({each} AS {table.double})" for each in (n, s))
     scale = question.scale
-    low, high = (f"{s} - {bound!r} * {n}" for bound in (scale.low, scale.high)) if scale.bounded else (n, "-1")
     found = {
         "rows": "count(*)", "pulls": f"sum({n})", "missing": f"count(*) - count({n} + {s})", "total": f"sum({s})",
-        "smallest": f"least(min({low}), min({n}))", "largest": f"max({high})",
+        "outside": _any(_impossible(question, n, s)),
     }  # fmt: skip
     if columns.squares is not None and not scale.bounded:
         found["squares"] = f"sum({table.number(columns.squares, False)})"
@@ -118,16 +116,13 @@ def stray_query(table: Table, columns: Columns, question: Question, *, count: bo
     arm = f"CAST({quoted(columns.arm)} AS {_text(table)})"
     if columns.pulls is not None and columns.total is not None:
         n, s = (table.number(name, False) for name in (columns.pulls, columns.total))
-        scale = question.scale
-        wrong = f"{n} < 0 OR {n} IS NULL OR {s} IS NULL"
-        if scale.bounded:
-            wrong += f" OR {s} < {scale.low!r} * {n} OR {s} > {scale.high!r} * {n}"
+        wrong = f"{_impossible(question, n, s)} OR {n} IS NULL OR {s} IS NULL"
         total, pulls = (f"CAST({quoted(name)} AS {_text(table)})" for name in (columns.total, columns.pulls))
         value = f"{total} || ' of ' || {pulls}"
     else:
         x = table.number(columns.reward or "", True)
         raw = quoted(columns.reward or "")
-        wrong = f"{x} < {question.scale.low!r} OR {x} > {question.scale.high!r}" if question.scale.bounded else "FALSE"
+        wrong = _outside(question, x)
         if table.kinds[columns.reward or ""] == "text":
             wrong += f" OR (({x}) IS NULL AND NOT ({_nullish(raw)}))"
         value = f"CAST({raw} AS {_text(table)})"
@@ -135,6 +130,24 @@ def stray_query(table: Table, columns: Columns, question: Question, *, count: bo
     if count:
         return f"SELECT count(*) FROM {table.relation}{where}"
     return f"SELECT {arm}, {value} FROM {table.relation}{where} LIMIT 1"
+
+
+def _outside(question: Question, x: str) -> str:
+    scale = question.scale
+    return f"{x} < {scale.low!r} OR {x} > {scale.high!r}" if scale.bounded else f"abs({x}) > 1e300"
+
+
+def _impossible(question: Question, n: str, s: str) -> str:
+    """Totals that no rewards in the range can have; sums of rounded numbers may miss it by a little."""
+    scale = question.scale
+    wrong = f"{n} < 0"
+    if scale.bounded:
+        wrong += f" OR {s} - {scale.low!r} * {n} < -1e-9 * abs({s}) OR {s} - {scale.high!r} * {n} > 1e-9 * abs({s})"
+    return wrong
+
+
+def _any(condition: str) -> str:
+    return f"CASE WHEN bool_or({condition}) THEN 1 ELSE 0 END"
 
 
 def _where(question: Question) -> str:
@@ -148,7 +161,8 @@ def _text(table: Table) -> str:
 def as_sums(columns: Columns, found: dict[str, Any]) -> Sums:
     """Columns of a database's answer as `Sums`."""
     keys = [_texts(found[f"key{j}"]) for j in range(len(columns.by) + 1)]
-    numbers = {name: _numbers(found[name]) for name in FIELDS if name in found}
+    numbers: dict[str, Any] = {name: _numbers(found[name]) for name in FIELDS if name in found}
+    numbers["outside"] = numbers["outside"] > 0.0
     of_rows = columns.pulls is None
     numbers.setdefault("missing", numbers["rows"] - numbers["pulls"])
     numbers["unreadable"] = (

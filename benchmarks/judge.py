@@ -1,0 +1,100 @@
+"""Verdicts from logs: `judge` against a bare GROUP BY of the same rows, and what a million arms take on top.
+
+GOODARM_BENCHMARK_ROWS sets the rows (100 million if not set).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.section import Row, Section, Target
+from benchmarks.timing import in_turns, median, ratio
+
+ROWS = int(float(os.environ.get("GOODARM_BENCHMARK_ROWS", "1e8")))
+ARMS, MANY, MEMORY, REPETITIONS = 1000, 1_000_000, "1GiB", 5
+
+
+def run() -> Section:
+    with tempfile.TemporaryDirectory(prefix="goodarm-bench-") as folder:
+        few, many = (write(Path(folder) / f"{arms}.parquet", arms) for arms in (ARMS, MANY))
+        rows = [scan(few, ARMS), scan(many, MANY), *verdicts()]
+    return Section(
+        "judge",
+        f"{ROWS:,} rows of Parquet, DuckDB limited to {MEMORY}, medians of {REPETITIONS} in turns",
+        "ratio",
+        rows,
+        [
+            "Bare: SELECT arm, count(*), sum(reward) GROUP BY arm. judge: the same scan with the checks of NULLs and "
+            "range. Seconds on the wall; the ratio is of processor time of all threads, which other people's work on "
+            "the machine does not change. Verdicts, intervals and needs are computed after the scan."
+        ],
+    )
+
+
+def write(path: Path, arms: int) -> Path:
+    """A log with many more rows than arms, made by DuckDB."""
+    import duckdb
+
+    duckdb.connect().execute(
+        f"COPY (SELECT CAST(hash(i) % {arms} AS INTEGER) AS arm, CAST(hash(i + 7) % 50 = 0 AS TINYINT) AS reward "
+        f"FROM range({ROWS}) t(i)) TO '{path}' (FORMAT parquet)"
+    )
+    return path
+
+
+def scan(path: Path, arms: int) -> Row:
+    from goodarm.judgement.columns import choose_columns
+    from goodarm.judgement.question import Question
+    from goodarm.judgement.sources._base import silent
+    from goodarm.judgement.sources.duck import FileSource
+
+    source = FileSource(path, memory=MEMORY)
+    question = Question(threshold=0.02)
+    columns = choose_columns(question, source.names(), source.title)
+    walls: dict[str, list[float]] = {"bare": [], "judge": []}
+
+    def timed(name: str, work: Any) -> float:
+        wall, started = time.perf_counter(), time.process_time()
+        work()
+        walls[name].append(time.perf_counter() - wall)
+        return time.process_time() - started
+
+    bare = f"SELECT arm, count(*), sum(reward) FROM read_parquet('{path}') GROUP BY arm"
+    seconds = in_turns(
+        {
+            "bare": lambda: timed("bare", lambda: source.con.execute(bare).fetchnumpy()),
+            "judge": lambda: timed("judge", lambda: source.sums(columns, question, silent)),
+        },
+        REPETITIONS,
+    )
+    source.close()
+    cells = {"what": f"scan, {arms:,} arms", "bare GROUP BY": median(walls["bare"]), "judge": median(walls["judge"])}
+    return Row(cells, ratio(seconds["judge"], seconds["bare"]), Target(at_most=1.3))
+
+
+def verdicts() -> list[Row]:
+    """On top of the scan: all verdicts, intervals and needs of a million arms, with equal totals and without."""
+    from goodarm.judgement.decide import decide
+    from goodarm.judgement.question import Question
+
+    chance = np.random.default_rng(0)
+    question = Question(threshold=0.02)
+    rows = []
+    for words, pulls in (
+        ("100 pulls each, as in the log", np.full(MANY, 100)),
+        ("1 to 20,000 pulls, hardly two alike", chance.integers(1, 20_000, MANY)),
+    ):
+        totals = chance.binomial(pulls, chance.beta(1.0, 40.0, MANY)).astype(float)
+        decide(question, pulls[:5000].astype(float), totals[:5000], question.problem(MANY))  # compiled when it counts
+        wall, used = time.perf_counter(), time.process_time()
+        decide(question, pulls.astype(float), totals, question.problem(MANY))
+        wall, used = time.perf_counter() - wall, time.process_time() - used
+        cells = {"what": f"verdicts of {MANY:,} arms: {words}", "bare GROUP BY": None, "judge": wall}
+        rows.append(Row(cells, used / (os.cpu_count() or 1), Target(at_most=10.0)))
+    return rows

@@ -1,0 +1,66 @@
+"""What `goodarm compare replay:LOG` needs besides: the log's columns and scale, and a word on what it can't tell."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from goodarm.cli._options import number
+from goodarm.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from goodarm.environments import Environment
+    from goodarm.simulation.runs import Runs
+
+LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="Of replay:LOG: its column of arms.")]
+LogReward = Annotated[
+    str | None, typer.Option("--reward", metavar="COLUMN", help="Of replay:LOG: its column of rewards.")
+]
+LogLow = Annotated[float | None, typer.Option("--low", parser=number, metavar="L", help="Of replay:LOG: least reward.")]
+LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar="H", help="Of replay:LOG: largest.")]
+
+
+class ReplayWarning(UserWarning):
+    """Verdicts of a replay are about the log's averages, not about the arms behind it."""
+
+
+def replayed(
+    environment: str, threshold: float | None, arm: str | None, reward: str | None, low: float | None,
+    high: float | None,
+) -> str | Environment:  # fmt: skip
+    """The environment's name, or the log replayed as these options say."""
+    given = {"arm": arm, "reward": reward, "low": low, "high": high}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if not chosen:
+        return environment
+    kind, _, path = environment.partition(":")
+    if kind != "replay" or threshold is None:
+        raise InvalidValue(f"`{next(iter(chosen))}` belongs to replay:LOG with a `threshold`; got {environment}.")
+    from goodarm.environments import replay
+
+    return replay(path, threshold, **chosen)  # type: ignore[arg-type]  # names and numbers, as `given` has them
+
+
+def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
+    """Say so when arms were pulled more often than the log has rows of them."""
+    if not environment.startswith("replay:") or not finished:
+        return
+    import numpy as np
+
+    spec = finished[0].spec
+    extra = spec.environment.extra
+    if extra is None or not np.size(extra):
+        return
+    rows = np.asarray(extra)[spec.environment.arms : 2 * spec.environment.arms]
+    most = np.max([run.pulls for runs in finished for run in runs.runs], axis=0)
+    beyond = int((most > rows).sum())
+    if beyond:
+        warnings.warn(
+            f"{beyond} of {rows.size} arms were pulled more often than the log has rows of them: a replay draws with "
+            "replacement, and its verdicts are about the log's averages. Which arms are good is answered by "
+            f"goodarm judge {environment.partition(':')[2]} --threshold {spec.environment.threshold:g}",
+            ReplayWarning,
+            stacklevel=2,
+        )

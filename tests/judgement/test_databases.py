@@ -1,0 +1,124 @@
+"""Logs that lie in PostgreSQL or Spark: summed up there, the same verdicts as from a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from servers import postgresql
+
+import goodarm
+from goodarm.errors import GoodarmError
+
+ROWS = 20_000
+HARD = ("plain", 'say "hi"', "two\nlines", "🥐", "<b>&", "it's")
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    chance = np.random.default_rng(11)
+    arm = chance.integers(0, len(HARD), ROWS)
+    reward = chance.random(ROWS) < np.linspace(0.02, 0.12, len(HARD))[arm]
+    return pl.DataFrame(
+        {
+            "item": [HARD[i] for i in arm], "click": reward.astype(np.int64), "stars": reward * 0.5 + 0.25,
+            "shop": np.where(chance.random(ROWS) < 0.5, "x", "y"), "hour": np.arange(ROWS),
+        }
+    )  # fmt: skip
+
+
+CASES: list[dict[str, Any]] = [
+    {"reward": "click"},
+    {"reward": "click", "by": "shop", "criterion": "fdr"},
+    {"reward": "click", "where": "shop = 'x' and hour < 9000"},
+    {"reward": "click", "rewards": "gaussian:0.5"},
+]
+
+
+def found(data: Any, options: dict[str, Any], **more: Any) -> dict[str, Any]:
+    said = goodarm.judge(data, threshold=0.06, arm="item", **options, **more).as_dict()
+    return {name: value for name, value in said.items() if name != "source"}
+
+
+@pytest.fixture(scope="module")
+def address(log: pl.DataFrame) -> Iterator[str]:
+    with postgresql() as server:
+        import psycopg
+
+        with psycopg.connect(server.url) as con:
+            con.execute('CREATE TABLE "Log" (item text, click bigint, stars numeric, shop text, hour bigint)')
+            with con.cursor().copy('COPY "Log" FROM STDIN') as copy:
+                for row in log.iter_rows():
+                    copy.write_row(row)
+            con.execute('CREATE VIEW holes AS SELECT item, nullif(click, 0) AS click FROM "Log"')
+            con.execute("CREATE VIEW nans AS SELECT item, 'NaN'::float8 AS click FROM \"Log\" LIMIT 3")
+        yield server.url
+
+
+@pytest.mark.parametrize("options", CASES, ids=lambda options: "-".join(options))
+def test_postgresql_gives_the_verdicts_of_duckdb(address: str, log: pl.DataFrame, options: dict[str, Any]) -> None:
+    expected = found(log, options)
+    assert found(address, options, table="Log") == expected
+    assert found(address, options, query='SELECT * FROM "Log";') == expected
+
+
+def test_postgresql_says_what_is_wrong(address: str) -> None:
+    with pytest.raises(GoodarmError, match="does not exist"):
+        goodarm.judge(address, table="log", threshold=0.1)
+    with pytest.raises(GoodarmError, match=r"the column 'shop' holds no numbers.*shop::float8"):
+        goodarm.judge(address, table="Log", arm="item", reward="shop", threshold=0.1)
+    with pytest.raises(GoodarmError, match="rewards are NULL, of 20,000 rows"):
+        goodarm.judge(address, table="holes", threshold=0.1)
+    with pytest.raises(GoodarmError, match="3 rewards are NULL, of 3 rows"):
+        goodarm.judge(address, table="nans", threshold=0.1)
+    with pytest.raises(GoodarmError, match="values of hour can't be judged"):
+        goodarm.judge(address, table="Log", arm="item", reward="hour", threshold=0.1)
+    with pytest.raises(GoodarmError, match="data-modifying"):
+        goodarm.judge(address, query='WITH gone AS (DELETE FROM "Log" RETURNING *) SELECT * FROM gone', threshold=0.1)
+    assert goodarm.judge(address, table="holes", nulls="zero", threshold=0.06).rows == ROWS
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    if shutil.which("java") is None:
+        pytest.skip("needs Java 17: install Debian's package openjdk-17-jre-headless (make test does so as root)")
+    pytest.importorskip("pyspark", reason="needs pyspark: pip install 'goodarm[test]'")
+    import warnings
+
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = (
+            SparkSession.builder.master("local[1]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.memory", "600m")
+            .getOrCreate()
+        )
+        made.sparkContext.setLogLevel("ERROR")
+        yield made
+        made.stop()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_spark_gives_the_verdicts_of_duckdb(spark: Any, log: pl.DataFrame, tmp_path: Any) -> None:
+    log.write_parquet(tmp_path / "log.parquet")
+    table = spark.read.parquet(str(tmp_path / "log.parquet"))
+    for options in CASES:
+        assert found(table, options) == found(log, options)
+    table.createOrReplaceTempView("clicks")
+    assert found("spark:clicks", CASES[0]) == found(log, CASES[0])
+    with pytest.raises(GoodarmError, match=r"values of hour can't be judged.*of arm"):
+        goodarm.judge(table, arm="item", reward="hour", threshold=0.1)
+    with pytest.raises(GoodarmError, match="write it as Parquet"):
+        goodarm.judge(table, arm="item", reward="click", order="hour", threshold=0.1)
