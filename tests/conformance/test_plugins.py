@@ -52,7 +52,7 @@ from goodarm.testing import check_policy
 assert "curious" in sampling_names() and "steady" in identification_names() and "headlines" in environment_names()
 result = simulate("curious(pull=0.5)+steady(stake=0.2)", "headlines", runs=3)
 assert all(run.verdicts.tolist() == [-1, -1, 1, 1] for run in result.runs), [run.verdicts for run in result.runs]
-assert policy("curious").identification.name == "kt"
+assert policy("curious").identification.name == "gap-mixture"
 for check in check_policy("curious+steady", thorough=False, compiled=False):
     check()
 try:
