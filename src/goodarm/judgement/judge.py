@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
+from goodarm.errors import MissingExtra, UnreadableTable
 from goodarm.judgement.columns import Columns, choose_columns, noun
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
@@ -121,11 +121,14 @@ def _arms(
     """The arms with their verdicts, and what must be known about them."""
     if columns.propensity is not None:
         return _weighted(question, sums)
-    if question.order is not None:
-        raise InvalidValue("judging in order is not built yet; leave `order` out.")
     totals = _on_rules_scale(question, sums)
     if question.versus is not None:
         return _against_control(question, sums, totals, source.title)
+    if question.order is not None:
+        from goodarm.judgement.order import decide_in_order
+
+        found, when, notes = decide_in_order(source, question, columns, sums, totals, progress)
+        return replace(_placed(question, sums, found, 1.0), when=when), notes
     found = decide(question, sums.pulls, totals, question.problem(sums.arm.size))
     return _placed(question, sums, found, 1.0), ()
 

@@ -168,9 +168,9 @@ class Judgement:
         found = []
         for i in range(arms.arm.size):
             row = {
-                "arm": arms.arm[i], "pulls": int(arms.pulls[i]), "mean": float(arms.mean[i]), "low": float(arms.low[i]),
-                "high": float(arms.high[i]), "verdict": self.words[int(arms.verdict[i])],
-                "evidence": float(arms.evidence[i]),
+                "arm": arms.arm[i], "pulls": int(arms.pulls[i]), "mean": _known(arms.mean[i]),
+                "low": _known(arms.low[i]), "high": _known(arms.high[i]), "verdict": self.words[int(arms.verdict[i])],
+                "evidence": _known(arms.evidence[i]),
                 "needs": int(arms.needs[i]) if math.isfinite(arms.needs[i]) else None,
             }  # fmt: skip
             if arms.when is not None:
@@ -191,3 +191,8 @@ class Judgement:
         from goodarm.judgement.page import fragment
 
         return fragment(self, most=20)
+
+
+def _known(value: float) -> float | None:
+    """A number, or None where there is none: JSON has no NaN."""
+    return None if math.isnan(value) else float(value)

@@ -82,8 +82,8 @@ class DuckSource:
 
     def stray(self, columns: Columns, question: Question) -> Stray:
         table = self.table(columns, question)
-        count = self.run(sql.stray_query(table, columns, question, count=True)).fetchone()[0]
-        first = self.run(sql.stray_query(table, columns, question, count=False)).fetchone() or (None, None)
+        count = self.run(sql.stray_query(table, columns, question, count=True)).fetchall()[0][0]
+        first = [*self.run(sql.stray_query(table, columns, question, count=False)).fetchall(), (None, None)][0]
         return Stray(int(count), first[0], first[1])
 
     def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
@@ -98,12 +98,15 @@ class DuckSource:
         match = " AND ".join(f"CAST(log.{sql.quoted(key)} AS VARCHAR) = a.key{j}" for j, key in enumerate(keys))
         order = self.order_of(columns.order, table)
         where = f"WHERE ({question.where}\n)" if question.where else ""
-        query = (
-            f"SELECT a.id, CAST(log.goodarm_x AS DOUBLE) AS x, log.goodarm_t AS t FROM (SELECT *, {reward} "
-            f"AS goodarm_x, {order} AS goodarm_t FROM {table.relation} {where}) log JOIN goodarm_arms a ON {match} "
-            "WHERE log.goodarm_x IS NOT NULL ORDER BY t"
+        rows = (
+            f"SELECT *, {reward} AS goodarm_x, {order} AS goodarm_t, row_number() OVER () AS goodarm_row "
+            f"FROM {table.relation} {where}"
         )
-        reader = self.watched(lambda: self.run(query).to_arrow_reader(BATCH), progress)
+        query = (
+            f"SELECT a.id, CAST(log.goodarm_x AS DOUBLE) AS x, log.goodarm_t AS t FROM ({rows}) log "
+            f"JOIN goodarm_arms a ON {match} WHERE log.goodarm_x IS NOT NULL ORDER BY t, log.goodarm_row"
+        )
+        reader = self.watched(lambda: self.run(query, lazily=True).to_arrow_reader(BATCH), progress)
         for batch in reader:
             at = batch.column(2).to_numpy(zero_copy_only=False)
             yield Batch(batch.column(0).to_numpy(), batch.column(1).to_numpy(), at)
@@ -115,16 +118,16 @@ class DuckSource:
             return name
         for kind in ("DOUBLE", "TIMESTAMP"):
             query = f"SELECT count({name}) = count(TRY_CAST({name} AS {kind})) FROM {table.relation}"
-            if self.run(query).fetchone()[0]:
+            if self.run(query).fetchall()[0][0]:
                 return f"TRY_CAST({name} AS {kind})"
         return name
 
-    def run(self, query: str) -> Any:
-        """A query whose failure is told in a line."""
+    def run(self, query: str, *, lazily: bool = False) -> Any:
+        """A query whose failure is told in a line; lazily, its rows are computed when they are asked for."""
         import duckdb
 
         try:
-            return self.con.execute(query)
+            return self.con.sql(query) if lazily else self.con.execute(query)
         except duckdb.Error as error:
             raise UnreadableTable(f"{self.title}: {first_line(error)}.") from None
 

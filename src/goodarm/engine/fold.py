@@ -1,0 +1,99 @@
+"""A log folded in its order: the round of `loop.py` with arms and rewards read from arrays, batch after batch.
+
+Every row is a pull that was answered at once, so that a bet sees the pool as it was before its own reward and nothing
+later. A verdict is final: later rewards of the arm are counted and move nothing else.
+
+>>> import numpy as np
+>>> from goodarm.policies import policy
+>>> from goodarm.problem import Problem
+>>> fold = Fold(policy("uniform", "kt"), Problem(threshold=0.5, arms=2))
+>>> fold.absorb(np.array([0, 1] * 40), np.array([1.0, 0.0] * 40))
+>>> fold.verdicts.tolist(), fold.decided_at.tolist()
+([1, -1], [15, 16])
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.engine import loop as independent
+from goodarm.engine.assemble import Assembly, columns_for, loop_parameters
+from goodarm.engine.loop import Kind, Parts
+from goodarm.engine.rule_parts import identification_parts, learner_parts, present_pool
+from goodarm.policies import Policy
+from goodarm.problem import Problem
+from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, VERDICT, Pool, Table
+from goodarm.streams import POLICY, generator
+from goodarm.verdict import Criterion
+
+NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
+class Rows(NamedTuple):
+    """Consecutive rows of a log, and how many of them were read."""
+
+    arms: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    cursor: NDArray[np.int64]
+
+
+def logged_arm(
+    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Rows
+) -> int:
+    """The next row's arm."""
+    source.cursor[0] += 1
+    return source.arms[source.cursor[0] - 1]  # type: ignore[no-any-return]  # numpy's integers
+
+
+def logged_reward(i: int, pulls: float, source: Rows) -> float:
+    """Its reward."""
+    return source.rewards[source.cursor[0] - 1]  # type: ignore[no-any-return]  # numpy's floats
+
+
+def _nothing(*arguments: Any) -> None:
+    """Nothing is chosen here."""
+
+
+class Fold:
+    """The rewards of a log, one after the other, under the identification rule of a policy."""
+
+    def __init__(self, policy: Policy, problem: Problem) -> None:
+        policy.check(problem.rewards)
+        observe, decide = identification_parts(policy.identification)
+        fit, next_round = learner_parts(policy.learner)
+        parts = Parts(_nothing, logged_arm, _nothing, logged_reward, present_pool, observe, decide, fit, next_round)
+        fdr, rows = policy.criterion is Criterion.FDR, policy.identification.memory > 1
+        loop = independent.build(parts, Kind(fdr=fdr, rows=rows, outside=True))
+        self.assembly = Assembly(
+            policy, problem, problem.bar, loop, loop_parameters(policy), columns=columns_for(policy)
+        )  # fmt: skip
+        self.state = self.assembly.start(math.inf)
+        self.generator = generator(0, 0, POLICY)
+
+    def absorb(self, arms: NDArray[np.int64], rewards: NDArray[np.float64]) -> None:
+        """The next rows of the log, compiled: some ten million of them per second."""
+        rows = Rows(
+            np.require(arms, np.int64, ["C", "W"]),
+            np.require(rewards, np.float64, ["C", "W"]),
+            np.zeros(1, dtype=np.int64),
+        )
+        self.assembly.advance(self.state, rows, self.generator, self.state.round + rows.arms.size, NO_TRACE)
+
+    @property
+    def verdicts(self) -> NDArray[np.int8]:
+        """1 good, -1 bad, 0 open."""
+        return self.state.arms[:, VERDICT].astype(np.int8)
+
+    @property
+    def decided_at(self) -> NDArray[np.int64]:
+        """The row of the verdict, counted from 1; 0 while open."""
+        return self.state.decided_at
+
+    @property
+    def evidence(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """log E+ and log E-, as they were at the verdict."""
+        return self.state.arms[:, FOR_GOOD].copy(), self.state.arms[:, FOR_BAD].copy()
