@@ -1,4 +1,4 @@
-# One target a verb. `make test` and `make demo` create .venv and install into it on the way.
+# One target per verb. `make test` and `make demo` create .venv and install into it on the way.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,10 +7,25 @@ BENCH_READY := $(VENV)/.ready-bench
 NODE := $(VENV)/node
 NODE_PACKAGES := typescript@5.9.3 axe-core@4.14.0 uplot@1.6.32
 
-.PHONY: demo test lint types contract pytest bench format clean browser node postgresql
+DEMO_READY := $(VENV)/.ready-demo
+DOCS_READY := $(VENV)/.ready-docs
 
-demo: $(READY)
-	$(BIN)/goodarm reproduce --quick --out demo
+.PHONY: demo reproduce docs wheel test lint types contract pytest bench format clean browser node postgresql
+
+# The main job: a live campaign of 200 headlines with delayed clicks, its log judged, the page to look at.
+demo: $(DEMO_READY)
+	$(BIN)/python examples/demo.py demo
+
+# The paper's table and figures, quickly: a page in reproduction/.
+reproduce: $(DEMO_READY)
+	$(BIN)/goodarm reproduce --quick --out reproduction
+
+docs: $(DOCS_READY)
+	$(BIN)/python docs/refresh_commands.py
+	$(BIN)/zensical build --clean --strict
+
+wheel: | $(BIN)/python
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 test: lint types contract pytest
 
@@ -50,7 +65,7 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo reproduction site dist
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "goodarm needs Python 3.11 or newer; call: make PYTHON=python3.11 ...")'
@@ -58,6 +73,15 @@ $(BIN)/python:
 
 $(READY): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@
+
+# No test tools here: what a user needs.
+$(DEMO_READY): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[logs,report,service]'
+	@touch $@
+
+$(DOCS_READY): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 $(BENCH_READY): pyproject.toml $(READY)

@@ -26,6 +26,7 @@ BENCHMARKS = {
     "learning": "benchmarks.learning",
     "judge": "benchmarks.judge",
     "families": "benchmarks.families",
+    "worth": "benchmarks.worth",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "river")

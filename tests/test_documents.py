@@ -13,7 +13,11 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/datasets.md", "docs/plan.md", "docs/structured.md")
+DOCUMENTS = (
+    "README.md", "CONTRIBUTING.md", "docs/tutorials/headlines.md", "docs/tutorials/prompts.md",
+    "docs/tutorials/laboratory.md", "docs/tutorials/own-rule.md", "docs/datasets.md",
+    "docs/plan.md", "docs/structured.md",
+)  # fmt: skip
 COLUMNS = "104"
 
 PYTHON = re.compile(r"^```python\n(?P<code>.*?)^```\n```text\n(?P<output>.*?)^```$", re.DOTALL | re.MULTILINE)
