@@ -7,10 +7,11 @@ BENCH_READY := $(VENV)/.ready-bench
 NODE := $(VENV)/node
 NODE_PACKAGES := typescript@5.9.3 axe-core@4.14.0 uplot@1.6.32
 
-.PHONY: demo test lint types contract pytest bench format clean browser node postgresql
+.PHONY: demo test lint types contract pytest bench format audit clean browser node postgresql
 
 demo: $(READY)
 	$(BIN)/goodarm reproduce --quick --out demo
+	@echo "A live campaign with a dashboard and simulated visitors: $(BIN)/goodarm serve --demo"
 
 test: lint types contract pytest
 
@@ -48,6 +49,11 @@ bench: $(BENCH_READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# A report, not a gate: known holes in the packages that are installed. It asks a database on the internet.
+audit: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	-$(BIN)/pip-audit --skip-editable
 
 clean:
 	rm -rf $(VENV) demo

@@ -25,6 +25,7 @@ BENCHMARKS = {
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
     "judge": "benchmarks.judge",
+    "service": "benchmarks.service",
     "families": "benchmarks.families",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
