@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/datasets.md", "docs/plan.md", "docs/structured.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/datasets.md", "docs/judge.md", "docs/plan.md", "docs/structured.md")
 COLUMNS = "104"
 
 PYTHON = re.compile(r"^```python\n(?P<code>.*?)^```\n```text\n(?P<output>.*?)^```$", re.DOTALL | re.MULTILINE)
