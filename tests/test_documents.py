@@ -110,6 +110,13 @@ def test_the_headlines_are_what_their_script_writes() -> None:
     assert made.stdout == (ROOT / "examples" / "headlines.csv").read_text(encoding="utf-8")
 
 
+def test_the_views_are_what_their_script_writes() -> None:
+    made = subprocess.run(
+        (sys.executable, "examples/make_views.py"), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert made.stdout == (ROOT / "examples" / "views.csv").read_text(encoding="utf-8")
+
+
 def test_every_word_stands_once_in_the_glossary() -> None:
     words = re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"), re.MULTILINE)
     terms = [term.strip() for word in words if not set(word) <= set("- ") for term in word.split(",")]
