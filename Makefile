@@ -10,11 +10,12 @@ NODE_PACKAGES := typescript@5.9.3 axe-core@4.14.0 uplot@1.6.32
 DEMO_READY := $(VENV)/.ready-demo
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo reproduce docs wheel test lint types contract pytest bench format clean browser node postgresql
+.PHONY: demo reproduce docs wheel test lint types contract pytest bench format audit clean browser node postgresql
 
 # The main job: a live campaign of 200 headlines with delayed clicks, its log judged, the page to look at.
 demo: $(DEMO_READY)
 	$(BIN)/python examples/demo.py demo
+	@echo "A live dashboard with simulated visitors: $(BIN)/goodarm serve --demo"
 
 # The paper's table and figures, quickly: a page in reproduction/.
 reproduce: $(DEMO_READY)
@@ -63,6 +64,11 @@ bench: $(BENCH_READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# A report, not a gate: known holes in the packages that are installed. It asks a database on the internet.
+audit: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	-$(BIN)/pip-audit --skip-editable
 
 clean:
 	rm -rf $(VENV) demo reproduction site dist

@@ -24,12 +24,16 @@ BENCHMARKS = {
     "rules": "benchmarks.rules",
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
+    "campaign": "benchmarks.campaign",
+    "batches": "benchmarks.campaign_batches",
+    "blocks": "benchmarks.campaign_blocks",
     "judge": "benchmarks.judge",
+    "service": "benchmarks.service",
     "families": "benchmarks.families",
     "worth": "benchmarks.worth",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
-PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "river")
+PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "optuna", "river")
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
     "README.md", "CONTRIBUTING.md", "docs/tutorials/headlines.md", "docs/tutorials/prompts.md",
     "docs/tutorials/laboratory.md", "docs/tutorials/own-rule.md", "docs/datasets.md",
-    "docs/plan.md", "docs/structured.md",
+    "docs/judge.md", "docs/plan.md", "docs/structured.md",
 )  # fmt: skip
 COLUMNS = "104"
 
@@ -112,6 +112,13 @@ def test_the_headlines_are_what_their_script_writes() -> None:
         (sys.executable, "examples/make_headlines.py"), cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert made.stdout == (ROOT / "examples" / "headlines.csv").read_text(encoding="utf-8")
+
+
+def test_the_views_are_what_their_script_writes() -> None:
+    made = subprocess.run(
+        (sys.executable, "examples/make_views.py"), cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert made.stdout == (ROOT / "examples" / "views.csv").read_text(encoding="utf-8")
 
 
 def test_every_word_stands_once_in_the_glossary() -> None:

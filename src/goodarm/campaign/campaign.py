@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
 from goodarm.campaign import journal, operations, transfer, views
-from goodarm.campaign.arms import ArmsGiven, check_metadata, read_arms
+from goodarm.campaign.arms import ArmsGiven, check_metadata
 from goodarm.campaign.check import Check, check
+from goodarm.campaign.connection import is_server
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import as_payload, chained
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, open_store
-from goodarm.campaign.terms import DEFAULT_POLICY, Terms, check_terms, live_policy, read_duration, rules_fingerprint
+from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed
 from goodarm.campaign.tickets import Block, Ticket
 from goodarm.campaign.views import ArmRow, Verdicts
 from goodarm.campaign.words import Tally, details, headline
@@ -25,7 +25,9 @@ from goodarm.errors import InvalidValue, LateReward, Refused
 from goodarm.plan import Remaining
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, Rewards
-from goodarm.version import __version__
+
+if TYPE_CHECKING:
+    from goodarm.campaign.served import ServedCampaign
 
 
 class Told(NamedTuple):
@@ -75,6 +77,7 @@ most 5%
         *,
         criterion: str | None = None,
         clock: Clock = time.time,
+        token: str | None = None,
     ) -> Self:
         """Create a campaign in a store, and hold it open.
 
@@ -84,8 +87,16 @@ most 5%
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
         unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
         clock      : where the time comes from
+        token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         """
-        terms = _agreed(
+        if is_server(store):
+            terms_given = {
+                "threshold": threshold, "delta": delta, "policy": policy, "rewards": rewards, "horizon": horizon,
+                "reserve": reserve, "after": after, "unanswered": unanswered, "seed": seed, "metadata": metadata,
+                "criterion": criterion,
+            }  # fmt: skip
+            return cast(Self, _served().make(str(store), token, name, arms, terms_given))
+        terms = agreed(
             arms, threshold, delta, policy, rewards, horizon, reserve, after, unanswered, seed, metadata, criterion
         )
         _check_name(name)
@@ -98,8 +109,10 @@ most 5%
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
     @classmethod
-    def open(cls, store: str | Store, name: str, *, clock: Clock = time.time) -> Self:
-        """Open a campaign that was created before, by this process or another."""
+    def open(cls, store: str | Store, name: str, *, clock: Clock = time.time, token: str | None = None) -> Self:
+        """Open a campaign that was created before, by this process or another, or that a server holds (http://…)."""
+        if is_server(store):
+            return cast(Self, _served().hold(str(store), token, name))
         with _held(store) as opened:
             campaign = cls(Session(opened, name, clock), owns_store=opened is not store)
             campaign._session.fold  # noqa: B018  read now, so that a damaged journal is noticed here
@@ -375,28 +388,12 @@ def _held(store: str | Store) -> Iterator[Store]:
         raise
 
 
+def _served() -> type[ServedCampaign]:
+    from goodarm.campaign.served import ServedCampaign
+
+    return ServedCampaign
+
+
 def _check_name(name: Any) -> None:
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
         raise InvalidValue(f"a campaign's name must be a printable text of at most 200 characters; got {name!r}.")
-
-
-def _agreed(
-    arms: ArmsGiven, threshold: float, delta: float, policy: str | Policy, rewards: Rewards, horizon: int | None,
-    reserve: float, after: float | str | timedelta | None, unanswered: str, seed: int,
-    metadata: Mapping[str, Any] | None, criterion: str | None,
-) -> Terms:  # fmt: skip
-    """The terms, every part of them checked."""
-    for what, value in (("threshold", threshold), ("delta", delta)):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidValue(f"{what} must be a number; got {value!r}.")
-    check_metadata(metadata or {}, "metadata")
-    made = live_policy(policy, rewards, criterion)
-    terms = Terms(
-        threshold=float(threshold), delta=float(delta), policy=made.name, criterion=str(made.criterion),
-        rewards=rewards, horizon=horizon, reserve=reserve, after=read_duration(after), unanswered=unanswered,
-        seed=seed, metadata=dict(metadata or {}), arms=tuple(read_arms(arms)), key=os.urandom(8).hex(),
-        version=__version__, rules=rules_fingerprint(made),
-    )  # fmt: skip
-    check_terms(terms)
-    terms.problem  # noqa: B018  checks threshold and delta
-    return terms

@@ -113,6 +113,8 @@ class Session:
                     _refuse_other_rules(self.fold)
                     self._lapse()
                     yield self.fold
+                    if self._fold is None:  # whoever holds the transaction may have kept quiet about it
+                        raise Refused("an operation in this transaction failed half-way; nothing of it was written.")
                     self.flush()
                     self._keep_snapshot()
             except BaseException:

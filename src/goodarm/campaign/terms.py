@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from goodarm.campaign.arms import ArmEntry
+from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.fingerprint import fingerprint
 from goodarm.policies import Policy
@@ -19,6 +20,7 @@ from goodarm.policies.file import rewards_from_json, rewards_to_json
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards, SubGaussian
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Basis, Criterion, Guarantee
+from goodarm.version import __version__
 
 FORMAT = 1
 DEFAULT_POLICY = "value+gap-mixture"
@@ -231,3 +233,25 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
         raise InvalidValue(
             f"{policy.name} has a model of the arms, which needs the features of each. Give every arm its features."
         )
+
+
+def agreed(
+    arms: ArmsGiven, threshold: float, delta: float, policy: str | Policy, rewards: Rewards, horizon: int | None,
+    reserve: float, after: float | str | timedelta | None, unanswered: str, seed: int,
+    metadata: Mapping[str, Any] | None, criterion: str | None,
+) -> Terms:  # fmt: skip
+    """The terms, every part of them checked."""
+    for what, value in (("threshold", threshold), ("delta", delta)):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InvalidValue(f"{what} must be a number; got {value!r}.")
+    check_metadata(metadata or {}, "metadata")
+    made = live_policy(policy, rewards, criterion)
+    terms = Terms(
+        threshold=float(threshold), delta=float(delta), policy=made.name, criterion=str(made.criterion),
+        rewards=rewards, horizon=horizon, reserve=reserve, after=read_duration(after), unanswered=unanswered,
+        seed=seed, metadata=dict(metadata or {}), arms=tuple(read_arms(arms)), key=os.urandom(8).hex(),
+        version=__version__, rules=rules_fingerprint(made),
+    )  # fmt: skip
+    check_terms(terms)
+    terms.problem  # noqa: B018  checks threshold and delta
+    return terms

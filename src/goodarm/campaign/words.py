@@ -55,7 +55,7 @@ def details(tally: Tally) -> list[str]:
     if tally.overdue:
         lines[0] += f", {tally.overdue:,} of them overdue: counted at their worst until they are told or voided"
     if tally.paused:
-        lines.append(f"{tally.paused:,} arms paused")
+        lines.append(f"{tally.paused:,} {'arm' if tally.paused == 1 else 'arms'} paused")
     odd = [
         f"{number:,} {words}"
         for number, words in (

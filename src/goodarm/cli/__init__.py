@@ -25,9 +25,11 @@ from goodarm.cli.learn import learn
 from goodarm.cli.plan import plan
 from goodarm.cli.policies import policies
 from goodarm.cli.reproduce import reproduce
+from goodarm.cli.serve import serve
+from goodarm.cli.token import token
 from goodarm.errors import GoodarmError
 
-VERBS: tuple[Callable[..., None], ...] = (judge, compare, learn, plan, reproduce, policies, environments)
+VERBS: tuple[Callable[..., None], ...] = (judge, compare, learn, plan, reproduce, policies, environments, serve)
 
 
 def _say_warning(
@@ -78,6 +80,7 @@ for verb in VERBS:
     app.command(cls=Verb, epilog=examples(verb), no_args_is_help=verb in (judge, compare, learn, plan))(verb)
 app.add_typer(data, name="data")
 app.add_typer(campaign, name="campaign")
+app.add_typer(token, name="token")
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from goodarm.rules.learners.prior import prior_learner
 from goodarm.scores import score_over_rounds
 
 POINTS = 120
+PRESSED = 10.0
+"""How many times the score of `value` the largest may be before the scale becomes logarithmic."""
 LONGEST = 20_000
 """Pulls up to which the certified bounds of Figure 3 are followed, one reward at a time."""
 
@@ -81,8 +83,8 @@ REWARD = (
     "dgai-reward-printed is the paper's formula; dgai-reward is ours."
 )
 PRICE = (
-    "Every policy a point: its score as a share of the ceiling, and the share of its runs with a wrong verdict, with "
-    "the 95% interval of Clopper and Pearson. Good policies lie to the lower right; the dotted line is delta."
+    "Every run a point: its score as a share of the ceiling, and how many of its verdicts were wrong. Good policies "
+    "lie to the lower right. A certified policy may leave the ground in one run of twenty (delta)."
 )
 
 
@@ -99,13 +101,22 @@ def score_by_epoch(found: Replication, on: OnDataset) -> Chart | None:
     for line in on.lines:
         if line.kind == "baseline" or line.entry == "value":
             series.append(Series(line.entry, ends, np.full(2, line.mean)))
-    return Chart(on.name, "epoch", "exploit score", series, _ceiling(on, series))
+    return Chart(on.name, "epoch", "exploit score", series, _ceiling(on, series), **_scale_of(series))
 
 
 def _ceiling(on: OnDataset, series: list[Series]) -> list[tuple[str, float]]:
     """The ceiling as a mark, where it does not press all lines to the ground."""
     highest = max((float(each.y.max()) for each in series), default=0.0)
     return [("ceiling", on.ceiling)] if highest > 0.4 * on.ceiling else []
+
+
+def _scale_of(series: list[Series]) -> dict[str, Any]:
+    """A logarithmic scale where one policy would press the others to the ground."""
+    ends = {each.name: abs(float(each.y[-1])) for each in series}
+    ours = ends.get("value", 0.0)
+    if ours <= 0.0 or max(ends.values()) <= PRESSED * ours:
+        return {}
+    return {"y_scale": "symlog", "smallest": float(10.0 ** math.floor(math.log10(ours / 10.0)))}
 
 
 def score_by_round(found: Replication, on: OnDataset) -> Chart | None:
@@ -121,7 +132,7 @@ def score_by_round(found: Replication, on: OnDataset) -> Chart | None:
         series.append(Series(line.entry, grid, total / line.runs))
     if not series:
         return None
-    return Chart(on.name, "round", "exploit score so far", series, _ceiling(on, series))
+    return Chart(on.name, "round", "exploit score so far", series, _ceiling(on, series), **_scale_of(series))
 
 
 def learning(found: Replication, on: OnDataset) -> Chart | None:
@@ -250,15 +261,22 @@ def rewards(found: Replication, on: OnDataset) -> Chart | None:
 
 
 def price(found: Replication, on: OnDataset) -> Chart | None:
-    """Share of runs with a wrong verdict against the score."""
-    series = []
-    for line in on.lines:
-        wrong = line.wrong_share
-        x, y, low, high = (np.array([v]) for v in (line.share_of_ceiling, wrong.mean, wrong.low, wrong.high))
-        series.append(Series(line.entry, x, y, low, high, points=True))
+    """Wrong verdicts of each run against its score."""
+    series = [
+        Series(
+            line.entry,
+            np.array([each.exploit_score / on.ceiling for each in line.each]),
+            np.array([float(each.wrong) for each in line.each]),
+            points=True,
+        )
+        for line in on.lines
+    ]
     if not series:
         return None
+    most = max(float(each.y.max()) for each in series)
+    many = most > 20.0
     return Chart(
-        on.name, "exploit score, share of the ceiling", "runs with a wrong verdict", series, [("delta", DELTA)],
-        x_share=True, y_share=True,
+        on.name, "exploit score of the run, share of the ceiling", "wrong verdicts in the run", series,
+        x_share=True, y_scale="symlog" if many else "linear", smallest=1.0,
+        y_limits=(-0.3, 2.0 * most) if many else (-0.05 * max(most, 4.0), 1.1 * max(most, 4.0)),
     )  # fmt: skip

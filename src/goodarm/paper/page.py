@@ -9,10 +9,24 @@ from importlib.resources import files
 
 from goodarm.paper.figures import FigureOf
 from goodarm.paper.report import OnDataset, Replication
-from goodarm.paper.report_text import HEADINGS, READINGS, cells, findings, impossible, notes, setting, values
-from goodarm.report.chart import STYLE_OF, draw_one, names_in, svg
+from goodarm.paper.report_text import (
+    HEADINGS,
+    READINGS,
+    answer,
+    cells,
+    findings,
+    impossible,
+    notes,
+    setting,
+    shown,
+    values,
+)
+from goodarm.report.chart import STYLE_OF, draw_one, marker_of, marks_in, names_in, svg
 from goodarm.report.numbers import percent, short
 from goodarm.version import __version__
+
+SIGNS = dict(zip("os^DvP<X>*d", "●■▲◆▼✚◀✖▶★♦", strict=True))
+"""The charts' markers as letters."""
 
 
 def page(found: Replication, drawn: list[FigureOf]) -> str:
@@ -34,10 +48,16 @@ def _opening(found: Replication, drawn: list[FigureOf]) -> Iterator[str]:
         f"beside what goodarm {escape(__version__)} measures. "
         f"Made by <code>{escape(found.request.command())}</code></p>"
     )
-    links = [("#short", "In short"), ("#tables", "Table 1"), *((f"#{each.name}", each.title) for each in drawn)]
+    links = [
+        ("#short", "Does the paper hold?"),
+        ("#tables", "Table 1"),
+        *((f"#{each.name}", each.title) for each in drawn),
+    ]
     links += [("#printed", "Printed numbers that cannot be"), ("#readings", "Readings")]
     yield "<nav>" + "".join(f'<a href="{where}">{escape(words.split(":")[0])}</a>' for where, words in links) + "</nav>"
-    yield '</header><main><h2 id="short">In short</h2>'
+    yield '</header><main><h2 id="short">Does the paper hold?</h2>'
+    first_line, *more = [*answer(found)] or ["Nothing was asked that could say so."]
+    yield f'<p class="answer">{escape(first_line)}</p>' + "".join(f"<p>{escape(line)}</p>" for line in more)
     first, *others = notes(found)
     if found.request.quick:
         yield f'<p class="notice">{escape(first)}</p>'
@@ -62,11 +82,14 @@ def _tables(found: Replication) -> Iterator[str]:
 
 
 def _table(on: OnDataset) -> str:
-    head = "".join(f'<th scope="col"><button type="button">{escape(words)}</button></th>' for words in HEADINGS)
+    columns = shown(on)
+    head = "".join(
+        f'<th scope="col"><button type="button">{escape(HEADINGS[place])}</button></th>' for place in columns
+    )
     rows = []
     for line in on.lines:
         row = []
-        for heading, text, value in zip(HEADINGS, cells(line), values(line), strict=True):
+        for heading, text, value in ((HEADINGS[c], cells(line)[c], values(line)[c]) for c in columns):
             bad = ' class="bad"' if heading.startswith("wrong") and value else ""
             words = ' class="words"' if isinstance(value, str) else bad
             row.append(f'<td{words} data-value="{_sortable(value)}">{escape(text)}</td>')
@@ -85,6 +108,7 @@ def _figures(drawn: list[FigureOf]) -> Iterator[str]:
         yield f'<h2 id="{each.name}">{escape(each.title)}</h2><p>{escape(each.words)}</p>'
         points = any(series.points for chart in each.charts for series in chart.series)
         keys = "".join(_key(name, points) for name in names_in(each.charts))
+        keys += "".join(f'<li><i class="dotted"></i>{escape(words)}</li>' for words in marks_in(each.charts))
         yield f'<ul class="legend">{keys}</ul><div class="grid">'
         for number, chart in enumerate(each.charts):
             label = escape(f"{each.title}, {chart.title}", quote=True)
@@ -95,8 +119,9 @@ def _figures(drawn: list[FigureOf]) -> Iterator[str]:
 def _key(name: str, points: bool) -> str:
     colour, style = STYLE_OF[name]
     dashed = style == "--"
-    kind = ("dot hollow" if dashed else "dot") if points else ("dashed" if dashed else "line")
-    return f'<li><i class="{kind}" style="color:{colour}"></i>{escape(name)}</li>'
+    marker = SIGNS[marker_of(name)]
+    kind = "none" if points else ("dashed" if dashed else "line")
+    return f'<li style="--colour:{colour}"><i class="{kind}"></i><b>{marker}</b>{escape(name)}</li>'
 
 
 def _rewards(found: Replication) -> Iterator[str]:

@@ -20,12 +20,14 @@ from goodarm.theory import exploit_ceiling, oracle_limit
 
 DELTA = 0.05
 HDOC = "hdoc"
+NEXT_TO_NOTHING = 0.01
+"""Of the ceiling: ratios to a smaller score say nothing."""
 
 Floats = NDArray[np.float64]
 
 
 class PolicyScore(NamedTuple):
-    """One policy on one dataset. `ratio` is to HDoC's score on the same runs; NaN where HDoC scores 0."""
+    """One policy on one dataset. `ratio` is to HDoC's score on the same runs; NaN where HDoC scores next to nothing."""
 
     entry: str
     kind: str
@@ -42,8 +44,9 @@ class PolicyScore(NamedTuple):
     wrong_runs: int
     deciding_runs: int  # runs that gave any verdict
     ratio: float
-    printed: float
+    printed: float  # NaN where the run is shorter than the paper's
     printed_ratio: float
+    each: tuple[Score, ...]  # of every run
 
     @property
     def wrong_verdicts(self) -> float:
@@ -190,7 +193,10 @@ def _policy_score(
     facts = next(p.facts for p in found.tasks if _is(p, dataset.name, entry.name) and p.facts["goal"] == "verdicts")
     hdoc = scored.get(HDOC, {})
     beside = [hdoc[run].exploit_score for run in mine if run in hdoc]
-    printed, printed_hdoc = dataset.printed.get(entry.name, math.nan), dataset.printed.get(HDOC, math.nan)
+    printed, printed_hdoc = (dataset.printed.get(name, math.nan) for name in (entry.name, HDOC))
+    if found.request.quick:  # runs are shorter than the paper's: its numbers don't belong beside them
+        printed = math.nan
+    next_to_nothing = NEXT_TO_NOTHING * float(np.mean([bounds[run][0] for run in mine]))
     mean = float(scores.mean())
     return PolicyScore(
         entry=entry.name, kind=entry.kind, policy=facts["policy"], guarantee=facts["guarantee"], runs=len(scores),
@@ -202,8 +208,8 @@ def _policy_score(
         false_bad=float(np.mean([run.false_bad for run in each])),
         wrong_runs=sum(run.wrong > 0 for run in each),
         deciding_runs=sum(run.decided > 0 for run in each),
-        ratio=_ratio(mean, float(np.mean(beside))) if beside else math.nan,
-        printed=printed, printed_ratio=_ratio(printed, printed_hdoc),
+        ratio=_ratio(mean, float(np.mean(beside))) if beside and np.mean(beside) > next_to_nothing else math.nan,
+        printed=printed, printed_ratio=_ratio(printed, printed_hdoc), each=tuple(each),
     )  # fmt: skip
 
 
@@ -231,7 +237,7 @@ def as_json(found: Replication) -> dict[str, Any]:
         "datasets": [
             {
                 **{k: v for k, v in each._asdict().items() if k not in ("lines", "rewards")},
-                "policies": [line._asdict() for line in each.lines],
+                "policies": [{k: v for k, v in line._asdict().items() if k != "each"} for line in each.lines],
                 "rewards": [line._asdict() for line in each.rewards],
             }
             for each in found.datasets

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from goodarm.environments.names import environment as find_environment
-from goodarm.paper.report import HDOC, OnDataset, PolicyScore, Replication
+from goodarm.numerics import clopper_pearson
+from goodarm.paper.report import DELTA, HDOC, OnDataset, PolicyScore, Replication
 from goodarm.paper.scope import BATCH, DATASETS, PaperDataset
 from goodarm.report.numbers import NOTHING, percent, plain, short
 from goodarm.streams import ENVIRONMENT, generator
@@ -17,10 +19,17 @@ from goodarm.verdict import Guarantee
 if TYPE_CHECKING:
     from rich.table import Table
 
+DRAWS = 50
+"""Draws of the arms over which a ceiling is averaged."""
+
 HEADINGS = (
-    "policy", "exploit score", "sd", "wrong runs", "wrong verdicts a run", "of ceiling", "of limit", "ratio to HDoC",
+    "policy", "wrong runs", "exploit score", "sd", "wrong verdicts per run", "of ceiling", "of limit", "ratio to HDoC",
     "printed score", "printed ratio", "good arms found", "runs", "guarantee",
 )  # fmt: skip
+"""What matters most stands first: a narrow screen shows the policy, its wrong runs and its score."""
+
+PRINTED = ("printed score", "printed ratio")
+"""Only beside runs that are as long as the paper's."""
 
 
 def times(value: float) -> str:
@@ -37,18 +46,33 @@ def times(value: float) -> str:
 def cells(line: PolicyScore) -> list[str]:
     """One row of a dataset's table, in the order of HEADINGS."""
     return [
-        line.entry, short(line.mean, 3), short(line.sd, 2), f"{line.wrong_runs}/{line.runs}",
+        line.entry, _wrong(line), short(line.mean, 3), short(line.sd, 2),
         plain(line.wrong_verdicts), percent(line.share_of_ceiling), percent(line.share_of_limit), times(line.ratio),
         short(line.printed, 2), times(line.printed_ratio), plain(line.found), str(line.runs), line.guarantee,
     ]  # fmt: skip
 
 
+def _wrong(line: PolicyScore) -> str:
+    """Wrong runs among those that gave any verdict: deciding nothing is no merit."""
+    return f"{line.wrong_runs}/{line.deciding_runs}" if line.deciding_runs else "no verdict"
+
+
 def values(line: PolicyScore) -> list[float | str]:
     """What the cells sort by."""
     return [
-        line.entry, line.mean, line.sd, line.wrong_runs / line.runs, line.wrong_verdicts, line.share_of_ceiling,
+        line.entry, line.wrong_runs / line.runs, line.mean, line.sd, line.wrong_verdicts, line.share_of_ceiling,
         line.share_of_limit, line.ratio, line.printed, line.printed_ratio, line.found, line.runs, line.guarantee,
     ]  # fmt: skip
+
+
+def shown(on: OnDataset) -> list[int]:
+    """The columns that a dataset's table has: printed scores and ratios only where there are any."""
+    left_out: set[str] = set()
+    if not any(math.isfinite(line.printed) for line in on.lines):
+        left_out |= set(PRINTED)
+    if not any(math.isfinite(line.ratio) for line in on.lines):
+        left_out.add("ratio to HDoC")
+    return [place for place, heading in enumerate(HEADINGS) if heading not in left_out]
 
 
 def setting(on: OnDataset) -> str:
@@ -62,13 +86,15 @@ def setting(on: OnDataset) -> str:
 
 def markdown(found: Replication) -> str:
     """table1.md: every dataset's table, with what was asked."""
-    lines = ["# Table 1, reproduced", "", f"`{found.request.command()}`", "", *(f"{note}\n" for note in notes(found))]
+    lines = ["# Table 1, reproduced", "", *(f"{line}\n" for line in answer(found)), f"`{found.request.command()}`", ""]
+    lines += [f"{note}\n" for note in notes(found)]
     for on in found.datasets:
         if not on.lines:
             continue
         lines += [f"## {on.name}", "", f"{setting(on)}.", f"Reading: {on.reading}.", ""]
-        lines += [_row(HEADINGS), _row(["---"] + ["---:"] * (len(HEADINGS) - 1))]
-        lines += [_row(cells(line)) for line in on.lines] + [""]
+        columns = shown(on)
+        lines += [_row([HEADINGS[c] for c in columns]), _row(["---"] + ["---:"] * (len(columns) - 1))]
+        lines += [_row([cells(line)[c] for c in columns]) for line in on.lines] + [""]
     return "\n".join(lines)
 
 
@@ -81,8 +107,9 @@ def notes(found: Replication) -> Iterator[str]:
     request, scale = found.request, found.request.scale
     if request.quick:
         yield (
-            "This is the quick reproduction: fewer repetitions and shorter horizons than the paper's, so scores, and "
-            "most of all ratios, are not those of the full one. No bound is calibrated. Leave out --quick for the rest."
+            "This is the quick reproduction: fewer repetitions and shorter horizons than the paper's. Its scores are "
+            "not the paper's, so nothing printed stands beside them, and no bound is calibrated. Leave out --quick for "
+            "the rest."
         )
     yield (
         f"Seed {request.seed}, delta 0.05. {_counted(scale.runs)}; {_counted(scale.slow_runs)} of tt-ts, which looks "
@@ -95,9 +122,11 @@ def notes(found: Replication) -> Iterator[str]:
         f"from {scale.budget} runs on other seeds."
     )
     yield (
+        "Wrong runs: of those that gave any verdict. "
         "Score: sum over the arms called good of (rounds left) x (mean - threshold), mean and standard deviation over "
         "runs; a bad arm called good subtracts. Ceiling: every good arm known from the start. Limit: an oracle that "
-        "knows the means and still has to collect the evidence. Ratio: to HDoC on the same runs; - where that is 0."
+        "knows the means and still has to collect the evidence. Ratio: to HDoC on the same runs; - where HDoC "
+        "scores less than 1% of the ceiling."
     )
 
 
@@ -105,9 +134,35 @@ def _counted(runs: int) -> str:
     return f"{runs} repetition{'s' * (runs != 1)}"
 
 
+def answer(found: Replication) -> Iterator[str]:
+    """Does the paper hold? The first sentence says it; then what is certified, and what gave no verdict."""
+    lines = [line for on in found.datasets for line in on.lines]
+    printed = [line for line in lines if line.kind == "paper"]
+    certified = [line for line in lines if line.guarantee == str(Guarantee.CERTIFIED)]
+    if printed:
+        wrong, decided = sum(line.wrong_runs for line in printed), sum(line.deciding_runs for line in printed)
+        low = clopper_pearson(wrong, decided, 0.95)[0] if decided else 0.0
+        verdict = "The paper does not hold as printed" if low > DELTA else "Nothing here contradicts the paper"
+        yield (
+            f"{verdict}: its method gave wrong verdicts in {wrong} of the {decided} runs in which it gave any, where "
+            f"delta allows {DELTA:.0%}{_none(printed)}."
+        )
+    if certified:
+        wrong, decided = sum(line.wrong_runs for line in certified), sum(line.deciding_runs for line in certified)
+        yield (
+            f"Certified policies, HDoC and ours among them, were wrong in {wrong} of the {decided} runs that gave a "
+            f"verdict{_none(certified)}."
+        )
+
+
+def _none(lines: list[PolicyScore]) -> str:
+    """How many runs gave no verdict at all, which is no merit."""
+    none = sum(line.runs - line.deciding_runs for line in lines)
+    return f"; {none} gave none" if none else ""
+
+
 def findings(found: Replication) -> Iterator[str]:
-    """What it comes to, then one sentence a dataset, from the numbers alone."""
-    yield from _in_all([line for on in found.datasets for line in on.lines])
+    """One sentence per dataset, from the numbers alone."""
     for on in found.datasets:
         by_name = {line.entry: line for line in on.lines}
         if HDOC not in by_name or "value" not in by_name:
@@ -124,16 +179,6 @@ def findings(found: Replication) -> Iterator[str]:
         yield "; ".join(words) + "."
 
 
-def _in_all(lines: list[PolicyScore]) -> Iterator[str]:
-    """How often the paper's method erred, and how often what is certified."""
-    printed = [line for line in lines if line.kind == "paper"]
-    certified = [line for line in lines if line.guarantee == str(Guarantee.CERTIFIED)]
-    for words, mine in (("the paper's method, as printed", printed), ("certified policies", certified)):
-        if mine:
-            wrong, runs = sum(line.wrong_runs for line in mine), sum(line.runs for line in mine)
-            yield f"{words}: wrong verdicts in {wrong} of {runs} runs."
-
-
 def _beside(line: PolicyScore) -> str:
     return f" (the paper prints {short(line.printed, 2)})" if math.isfinite(line.printed) else ""
 
@@ -145,7 +190,7 @@ def _times_hdoc(line: PolicyScore) -> str:
 def _paper_line(line: PolicyScore) -> str:
     printed = f"; printed {times(line.printed_ratio)}" if math.isfinite(line.printed_ratio) else ""
     ratio = f" ({times(line.ratio)} HDoC{printed})" if math.isfinite(line.ratio) else ""
-    wrong = f"{plain(line.false_good)} bad arms called good and {plain(line.false_bad)} good arms called bad a run"
+    wrong = f"{plain(line.false_good)} bad arms called good and {plain(line.false_bad)} good arms called bad per run"
     if line.wrong_verdicts == 0.0:
         wrong = "no wrong verdict" if line.found else "no arm called good"
     return f"{line.entry} {short(line.mean, 3)}{ratio} with {wrong}"
@@ -157,38 +202,47 @@ def impossible(seed: int = 0) -> Iterator[str]:
         ceiling = _ceiling(f"{dataset.name}-printed", seed)
         yield (
             f"{dataset.name}: with means in [0.49975, 0.5005] as printed, no policy can score more than "
-            f"{short(ceiling, 2)}; {_above(dataset, ceiling)}. After a million pulls of one arm the baselines' radius "
+            f"{short(ceiling.mean, 3)} ± {short(ceiling.sd, 2)} (mean and standard deviation over draws of the arms); "
+            f"{_above(dataset, ceiling)}. After a million pulls of one arm the baselines' radius "
             "is still 0.004, eight times the largest distance of any mean from the threshold: they can decide "
-            f"nothing. We take [0.475, 0.55], with a ceiling of {short(_ceiling(dataset.name, seed), 2)}."
+            f"nothing. We take [0.475, 0.55], with a ceiling of {short(_ceiling(dataset.name, seed).mean, 2)}."
         )
     movielens, open_bandit, sample = DATASETS[2:5]
-    most = 0.05 * 9527 * (1.0 - 0.071) * 1e5
+    most = _Ceiling(0.05 * 9527 * (1.0 - 0.071) * 1e5, 0.0)
     yield (
         "movielens: with the threshold at the 95th percentile, one arm in twenty lies above it, and with rewards in "
-        f"[0, 1] no policy can score more than {short(most, 2)} in 100,000 rounds; {_above(movielens, most)}. The "
-        f"ceiling of our reading is {short(_ceiling(movielens.name, seed), 2)}; "
+        f"[0, 1] no policy can score more than {short(most.mean, 2)} in 100,000 rounds; {_above(movielens, most)}. The "
+        f"ceiling of our reading is {short(_ceiling(movielens.name, seed).mean, 2)}; "
         f"{_above(movielens, _ceiling(movielens.name, seed))}."
     )
     full = _ceiling(open_bandit.name, seed)
     yield (
-        f"open-bandit: with the click rates of the full random log no policy can score more than {short(full, 3)} in "
-        f"ten million rounds; {_above(open_bandit, full)}. With the rates of the 10,000-row sample, which are mostly "
-        f"noise, the ceiling is {short(_ceiling(sample.name, seed), 4)}, and the largest printed score is 1.5M: the "
-        "sample is very likely what was used. It is a dataset of its own here."
+        f"open-bandit: with the click rates of the full random log no policy can score more than {short(full.mean, 3)} "
+        f"in ten million rounds; {_above(open_bandit, full)}. With the rates of the 10,000-row sample, which are "
+        f"mostly noise, the ceiling is {short(_ceiling(sample.name, seed).mean, 4)}, and the largest printed score is "
+        "1.5M: the sample is very likely what was used. It is a dataset of its own here."
     )
 
 
-def _ceiling(name: str, seed: int) -> float:
-    """The largest possible score, mean over ten draws of the arms."""
+class _Ceiling(NamedTuple):
+    mean: float
+    sd: float
+
+
+def _ceiling(name: str, seed: int) -> _Ceiling:
+    """The largest possible score: mean and standard deviation over draws of the arms, which differ from run to run."""
     environment = find_environment(name)
-    draws = [environment.instance(generator(seed, run, ENVIRONMENT)).means for run in range(10)]
-    return sum(exploit_ceiling(means, environment.threshold, environment.horizon) for means in draws) / len(draws)
+    draws = [environment.instance(generator(seed, run, ENVIRONMENT)).means for run in range(DRAWS)]
+    found = [exploit_ceiling(means, environment.threshold, environment.horizon) for means in draws]
+    return _Ceiling(statistics.fmean(found), statistics.stdev(found))
 
 
-def _above(dataset: PaperDataset, ceiling: float) -> str:
-    above = [policy for policy, score in dataset.printed.items() if score > ceiling]
+def _above(dataset: PaperDataset, ceiling: _Ceiling) -> str:
+    """Printed scores that lie above the ceiling of all but a few draws of the arms."""
+    above = [policy for policy, score in dataset.printed.items() if score > ceiling.mean + 2.0 * ceiling.sd]
     which = f" ({', '.join(above)})" if 0 < len(above) < len(dataset.printed) else ""
-    return f"{len(above)} of the {len(dataset.printed)} printed scores lie above{which}"
+    lie = "lies" if len(above) == 1 else "lie"
+    return f"{len(above)} of the {len(dataset.printed)} printed scores {lie} above it{which}"
 
 
 READINGS = (
@@ -204,8 +258,8 @@ READINGS = (
 
 
 ON_SCREEN = (
-    ("policy", "policy"), ("exploit score", "score"), ("sd", "sd"), ("of ceiling", "of ceiling"),
-    ("wrong runs", "wrong runs"), ("ratio to HDoC", "to HDoC"), ("printed score", "printed"),
+    ("policy", "policy"), ("wrong runs", "wrong runs"), ("exploit score", "score"), ("sd", "sd"),
+    ("of ceiling", "of ceiling"), ("ratio to HDoC", "to HDoC"), ("printed score", "printed"),
     ("printed ratio", "to HDoC"),
 )  # fmt: skip
 """Columns for a terminal of 80 characters, and what they are called there."""
@@ -218,9 +272,10 @@ def replication_table(on: OnDataset) -> Table:
 
     title = f"{on.name}: {setting(on)}"
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, title=title, title_justify="left")
-    for place, (_, short_heading) in enumerate(ON_SCREEN):
-        drawn.add_column(short_heading, justify="right" if place else "left", no_wrap=not place)
-    places = [HEADINGS.index(heading) for heading, _ in ON_SCREEN]
+    here = [(HEADINGS.index(heading), words) for heading, words in ON_SCREEN if HEADINGS.index(heading) in shown(on)]
+    for number, (_, words) in enumerate(here):
+        drawn.add_column(words, justify="right" if number else "left", no_wrap=not number)
+    places = [place for place, _ in here]
     for line in on.lines:
         row = cells(line)
         drawn.add_row(*(row[place] for place in places))

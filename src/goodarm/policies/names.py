@@ -32,6 +32,7 @@ SAMPLING = {
     "hdoc": "goodarm.rules.sampling.hdoc:hdoc",
     "lucb-g": "goodarm.rules.sampling.lucb_g:lucb_g",
     "murphy": "goodarm.rules.sampling.murphy:murphy",
+    "settle": "goodarm.rules.sampling.settle:settle",
     "softucb": "goodarm.paper.soft_ucb:softucb",
     "softucb-softmax": "goodarm.paper.soft_ucb:softucb_softmax",
     "thompson": "goodarm.rules.sampling.thompson:thompson",
@@ -40,6 +41,7 @@ SAMPLING = {
     "ucb1": "goodarm.rules.sampling.ucb1:ucb1",
     "uniform": "goodarm.rules.sampling.uniform:uniform",
     "value": "goodarm.rules.sampling.value:value",
+    "value-ladder": "goodarm.rules.sampling.value_ladder:value_ladder",
     "widest": "goodarm.rules.sampling.widest:widest",
 }
 IDENTIFICATION = {
@@ -51,6 +53,7 @@ IDENTIFICATION = {
     "kt": "goodarm.rules.identification.kt:kt",
     "learned": "goodarm.rules.identification.learned:learned",
     "learned-bets": "goodarm.rules.identification.learned_bets:learned_bets",
+    "learned-bets-ladder": "goodarm.rules.identification.learned_bets_ladder:learned_bets_ladder",
     "learned-online": "goodarm.paper.learned_radius:learned_online",
     "learned-printed": "goodarm.paper.learned_radius:learned_printed",
     "lil": "goodarm.rules.identification.lil:lil",

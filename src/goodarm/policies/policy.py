@@ -49,11 +49,13 @@ PAIRINGS = {
     "hdoc": ("hdoc", "hoeffding"),
     "lil-hdoc": ("hdoc", "lil"),
     "lucb-g": ("lucb-g", "hoeffding"),
+    "settle": ("settle", "learned-bets-ladder"),
     "softucb-g": ("softucb", "hoeffding"),
     "softucb-g-softmax": ("softucb-softmax", "hoeffding"),
     "tt-ts": ("tt-ts", "hoeffding"),
     "ucb1": ("ucb1", "none"),
     "value": ("value", "learned-bets"),
+    "value-ladder": ("value-ladder", "learned-bets-ladder"),
 }
 """Policies with a name of their own; where the rewards forbid the rule, their family's certified one steps in."""
 

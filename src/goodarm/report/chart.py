@@ -57,6 +57,12 @@ class Series(NamedTuple):
     points: bool = False
 
 
+MARK = "0.45"
+MOST_TICKS = 8
+MARKERS = "os^DvP<X>*d"
+"""One per line, at places of its own along it: lines that coincide are told apart."""
+
+
 class Chart(NamedTuple):
     """Everything that one chart shows."""
 
@@ -70,6 +76,7 @@ class Chart(NamedTuple):
     smallest: float = 1.0  # of a symlog axis: below it the axis is linear
     x_share: bool = False
     y_share: bool = False
+    y_limits: tuple[float, float] | None = None
 
 
 def names_in(charts: list[Chart]) -> list[str]:
@@ -77,12 +84,22 @@ def names_in(charts: list[Chart]) -> list[str]:
     return list(dict.fromkeys(series.name for chart in charts for series in chart.series))
 
 
+def marks_in(charts: list[Chart]) -> list[str]:
+    """The words of all horizontal lines, each once."""
+    return list(dict.fromkeys(words for chart in charts for words, _ in chart.marks))
+
+
+def marker_of(name: str) -> str:
+    """The marker of a series, the same in all charts."""
+    return MARKERS[list(STYLE_OF).index(name) % len(MARKERS)]
+
+
 def draw_one(chart: Chart) -> Figure:
     """One chart as a figure, without a legend."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6, 3.1))
-    _draw(figure.add_axes((0.16, 0.15, 0.82, 0.75)), chart)  # fixed: a layout engine takes longer than the drawing
+    _draw(figure.add_axes((0.18, 0.15, 0.80, 0.75)), chart)  # fixed: a layout engine takes longer than the drawing
     return figure
 
 
@@ -94,7 +111,7 @@ def draw(charts: list[Chart]) -> Figure:
     height = 3.2 * rows + 0.9
     figure = Figure(figsize=(9.6, height))
     grid = figure.subplots(rows, 2, squeeze=False).ravel()
-    figure.subplots_adjust(0.08, 1.35 / height, 0.985, 1.0 - 0.35 / height, wspace=0.22, hspace=0.42)
+    figure.subplots_adjust(0.1, 1.35 / height, 0.985, 1.0 - 0.35 / height, wspace=0.27, hspace=0.42)
     handles: dict[str, Any] = {}
     for axes, chart in zip(grid, charts, strict=False):
         handles.update(_draw(axes, chart))
@@ -108,15 +125,10 @@ def draw(charts: list[Chart]) -> Figure:
 
 def _draw(axes: Axes, chart: Chart) -> dict[str, Any]:
     handles: dict[str, Any] = {}
-    for series in chart.series:
-        handles[series.name] = _draw_series(axes, series)
+    for number, series in enumerate(chart.series):
+        handles[series.name] = _draw_series(axes, series, number / len(chart.series))
     for words, height in chart.marks:
-        axes.axhline(height, color="0.45", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-        axes.annotate(
-            words, (0.99, height), xycoords=("axes fraction", "data"), xytext=(-2, 2), textcoords="offset points",
-            color="0.35", fontsize=7.5, ha="right", zorder=5,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
-        )  # fmt: skip
+        handles[words] = axes.axhline(height, color=MARK, linewidth=1.0, linestyle=(0, (1, 2)), zorder=1)
     axes.set_xscale(chart.x_scale)
     if chart.y_scale == "symlog":
         axes.set_yscale("symlog", linthresh=chart.smallest)
@@ -126,37 +138,67 @@ def _draw(axes: Axes, chart: Chart) -> dict[str, Any]:
     return handles
 
 
-def _draw_series(axes: Axes, series: Series) -> Any:
+def _draw_series(axes: Axes, series: Series, place: float) -> Any:
+    """A line with a few markers, the first of them at `place` of the way to where the second would be."""
     colour, style = STYLE_OF[series.name]
+    marker = marker_of(series.name)
     if series.points:
         hollow: dict[str, Any] = {"markerfacecolor": "white"} if style == "--" else {}
         errors = None
         if series.low is not None and series.high is not None:
             errors = np.maximum(np.array([series.y - series.low, series.high - series.y]), 0.0)
         return axes.errorbar(
-            series.x, series.y, yerr=errors, fmt="o", color=colour, markersize=6, elinewidth=0.8, capsize=2, **hollow
+            series.x, series.y, yerr=errors, fmt=marker, color=colour, markersize=5, elinewidth=0.8, capsize=2,
+            alpha=0.75, linestyle="none", **hollow,
         )  # fmt: skip
     if series.low is not None and series.high is not None:
         axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.12, linewidth=0)
-    return axes.plot(series.x, series.y, color=colour, linestyle=style, linewidth=1.5)[0]
+    step = max(1, len(series.x) // 4)
+    return axes.plot(
+        series.x, series.y, color=colour, linestyle=style, linewidth=1.4, marker=marker, markersize=4,
+        markevery=(int(place * step), step), markerfacecolor="white" if style == "--" else colour,
+    )[0]  # fmt: skip
+
+
+def _scale_words(chart: Chart) -> str:
+    """An axis that is not linear says so."""
+    if chart.y_scale == "symlog":
+        return f"\n(log scale beyond ±{tick(chart.smallest, chart.y_share)})"
+    return "\n(log scale)" if chart.y_scale == "log" else ""
 
 
 def _dress(axes: Axes, chart: Chart) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(chart.title, loc="left", fontsize=10, fontweight="bold")
-    axes.set_xlabel(chart.x_label, fontsize=8.5)
-    axes.set_ylabel(chart.y_label, fontsize=8.5)
+    axes.set_xlabel(chart.x_label + (" (log scale)" if chart.x_scale == "log" else ""), fontsize=8.5)
+    axes.set_ylabel(f"{chart.y_label}{_scale_words(chart)}", fontsize=8.5)
     axes.xaxis.set_major_formatter(lambda value, place: tick(value, chart.x_share))
     axes.yaxis.set_major_formatter(lambda value, place: tick(value, chart.y_share))
     for axis, scale in ((axes.xaxis, chart.x_scale), (axes.yaxis, chart.y_scale)):
         if scale == "linear":
             axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axes.minorticks_off()
+    if chart.y_limits is not None:
+        axes.set_ylim(*chart.y_limits)
+    if chart.y_scale == "symlog":
+        axes.set_yticks(symlog_ticks(*axes.get_ylim(), chart.smallest))
     axes.tick_params(labelsize=8)
     axes.grid(color="0.93", linewidth=0.7)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def symlog_ticks(low: float, high: float, smallest: float) -> list[float]:
+    """0, and powers of ten from `smallest` on to both sides, every other one where there would be many.
+
+    >>> symlog_ticks(-0.3, 500.0, 1.0)
+    [0.0, 1.0, 10.0, 100.0]
+    """
+    above = [smallest * 10.0**k for k in range(40) if smallest * 10.0**k <= high]
+    below = [-smallest * 10.0**k for k in range(40) if -smallest * 10.0**k >= low]
+    step = 2 if len(above) + len(below) > MOST_TICKS else 1
+    return [*reversed(below[::step]), *([0.0] if low <= 0.0 <= high else []), *above[::step]]
 
 
 def svg(figure: Figure, prefix: str) -> str:

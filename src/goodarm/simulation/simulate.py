@@ -12,7 +12,7 @@ from goodarm.arguments import check_whole
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.policies import DEFAULT_POLICY, Policy
-from goodarm.simulation.run import Run, play_runs
+from goodarm.simulation.run import Run, assembly_of, play_runs
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.specification import Specification, specify
 from goodarm.simulation.stop import Interrupted, Stop, listening
@@ -134,6 +134,8 @@ def play_in_parallel(
 def _spread(spec: Specification, batches: list[range], workers: int, backend: str, stop: Stop) -> Iterator[list[Run]]:
     from joblib import Parallel, delayed, parallel_config
 
+    if backend == "threading":
+        assembly_of(spec)  # here first: two threads that register the same functions at once get in each other's way
     # only joblib's own backends can hand results back one by one
     return_as = "generator" if backend in ("threading", "loky") else "list"
     # joblib knows the clusters' backends only where they are configured, not as an argument of Parallel

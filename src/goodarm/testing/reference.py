@@ -12,11 +12,24 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from goodarm.engine.assemble import first_fit, start_pool
+from goodarm.engine.assemble import columns_for, first_fit, start_pool
 from goodarm.environments import Instance
 from goodarm.policies import Policy
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, VERDICT, Arm, Pool, Table, is_open, read_arm, write_arm
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    FOR_BAD,
+    FOR_GOOD,
+    PULLS,
+    VERDICT,
+    Arm,
+    Pool,
+    Table,
+    is_open,
+    read_arm,
+    read_arm_with_row,
+    write_arm,
+)
 from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius
 from goodarm.rules.parameters import parameters_of, take
@@ -55,7 +68,7 @@ def scan(spec: Specification, number: int = 0, instance: Instance | None = None)
 
 def _scan(spec: Specification, number: int, instance: Instance) -> Scan:
     policy, bar, arms = spec.policy, spec.problem.bar, spec.problem.arms
-    table = np.zeros((arms, len(Arm._fields)))
+    table = np.zeros((arms, columns_for(policy)))
     decided_at = np.zeros(arms, dtype=np.int64)
     pool, due = start_pool(policy, bar, float(spec.horizon)), first_fit(policy, bar)
     draws, run = generator(spec.seed, number, POLICY), run_key(spec.seed, number)
@@ -70,7 +83,9 @@ def _scan(spec: Specification, number: int, instance: Instance) -> Scan:
             ties += tied
         key = reward_key(run, int(instance.streams[a]), table[a, PULLS])
         reward = spec.environment.reward(a, instance.means, instance.extra, key)
-        write_arm(table, a, pulled(policy, read_arm(table, a), reward, pool, bar))
+        after = pulled(policy, row_as_arm(table, a), reward, pool, bar)
+        write_arm(table, a, after._replace(memory=0.0) if policy.identification.memory > 1 else after)
+        table[a, ARM_FIELDS:] = after.memory
         trace.append(a)
         if policy.criterion is Criterion.FDR:
             call_by_rank(table, bar)
@@ -80,12 +95,17 @@ def _scan(spec: Specification, number: int, instance: Instance) -> Scan:
     return Scan(np.array(trace), table[:, VERDICT].astype(np.int64), decided_at, table[:, PULLS].astype(np.int64), ties)
 
 
+def row_as_arm(table: Table, i: int) -> Arm:
+    """Row `i` as an arm, with several numbers of memory where the table has them."""
+    return read_arm_with_row(table, i) if table.shape[1] > ARM_FIELDS else read_arm(table, i)
+
+
 def choose(policy: Policy, table: Table, pool: Pool, bar: Bar, draws: Generator) -> tuple[int, bool]:
     """The arm that the rule wants, and whether another open arm had the same index."""
     rule = policy.sampling
     if isinstance(rule, ChoiceRule):
         return int(rule.choose(table, pool, bar, draws, *take(policy.setting.sampling, rule.defaults))), False
-    indices = {i: index_of(policy, read_arm(table, i), pool, bar) for i in range(len(table)) if is_open(table, i)}
+    indices = {i: index_of(policy, row_as_arm(table, i), pool, bar) for i in range(len(table)) if is_open(table, i)}
     best = max(indices.values())
     leaders = [i for i, index in indices.items() if index == best]
     return min(leaders), len(leaders) > 1
@@ -108,7 +128,12 @@ def pulled(policy: Policy, before: Arm, reward: float, pool: Pool, bar: Bar) -> 
     values = take(policy.setting.identification, rule.defaults)
     for_good, for_bad, memory = 0.0, 0.0, 0.0
     if isinstance(rule, EvidenceRule):
+        if rule.memory > 1:
+            # the rule writes in the arm's own row: here in a copy, so that the arm from before stays as it was
+            row = np.array(before.memory) if np.ndim(before.memory) else np.zeros(rule.memory)
+            before = before._replace(memory=row)
         for_good, for_bad, memory = rule.observe(before, reward, pool, bar, *values)
+        memory = before.memory if rule.memory > 1 else memory
     pulls, total = before.pulls + 1.0, before.total + reward
     after = Arm(pulls, total, total / pulls, 1.0 / math.sqrt(pulls), for_good, for_bad, memory, 0.0)
     if policy.criterion is Criterion.FDR:

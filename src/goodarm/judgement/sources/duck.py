@@ -209,7 +209,7 @@ class FileSource(DuckSource):
         coding = sql.literal(self.dialect.encoding)
         row = self.run(
             f"SELECT Columns FROM sniff_csv({first}, delim={mark}, header=true, encoding={coding})"
-        ).fetchone()
+        ).fetchall()[0]
         return {name: each["type"] for name, each in zip(self.dialect.header, row[0], strict=False)}
 
 

@@ -23,9 +23,13 @@ def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 0.0) -> float:
     """
     b = boldness if boldness > 0.0 else pool.learned.boldness
     mean, width = posterior(arm, pool, bar)
-    r = b * width
-    z = (mean - bar.threshold) / (r * bar.spread)
-    return r * r * r / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
+    return worth_per_pull(mean, b * width, arm, bar)
+
+
+def worth_per_pull(mean: float, width: float, arm: Arm, bar: Bar) -> float:
+    """The index of an arm whose mean is believed to be N(mean, (sd0 width)^2)."""
+    z = (mean - bar.threshold) / (width * bar.spread)
+    return width * width * width / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
 
 
 value = IndexRule(

@@ -1,0 +1,151 @@
+"""One HTTP connection to a goodarm server: kept open, retried with backoff, refusals raised as the library's errors.
+
+Every call may be sent twice: a reward told again is the same reward, and whatever hands out tickets carries a key by
+which the server knows it again.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from goodarm.errors import GoodarmError, InvalidValue
+
+ATTEMPTS = 8
+FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0
+AGAIN = frozenset({429, 502, 503, 504})
+"""Answers that may be another one a moment later."""
+
+
+def is_server(store: object) -> bool:
+    """Is this the address of a goodarm server, and not of a store?"""
+    return isinstance(store, str) and store.startswith(("http://", "https://"))
+
+
+class ServerRefused(GoodarmError):
+    """The server refused, for a reason that is not one of the library's own errors."""
+
+
+class ServerUnreachable(GoodarmError):
+    """No answer, also after several attempts."""
+
+
+class Connection:
+    """A server at http://HOST:PORT or https://…, and the token to use there."""
+
+    def __init__(self, address: str, token: str | None = None, timeout: float = 60.0, attempts: int = ATTEMPTS) -> None:
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidValue(f"a server's address looks like http://127.0.0.1:8000; got {address!r}.")
+        self.address = address.rstrip("/")
+        self._prefix = parts.path.rstrip("/")
+        self._https = parts.scheme == "https"
+        self._host, self._port = parts.hostname, parts.port
+        self._token, self._timeout, self._attempts = token, timeout, attempts
+        self._lock = threading.Lock()
+        self._open: HTTPConnection | None = None
+
+    def get(self, path: str) -> Any:
+        """The JSON that a path shows."""
+        return json.loads(self.call("GET", path))
+
+    def post(self, path: str, body: Any = None, key: str | None = None, *, again: bool = True) -> Any:
+        """Send JSON, get JSON; the key marks a repeated request as the same one.
+
+        again : whether it may be sent twice; if not, it is tried again only when the server can't have got it
+        """
+        headers = {"Idempotency-Key": key} if key else {}
+        answer = self.call("POST", path, {} if body is None else body, headers, again=again)
+        return json.loads(answer) if answer else None
+
+    def close(self) -> None:
+        """Hang up."""
+        with self._lock:
+            self._hang_up()
+
+    def call(
+        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, *, again: bool = True
+    ) -> bytes:
+        """One request, tried again while the server is away or busy."""
+        sent = dict(headers or {}) | {"Accept": "application/json"}
+        if self._token is not None:
+            sent["Authorization"] = f"Bearer {self._token}"
+        data = None
+        if body is not None:
+            data = json.dumps(body, allow_nan=False).encode()
+            sent["Content-Type"] = "application/json"
+        with self._lock:
+            return self._try(method, self._prefix + path, data, sent, again)
+
+    def _try(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str], again: bool) -> bytes:
+        reason: object = ""
+        for attempt in range(self._attempts):
+            if attempt:
+                most = min(FIRST_WAIT * 2.0**attempt, LONGEST_WAIT)
+                time.sleep(random.uniform(0.5 * most, most))
+            try:
+                status, answer = self._once(method, path, data, headers)
+            except (OSError, HTTPException) as error:
+                self._hang_up()
+                reason = error
+                if again or isinstance(error, ConnectionRefusedError):
+                    continue
+                raise ServerUnreachable(
+                    f"{self.address} did not answer {method} {path}: {error}. It may have done what was asked: look "
+                    "before you ask again."
+                ) from None
+            if status < 400:
+                return answer
+            if status not in AGAIN:
+                raise _refusal(status, answer)
+            reason = _refusal(status, answer)
+        raise ServerUnreachable(
+            f"{self.address} did not answer {method} {path} in {self._attempts} attempts: {reason}. Is it running?"
+        )
+
+    def _once(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+        if self._open is None:
+            if self._https:
+                self._open = HTTPSConnection(
+                    self._host, self._port, timeout=self._timeout, context=ssl.create_default_context()
+                )
+            else:
+                self._open = HTTPConnection(self._host, self._port, timeout=self._timeout)
+        self._open.request(method, path, data, dict(headers))
+        response = self._open.getresponse()
+        return response.status, response.read()
+
+    def _hang_up(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+
+def _refusal(status: int, answer: bytes) -> GoodarmError:
+    """The library's error that the server met, by its name."""
+    try:
+        problem = json.loads(answer)
+        kind, detail = str(problem["kind"]), str(problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return ServerRefused(f"the server answered {status}, and not with a reason that goodarm knows.")
+    made = _errors().get(kind, ServerRefused)
+    error = made.__new__(made)  # the message is made already; some constructors would make it again
+    Exception.__init__(error, detail)
+    return error
+
+
+def _errors() -> dict[str, type[GoodarmError]]:
+    found: dict[str, type[GoodarmError]] = {}
+    waiting: list[type[GoodarmError]] = [GoodarmError]
+    while waiting:
+        kind = waiting.pop()
+        found[kind.__name__] = kind
+        waiting.extend(kind.__subclasses__())
+    return found

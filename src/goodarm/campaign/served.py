@@ -1,0 +1,300 @@
+"""A campaign that a server holds, with the same face: code moves there by changing the store's address."""
+
+from __future__ import annotations
+
+import math
+import os
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn, Self
+from urllib.parse import quote
+
+import numpy as np
+
+from goodarm.campaign.arms import ArmsGiven, read_arms
+from goodarm.campaign.campaign import Campaign, Told
+from goodarm.campaign.check import Check
+from goodarm.campaign.connection import Connection
+from goodarm.campaign.stores import Store
+from goodarm.campaign.terms import Terms, read_duration
+from goodarm.campaign.tickets import Block, Ticket
+from goodarm.campaign.views import ArmRow, Verdicts
+from goodarm.campaign.words import Tally, details
+from goodarm.errors import InvalidValue, Refused
+from goodarm.plan import Remaining
+from goodarm.problem import Bounded, Gaussian, Rewards
+
+TOKEN = "GOODARM_TOKEN"
+"""The environment variable with the token, where none is given: then only the address changes in a program."""
+NUMBERS = ("mean", "low", "high", "evidence", "needed")
+"""Fields of a row that may be unknown: null in JSON, nan here."""
+PIECE = 10_000
+"""Entries of the journal that are fetched at a time."""
+
+
+class ServedCampaign(Campaign):
+    """What `Campaign.open("http://…", name)` returns: every call is one request, tried again while nobody answers."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        self._connection = connection
+        self._name = name
+        self._path = f"/api/v1/campaigns/{quote(name, safe='')}"
+        self._hold_closed = False
+        self._listeners: list[Callable[[ArmRow], None]] = []
+        self._heard = 0
+
+    @classmethod
+    def make(cls, address: str, token: str | None, name: str, arms: ArmsGiven, terms: Mapping[str, Any]) -> Self:
+        """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
+        given = {key: value for key, value in terms.items() if value is not None}
+        if "policy" in given and not isinstance(given["policy"], str):
+            given["policy"] = given["policy"].name
+        if "rewards" in given:
+            given["rewards"] = _rewards_text(given["rewards"])
+        if isinstance(given.get("after"), timedelta | int | float):
+            given["after"] = f"{read_duration(given['after'])}s"
+        entries = [arm.as_json() for arm in read_arms(arms)]
+        with _connected(address, token) as connection:
+            connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, again=False)
+            return cls(connection, name)
+
+    @classmethod
+    def hold(cls, address: str, token: str | None, name: str) -> Self:
+        """Open a campaign at a server; one that is not there is noticed now."""
+        with _connected(address, token) as connection:
+            held = cls(connection, name)
+            held._get("")
+            return held
+
+    # asking and telling
+
+    def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
+        answer = self._post("/ask", {"n": n}, key=key or uuid.uuid4().hex)
+        return [Ticket(**ticket) for ticket in answer["tickets"]]
+
+    def tell(self, ticket: Ticket | str, reward: float) -> Told:
+        return _told(self._post("/tell", {"ticket": _text(ticket), "reward": _number(reward)}))
+
+    def tell_many(self, rewards: Mapping[Ticket | str, float] | Iterable[tuple[Ticket | str, float]]) -> Told:
+        pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
+        listed = [{"ticket": _text(ticket), "reward": _number(reward)} for ticket, reward in pairs]
+        return _told(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
+
+    def step(self, ticket: Ticket | str, reward: float) -> Ticket | None:
+        body = {"ticket": _text(ticket), "reward": _number(reward)}
+        following = self._post("/step", body, key=uuid.uuid4().hex)["ticket"]
+        return None if following is None else Ticket(**following)
+
+    def void(self, ticket: Ticket | Block | str, reason: str) -> None:
+        self._post("/void", {"ticket": _text(ticket), "reason": reason})
+
+    def tell_arm(self, arm: str, reward: float) -> Told:
+        """Not tried again when the answer is lost: without a ticket the reward would count twice."""
+        return _told(self._post("/tell-arm", {"arm": arm, "reward": _number(reward)}, again=False))
+
+    def ask_block(self, n: int) -> Block:
+        return Block(**self._post("/ask-block", {"n": n}, again=False))
+
+    def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
+        body = {"ticket": _text(block), "rewards": {arm: list(told) for arm, told in rewards.items()}, "part": part}
+        return _told(self._post("/tell-block", body))
+
+    # arms
+
+    def add_arms(self, arms: ArmsGiven) -> None:
+        self._post("/arms", {"arms": [arm.as_json() for arm in read_arms(arms)]}, again=False)
+
+    def pause(self, arm: str) -> None:
+        self._post("/pause", {"arm": arm})
+
+    def resume(self, arm: str) -> None:
+        self._post("/resume", {"arm": arm})
+
+    def retire(self, arm: str) -> None:
+        self._post("/retire", {"arm": arm})
+
+    def end(self, reason: str = "") -> None:
+        self._post("/close", {"reason": reason})
+
+    def note(self, content: Mapping[str, Any]) -> int:
+        self._needs_the_store("note")
+
+    # looking
+
+    def verdicts(self) -> Verdicts:
+        rows = self.arms()
+        tally = self.tally()
+        return Verdicts(tally.good, tally.bad, tally.open, rows)
+
+    def arms(self) -> list[ArmRow]:
+        return [_row(row) for row in self._get("/arms")["arms"]]
+
+    def arm(self, arm: str) -> ArmRow:
+        return _row(self._get(f"/arms/{quote(arm, safe='')}"))
+
+    def nearest(self, many: int = 10) -> list[ArmRow]:
+        still = [row for row in self.arms() if row.verdict == "open" and row.status == "open"]
+        return sorted(still, key=lambda row: row.needed - row.evidence)[:many]
+
+    def audit(self, arm: str) -> dict[str, Any] | None:
+        found: dict[str, Any] | None = self._get(f"/arms/{quote(arm, safe='')}")["audit"]
+        return found
+
+    def history(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        left = math.inf if limit is None else limit
+        following: int | None = after
+        while following is not None and left > 0:
+            piece = self._get(f"/history?after={following}&limit={int(min(PIECE, left))}")
+            yield from piece["events"]
+            left -= len(piece["events"])
+            following = piece["next"]
+
+    def remaining(self, draws: int = 200) -> Remaining:
+        left = self._get(f"/remaining?draws={draws}")
+        limit = left.pop("limit")
+        return Remaining(**{name: np.array(values, dtype=np.float64) for name, values in left.items()}, limit=limit)
+
+    def tally(self) -> Tally:
+        return Tally(**self._get("")["tally"])
+
+    def headline(self) -> str:
+        return str(self._get("")["sentence"])
+
+    def check(self) -> Check:
+        return Check(**{name: value for name, value in self._get("/check").items() if value is not None})
+
+    def export(self, path: str | Path) -> int:
+        target = Path(path)
+        if target.suffix not in (".jsonl", ".parquet"):
+            raise InvalidValue(f"a campaign is exported to a file that ends in .jsonl or .parquet; got {str(path)!r}.")
+        self._refuse_closed()
+        number = self.number
+        target.write_bytes(self._connection.call("GET", f"{self._path}/export?format={target.suffix[1:]}"))
+        return number
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def store(self) -> Store:
+        self._needs_the_store("store")
+
+    @cached_property
+    def terms(self) -> Terms:
+        first = next(self.history(limit=1))
+        return Terms.from_json(first["content"])
+
+    @property
+    def number(self) -> int:
+        return int(self._get("")["number"])
+
+    # holding and letting go
+
+    def on_verdict(self, callback: Callable[[ArmRow], None]) -> None:
+        if not self._listeners:
+            self._heard = self.number
+        self._listeners.append(callback)
+
+    def transaction(self) -> Any:
+        self._needs_the_store("transaction")
+
+    def close(self) -> None:
+        if not self._hold_closed:
+            self._hold_closed = True
+            self._connection.close()
+
+    def __str__(self) -> str:
+        summary = self._get("")
+        return "\n".join([f"{self.name}: {summary['sentence']}", *details(Tally(**summary["tally"]))])
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.name!r} at {self._connection.address}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return "".join(f"<p>{escape(line)}</p>" for line in str(self).split("\n"))
+
+    def _get(self, rest: str) -> Any:
+        self._refuse_closed()
+        answer = self._connection.get(self._path + rest)
+        self._call_listeners()
+        return answer
+
+    def _post(self, rest: str, body: Any, *, key: str | None = None, again: bool = True) -> Any:
+        self._refuse_closed()
+        answer = self._connection.post(self._path + rest, body, key, again=again)
+        self._call_listeners()
+        return answer
+
+    def _refuse_closed(self) -> None:
+        if self._hold_closed:
+            raise Refused(
+                f"this hold on {self.name!r} was closed. Open the campaign again: Campaign.open(store, name)."
+            )
+
+    def _call_listeners(self) -> None:
+        """Verdicts since somebody last looked, by whoever told them."""
+        listeners, self._listeners = self._listeners, []  # a callback may use the campaign itself
+        try:
+            following: int | None = self._heard if listeners else None
+            while following is not None:
+                piece = self._connection.get(f"{self._path}/history?after={following}&limit={PIECE}&kind=verdict")
+                for event in piece["events"]:
+                    row = self.arm(event["arm"])
+                    for listener in listeners:
+                        listener(row)
+                self._heard = max(self._heard, piece["last"])
+                following = piece["next"]
+        finally:
+            self._listeners = listeners + self._listeners
+
+    def _needs_the_store(self, what: str) -> NoReturn:
+        raise Refused(f"{what} is not served over HTTP. Open the campaign with the store's own address for it.")
+
+
+@contextmanager
+def _connected(address: str, token: str | None) -> Iterator[Connection]:
+    """A connection that is closed again if nothing comes of it."""
+    connection = Connection(address, token or os.environ.get(TOKEN) or None)
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _rewards_text(rewards: Rewards) -> str:
+    """A reward family as the server reads it.
+
+    >>> _rewards_text(Gaussian(0.5))
+    'gaussian:0.5'
+    """
+    if isinstance(rewards, Bounded):
+        return "bounded"
+    return f"{'gaussian' if isinstance(rewards, Gaussian) else 'sub-gaussian'}:{rewards.scale!r}"
+
+
+def _text(ticket: Ticket | Block | str) -> str:
+    return ticket.ticket if isinstance(ticket, Ticket | Block) else ticket
+
+
+def _number(reward: Any) -> Any:
+    """numpy's numbers as JSON has them; anything else is refused by the server, as by the library."""
+    if isinstance(reward, float) and not math.isfinite(reward):
+        raise InvalidValue(f"a reward must be a finite number; got {reward!r}. Void the ticket if its reward is lost.")
+    return float(reward) if isinstance(reward, np.floating | np.integer) else reward
+
+
+def _row(row: Mapping[str, Any]) -> ArmRow:
+    known = {name: row[name] for name in ArmRow._fields}
+    return ArmRow(**known | {name: math.nan if known[name] is None else known[name] for name in NUMBERS})
+
+
+def _told(answer: Mapping[str, Any]) -> Told:
+    return Told([_row(row) for row in answer["verdicts"]], list(answer["late"]))

@@ -1,0 +1,49 @@
+"""`goodarm serve`: campaigns over HTTP, with a dashboard."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+EXAMPLES = (
+    "goodarm serve --demo",
+    "goodarm serve --store sqlite:///goodarm.db --workers 2",
+    "goodarm token create --role admin && goodarm serve --host 0.0.0.0",
+)
+
+Store = Annotated[
+    str, typer.Option(metavar="STORE", help="sqlite:///FILE or postgresql://…; the same as for `goodarm campaign`.")
+]
+Host = Annotated[str, typer.Option(metavar="H", help="Where to listen; beyond this machine it needs a token.")]
+Port = Annotated[int, typer.Option(metavar="P", help="0 takes a free one.")]
+ServerWorkers = Annotated[int, typer.Option("--workers", metavar="N", help="Processes that answer.")]
+Demo = Annotated[bool, typer.Option("--demo", help="A temporary store with a campaign that simulated visitors feed.")]
+Private = Annotated[bool, typer.Option("--private-webhooks", help="Webhooks may call loopback and private addresses.")]
+Origin = Annotated[
+    str | None, typer.Option(metavar="URL", help="How browsers see the server, if it stands behind a proxy.")
+]
+FailedLogins = Annotated[
+    int, typer.Option("--failed-logins", metavar="N", help="Wrong tokens per minute before an address must wait.")
+]
+
+
+def serve(
+    store: Store = "sqlite:///goodarm.db",
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: ServerWorkers = 1,
+    demo: Demo = False,
+    private_webhooks: Private = False,
+    origin: Origin = None,
+    failed_logins: FailedLogins = 10,
+) -> None:
+    """Serve the campaigns of a store over HTTP, with a dashboard at /."""
+    from goodarm.service.run import serve as run
+    from goodarm.service.settings import Settings
+
+    settings = Settings(
+        store, host, port, workers, private_targets=private_webhooks, origin=origin, demo=demo,
+        failed_logins=failed_logins,
+    )  # fmt: skip
+    run(settings, say=lambda line: typer.echo(line))

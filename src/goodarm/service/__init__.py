@@ -1,0 +1,1 @@
+"""Campaigns over HTTP: people, rights and live updates around `goodarm.Campaign`; no logic of its own."""

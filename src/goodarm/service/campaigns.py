@@ -1,0 +1,131 @@
+"""The campaigns of one store, as one worker holds them."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goodarm.campaign import Campaign, open_store
+from goodarm.campaign.terms import rewards_from_text
+from goodarm.errors import UnknownName
+from goodarm.service import demo, views
+from goodarm.service.desk import Desk
+from goodarm.service.models import NewCampaign
+from goodarm.service.problems import Refusal
+from goodarm.service.replies import etag, matches
+from goodarm.service.settings import Settings
+from goodarm.service.stream import Change
+from goodarm.service.trail import Trail
+
+if TYPE_CHECKING:
+    from goodarm.campaign import Store
+
+
+class Campaigns:
+    """A store, its desk, and what is slow beside it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._store: Store = open_store(settings.store)
+        self.desk: Desk[Campaign] = Desk(
+            lambda name: Campaign.open(self._store, name), Campaign.transaction, Campaign.close, settings.most_waiting
+        )
+        self._trails: dict[str, Trail] = {}
+        self._reading: dict[str, asyncio.Lock] = {}
+        self._slow = asyncio.Semaphore(2)
+
+    def start(self) -> None:
+        """Open the desk."""
+        self.desk.start()
+
+    def stop(self) -> None:
+        """Finish what waits, and let go of the store."""
+        self.desk.stop()
+        self._store.close()
+
+    async def names(self) -> list[str]:
+        """The names of all campaigns."""
+        return await asyncio.to_thread(self._store.names)
+
+    async def summaries(self) -> list[dict[str, Any]]:
+        """All campaigns at a glance."""
+        names = await self.names()
+        return list(await asyncio.gather(*(self.desk.read(name, views.summary) for name in names)))
+
+    async def create(self, body: NewCampaign) -> dict[str, Any]:
+        """Start a campaign."""
+        given = body.model_dump(exclude_none=True)
+        given["arms"] = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
+        try:
+            if "rewards" in given:
+                given["rewards"] = rewards_from_text(given["rewards"])
+            await asyncio.to_thread(self._create, given)
+        except UnknownName as error:  # of a policy: the request is wrong, nothing is missing at this address
+            raise Refusal(400, "UnknownName", str(error)) from None
+        return await self.desk.read(body.name, views.summary)
+
+    async def create_demo(self) -> None:
+        """The campaign of the simulated visitors, unless it is there."""
+        if demo.NAME not in await self.names():
+            terms = {
+                "name": demo.NAME,
+                "arms": demo.arms(),
+                "threshold": demo.THRESHOLD,
+                "metadata": {"simulated": True},
+            }
+            await asyncio.to_thread(self._create, terms)
+
+    def _create(self, given: dict[str, Any]) -> None:
+        Campaign.create(self._store, **given).close()
+
+    async def tagged(
+        self, name: str, if_none_match: str | None, view: Callable[..., Any], *arguments: Any
+    ) -> tuple[str, Any]:
+        """A view and its ETag; None for the view where the client has it."""
+        if view in (views.progress, views.arm_page):
+            arguments = (await self._trail(name), *arguments)
+
+        def look(campaign: Campaign) -> tuple[str, Any]:
+            shown = (each for each in arguments if not isinstance(each, Trail))
+            tag = etag(name, campaign.terms.key, campaign.number, view.__name__, *shown)
+            return tag, None if matches(tag, if_none_match) else view(campaign, *arguments)
+
+        return await self.desk.read(name, look)
+
+    async def changes(self, name: str, after: int | None) -> Change | None:
+        """What a stream is told next."""
+        data = await self.desk.read(name, lambda campaign: views.changes(campaign, after))
+        return None if data is None else Change(data["number"], data)
+
+    async def check(self, name: str) -> dict[str, Any]:
+        """Replay the journal, beside the desk."""
+
+        def replay() -> dict[str, Any]:
+            with Campaign.open(self._store, name) as campaign:
+                return campaign.check().as_json()
+
+        async with self._slow:
+            return await asyncio.to_thread(replay)
+
+    async def export(self, name: str, format: str) -> bytes:
+        """The journal as a file's content, made beside the desk."""
+
+        def write() -> bytes:
+            with tempfile.TemporaryDirectory(prefix="goodarm-export-") as folder:
+                path = Path(folder) / f"campaign.{format}"
+                with Campaign.open(self._store, name) as campaign:
+                    campaign.export(path)
+                return path.read_bytes()
+
+        async with self._slow:
+            return await asyncio.to_thread(write)
+
+    async def _trail(self, name: str) -> Trail:
+        """What happened over time, read on from where it was; long journals are read beside the desk."""
+        campaign = await self.desk.read(name, lambda campaign: campaign)
+        async with self._reading.setdefault(name, asyncio.Lock()):
+            trail = self._trails.setdefault(name, Trail())
+            await asyncio.to_thread(lambda: trail.read(campaign.history(after=trail.number)))
+        return trail

@@ -1,0 +1,177 @@
+"""One writer per process: operations that wait at the same time share one transaction.
+
+A thread takes everything that waits, plays it campaign by campaign inside one transaction each, and answers only after
+the commit. An operation that is refused (wrong ticket, closed campaign) leaves the others alone; a commit that fails
+fails all of its operations, and none of them is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from goodarm.service.problems import Refusal
+
+T = TypeVar("T")
+Subject = TypeVar("Subject")
+
+STOP_SECONDS = 5.0
+MOST_AT_ONCE = 500
+"""Operations in one transaction."""
+
+
+@dataclass
+class _Waiting(Generic[Subject]):
+    name: str
+    operation: Callable[[Subject], Any]
+    writes: bool
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = field(default=None)
+
+
+class Desk(Generic[Subject]):
+    """Takes operations on named subjects from the event loop and plays them in its own thread.
+
+    open     : name -> subject (a campaign), kept until `forget`
+    together : subject -> a context in which all changes are one transaction
+    close    : subject -> None
+    """
+
+    def __init__(
+        self, open: Callable[[str], Subject], together: Callable[[Subject], AbstractContextManager[Any]],
+        close: Callable[[Subject], None], most_waiting: int = 10_000,
+    ) -> None:  # fmt: skip
+        self._open, self._together, self._close = open, together, close
+        self._most_waiting = most_waiting
+        self._waiting: deque[_Waiting[Subject]] = deque()
+        self._wake = threading.Condition()
+        self._ending = False
+        self._subjects: dict[str, Subject] = {}
+        self.transactions = 0
+        self.operations = 0
+        self._thread = threading.Thread(target=self._run, name="goodarm-desk", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what waits, close all subjects, end the thread; one that hangs ends with the process."""
+        with self._wake:
+            self._ending = True
+            self._wake.notify()
+        self._thread.join(STOP_SECONDS)
+
+    async def read(self, name: str, operation: Callable[[Subject], T]) -> T:
+        """Play an operation that changes nothing."""
+        return await self._submit(name, operation, writes=False)
+
+    async def write(self, name: str, operation: Callable[[Subject], T]) -> T:
+        """Play an operation that changes the subject; the answer comes after the commit."""
+        return await self._submit(name, operation, writes=True)
+
+    async def _submit(self, name: str, operation: Callable[[Subject], T], *, writes: bool) -> T:
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(name, operation, writes, loop, loop.create_future())
+        with self._wake:
+            if self._ending:
+                raise Refusal(
+                    429, "ending", "The server is being stopped. Try again in a moment.", {"Retry-After": "1"}
+                )
+            if len(self._waiting) >= self._most_waiting:
+                raise Refusal(
+                    429, "busy", f"{self._most_waiting:,} operations wait already. Try again in a second.",
+                    {"Retry-After": "1"},
+                )  # fmt: skip
+            self._waiting.append(waiting)
+            if len(self._waiting) == 1:
+                self._wake.notify()
+        result: T = await waiting.future
+        return result
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not self._waiting and not self._ending:
+                    self._wake.wait()
+                taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+            if not taken:
+                break
+            self._play(taken)
+            _answer(taken)
+        for subject in self._subjects.values():
+            self._close(subject)
+
+    def _play(self, taken: list[_Waiting[Subject]]) -> None:
+        by_name: dict[str, list[_Waiting[Subject]]] = {}
+        for waiting in taken:
+            by_name.setdefault(waiting.name, []).append(waiting)
+        for name, group in by_name.items():
+            try:
+                subject = self._subject(name)
+                writes = [waiting for waiting in group if waiting.writes]
+                if writes:
+                    self._commit(subject, writes)
+                for waiting in group:
+                    if not waiting.writes:
+                        _try(waiting, subject)
+            except BaseException as error:  # whatever it was, those who wait must hear of it
+                for waiting in group:
+                    if waiting.error is None and (waiting.writes or waiting.result is None):
+                        waiting.error = error
+                self._forget(name)
+
+    def _commit(self, subject: Subject, writes: list[_Waiting[Subject]]) -> None:
+        with self._together(subject):
+            for waiting in writes:
+                _try(waiting, subject)
+        self.transactions += 1
+        self.operations += len(writes)
+
+    def _subject(self, name: str) -> Subject:
+        if name not in self._subjects:
+            self._subjects[name] = self._open(name)
+        return self._subjects[name]
+
+    def _forget(self, name: str) -> None:
+        """After a fault nothing in memory is trusted: the next operation opens the subject anew."""
+        subject = self._subjects.pop(name, None)
+        if subject is not None:
+            try:
+                self._close(subject)
+            except Exception:  # it is thrown away anyway
+                return
+
+
+def _try(waiting: _Waiting[Any], subject: Any) -> None:
+    try:
+        waiting.result = waiting.operation(subject)
+    except Exception as error:
+        waiting.error = error
+
+
+def _answer(taken: list[_Waiting[Any]]) -> None:
+    """Wake each event loop once for all answers."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Waiting[Any]]] = {}
+    for waiting in taken:
+        by_loop.setdefault(waiting.loop, []).append(waiting)
+    for loop, group in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_deliver, group)
+
+
+def _deliver(group: list[_Waiting[Any]]) -> None:
+    for waiting in group:
+        if waiting.future.cancelled():
+            continue
+        if waiting.error is not None:
+            waiting.future.set_exception(waiting.error)
+        else:
+            waiting.future.set_result(waiting.result)

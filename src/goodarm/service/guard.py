@@ -1,0 +1,190 @@
+"""At the door of every request: size, host, origin, token, role; and the headers of every answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+from urllib.parse import unquote, urlsplit
+
+from fastapi import Request, Security
+from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from goodarm.service.problems import Refusal, answer
+from goodarm.service.replies import SLASH
+from goodarm.service.settings import Settings, is_loopback
+from goodarm.service.tokens import WINDOW, Role, Tokens
+
+COOKIE = "goodarm_session"
+UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+Observe = Callable[[Scope, int, float], None]
+
+
+class Door:
+    """The outermost layer: what is too large, of another host or of another origin does not come in."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, observe: Observe) -> None:
+        self._app, self._settings, self._observe = app, settings, observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith(("/api/", "/login", "/logout", "/metrics")):
+                    headers.setdefault("cache-control", "no-cache")
+            await send(message)
+
+        try:
+            refused = self._refused(scope)
+            if refused is not None:
+                await answer(refused.status, refused.kind, str(refused), refused.headers)(
+                    scope, receive, send_with_headers
+                )
+            else:
+                scope["path"] = path_of(scope)
+                await self._app(scope, _counted(receive, self._settings.most_bytes), send_with_headers)
+        finally:
+            self._observe(scope, status, time.perf_counter() - began)
+
+    def _refused(self, scope: Scope) -> Refusal | None:
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._settings.most_bytes:
+            return too_large(self._settings.most_bytes)
+        host = headers.get("host", "")
+        if self._settings.open and not is_loopback(urlsplit(f"//{host}").hostname or ""):
+            return Refusal(
+                403, "host", f"This server answers only as localhost, and was asked as {host!r}. "
+                "Create a token (`goodarm token create`) to serve it under another name.",
+            )  # fmt: skip
+        origin = headers.get("origin")
+        if scope["method"] in UNSAFE and origin is not None and not self._own(origin, host):
+            return Refusal(403, "origin", f"A page of {origin!r} may not change anything here.")
+        return None
+
+    def _own(self, origin: str, host: str) -> bool:
+        return origin == self._settings.origin or urlsplit(origin).netloc == host
+
+
+def path_of(scope: Scope) -> str:
+    """The path with slashes inside of names kept apart from those between names.
+
+    >>> path_of({"raw_path": b"/campaigns/a%2Fb/ask", "path": "/campaigns/a/b/ask"})
+    '/campaigns/a\\x00b/ask'
+    """
+    raw: bytes = scope.get("raw_path") or b""
+    if b"%2f" not in raw.lower() and b"%00" not in raw:
+        path: str = scope["path"]
+        return path
+    parts = raw.decode("ascii", "replace").split("/")
+    return "/".join(unquote(part).replace(SLASH, "\ufffd").replace("/", SLASH) for part in parts)
+
+
+def too_large(most: int) -> Refusal:
+    """The refusal of a large body."""
+    return Refusal(413, "size", f"The body is larger than {most:,} bytes. Send it in parts, like several tell-many.")
+
+
+def _counted(receive: Receive, most: int) -> Receive:
+    """A body without a declared length is counted as it comes."""
+    seen = 0
+
+    async def counting() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > most:
+            raise HTTPException(413, str(too_large(most)))  # the only kind that FastAPI lets through here
+        return message
+
+    return counting
+
+
+bearer = HTTPBearer(auto_error=False, description="A token of `goodarm token create`.")
+cookie = APIKeyCookie(name=COOKIE, auto_error=False, description="Set by POST /login.")
+
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
+Session = Annotated[str | None, Security(cookie)]
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client else "unknown"
+
+
+async def role_of(request: Request, credentials: Bearer, session: Session) -> Role:
+    """The role of whoever asks; refused where a token is needed and there is none."""
+    settings: Settings = request.app.state.settings
+    tokens: Tokens = request.app.state.tokens
+    if credentials is not None:
+        text = credentials.credentials
+        role = tokens.remembered(text) or await asyncio.to_thread(tokens.role_of, text)
+    elif session:
+        if request.method in UNSAFE and request.headers.get("origin") is None:
+            raise Refusal(403, "origin", "A browser's session changes something only with an Origin header.")
+        role = tokens.remembered(session, session=True) or await asyncio.to_thread(tokens.role_of_session, session)
+    elif settings.open:
+        return Role.admin
+    else:
+        raise not_known("A token is needed: Authorization: Bearer TOKEN, or log in.")
+    if role is None:
+        if credentials is None:
+            raise not_known("The session is over. Log in again.")
+        many = await asyncio.to_thread(tokens.failed, address_of(request))
+        if many > settings.failed_logins:
+            raise too_many_failures()
+        raise not_known("The token is wrong or was revoked. `goodarm token create` makes a new one.")
+    return role
+
+
+def not_known(detail: str) -> Refusal:
+    """The refusal of someone without a valid token."""
+    return Refusal(401, "token", detail, {"WWW-Authenticate": "Bearer"})
+
+
+def too_many_failures() -> Refusal:
+    """The refusal of someone who guesses."""
+    return Refusal(
+        429, "token", f"Too many wrong tokens from this address. Wait {WINDOW:.0f} seconds.",
+        {"Retry-After": f"{WINDOW:.0f}"},
+    )  # fmt: skip
+
+
+def needs(role: Role) -> Callable[..., Awaitable[Role]]:
+    """A dependency that lets only this role and those above it in."""
+
+    async def enough(mine: Annotated[Role, Security(role_of)]) -> Role:
+        if mine < role:
+            raise Refusal(403, "role", f"This needs the role {role.name}; your token has the role {mine.name}.")
+        return mine
+
+    return enough
+
+
+def route_of(role: Role) -> dict[str, Any]:
+    """What a route declares: who may call it, for the guard and for the OpenAPI document."""
+    return {"dependencies": [Security(needs(role))], "openapi_extra": {"x-role": role.name}}

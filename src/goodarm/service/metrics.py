@@ -1,0 +1,83 @@
+"""Prometheus: request figures of all workers together, campaign figures from the fold, so that all workers agree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from starlette.types import Scope
+
+FIGURES = {
+    "arms": "arms of the campaign",
+    "good": "arms called good",
+    "bad": "arms called bad",
+    "open": "arms without a verdict",
+    "asked": "tickets handed out",
+    "told": "rewards told",
+    "pending": "tickets that wait for their reward",
+    "number": "entries of the journal",
+}
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+def several_workers() -> bool:
+    """Whether the figures of several processes are added up."""
+    return "PROMETHEUS_MULTIPROC_DIR" in os.environ
+
+
+class Metrics:
+    """The figures of one worker, and how all of them are shown."""
+
+    def __init__(self) -> None:
+        self._own = CollectorRegistry()
+        self._requests = Counter(
+            "goodarm_requests", "requests by route and status", ("method", "route", "status"), registry=self._own
+        )
+        self._seconds = Histogram(
+            "goodarm_request_seconds", "time to answer", ("method", "route"), buckets=BUCKETS, registry=self._own
+        )
+
+    def observe(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count one request, by its route: a label per name would grow without end."""
+        route = getattr(scope.get("route"), "path", None) or ("static" if status < 400 else "unknown")
+        method = scope["method"] if scope["method"] in KNOWN_METHODS else "other"
+        self._requests.labels(method, route, str(status)).inc()
+        if not route.endswith("/events"):
+            self._seconds.labels(method, route).observe(seconds)
+
+    def text(self, campaigns: Iterable[Mapping[str, Any]]) -> bytes:
+        """All figures in Prometheus' text format."""
+        shown = self._own
+        if several_workers():
+            shown = CollectorRegistry()
+            MultiProcessCollector(shown)  # type: ignore[no-untyped-call]
+        return generate_latest(shown) + generate_latest(_Fold(list(campaigns)).registry)
+
+    @staticmethod
+    def stop() -> None:
+        """A worker that ends takes its live gauges with it; its counters stay."""
+        if several_workers():
+            mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
+
+
+KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class _Fold:
+    """Gauges of every campaign, from its summary."""
+
+    def __init__(self, campaigns: list[Mapping[str, Any]]) -> None:
+        self._campaigns = campaigns
+        self.registry = CollectorRegistry()
+        self.registry.register(self)
+
+    def collect(self) -> Iterable[Metric]:
+        for figure, words in FIGURES.items():
+            family = GaugeMetricFamily(f"goodarm_campaign_{figure}", words, labels=["campaign"])
+            for campaign in self._campaigns:
+                family.add_metric([campaign["name"]], campaign[figure])
+            yield family

@@ -1,0 +1,403 @@
+"""The bodies of requests and answers: what OpenAPI shows, with examples that run."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
+MOST_BLOCK = 1_000_000
+"""Pulls of one block: choosing them takes the writer a moment, and everyone waits for it."""
+Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"])]
+ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
+TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
+
+
+def _writable(value: Any) -> Any:
+    try:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"metadata must be JSON that can be written down: {error}") from None
+    return value
+
+
+Metadata = Annotated[dict[str, Any], AfterValidator(_writable), Field(examples=[{"team": "front page"}])]
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("write a whole number")
+    return value
+
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Delta = Annotated[Number, Field(gt=0.0, lt=1.0)]
+Share = Annotated[Number, Field(ge=0.0, le=1.0)]
+Gap = Annotated[Number, Field(gt=0.0, lt=1.0)]
+# Limits stand before the validator: what stands after it is checked and not shown in the OpenAPI document.
+TimesTold = Annotated[int, Field(ge=0, le=10**12), BeforeValidator(_whole)]
+Batch = Annotated[int, Field(ge=1, le=MOST_BATCH), BeforeValidator(_whole)]
+Pulls = Annotated[int, Field(ge=1, le=MOST_BLOCK), BeforeValidator(_whole)]
+Seed = Annotated[int, Field(ge=0, le=2**53), BeforeValidator(_whole)]
+Rounds = Annotated[int, Field(ge=1, le=2**53), BeforeValidator(_whole)]
+ArmCount = Annotated[int, Field(ge=1, le=10_000), BeforeValidator(_whole)]
+Features = Annotated[list[Number], Field(max_length=1000)]
+
+
+RoleName = Literal["reader", "writer", "admin"]
+
+
+class Body(BaseModel):
+    """What a client sends: unknown fields are refused, so that a slip is told."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Shown(BaseModel):
+    """What a client is shown."""
+
+
+class NewArm(Body):
+    """An arm: an id that is never used again, and what people see."""
+
+    id: ArmId
+    label: str | None = Field(None, max_length=MOST_LABEL, examples=["Calm seas ahead"])
+    metadata: Metadata | None = None
+    weight: Share | None = None
+    features: Features | None = None
+
+
+Arms = Annotated[list[ArmId | NewArm], Field(min_length=1, max_length=MOST_ARMS)]
+
+
+class NewCampaign(Body):
+    """What `Campaign.create` takes."""
+
+    name: Name
+    arms: Arms = Field(examples=[["calm", "loud", {"id": "odd", "label": "An odd one"}]])
+    threshold: Number = Field(examples=[0.5])
+    delta: Delta = 0.05
+    policy: str | None = Field(None, max_length=200, examples=["value+gap-mixture"])
+    rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")
+    horizon: Rounds | None = None
+    reserve: Number = Field(0.0, ge=0.0, lt=1.0)
+    after: str | None = Field(None, max_length=50, examples=["30min"])
+    unanswered: Literal["wait", "zero", "void"] = "wait"
+    criterion: Literal["fwer", "fdr"] | None = None
+    seed: Seed | None = None
+    metadata: Metadata | None = None
+
+
+class NewArms(Body):
+    """Arms that join later."""
+
+    arms: Arms = Field(examples=[["late"]])
+
+
+class Ask(Body):
+    """How many tickets."""
+
+    n: Batch = 1
+
+
+class Tell(Body):
+    """A ticket's reward."""
+
+    ticket: TicketId
+    reward: Number = Field(examples=[1.0])
+
+
+class TellMany(Body):
+    """Rewards of many tickets, in one transaction."""
+
+    rewards: list[Tell] = Field(min_length=1, max_length=MOST_BATCH)
+
+
+class AskBlock(Body):
+    """How many pulls."""
+
+    n: Pulls = Field(examples=[1000])
+
+
+class TellBlock(Body):
+    """Rewards of a block: per arm, how many were told and their total. A part told twice counts once."""
+
+    ticket: TicketId
+    rewards: dict[ArmId, tuple[TimesTold, Number]] = Field(
+        min_length=1, max_length=MOST_ARMS, examples=[{"calm": [100, 7]}]
+    )
+    part: str = Field("", max_length=200)
+
+
+class TellArm(Body):
+    """A reward without a ticket: an import, or a pull made by hand."""
+
+    arm: ArmId
+    reward: Number = Field(examples=[1.0])
+
+
+class Void(Body):
+    """A ticket that is taken back, and why."""
+
+    ticket: TicketId
+    reason: str = Field(min_length=1, max_length=1000, examples=["the page was closed"])
+
+
+class Close(Body):
+    """Why the campaign ends."""
+
+    reason: str = Field("", max_length=1000, examples=["the budget is spent"])
+
+
+class OneArm(Body):
+    """The arm to pause, resume or retire."""
+
+    arm: ArmId
+
+
+class PlanWish(Body):
+    """What is known before a campaign."""
+
+    arms: ArmCount = Field(examples=[20])
+    threshold: Number = Field(gt=0.0, lt=1.0, examples=[0.5])
+    delta: Delta = 0.05
+    prior: str | None = Field(None, max_length=50, examples=["beta:2,2"], description="beta:A,B or uniform:LOW,HIGH")
+    gap: Gap | None = Field(None, description="every mean lies this far away")
+
+
+class NewWebhook(Body):
+    """Where to call when an arm gets its verdict."""
+
+    url: str = Field(min_length=8, max_length=2000, examples=["https://example.org/goodarm"])
+
+
+class Login(Body):
+    """A token of `goodarm token create`."""
+
+    token: str = Field(min_length=1, max_length=500)
+
+
+class Summary(Shown):
+    """A campaign at a glance."""
+
+    name: str
+    threshold: float
+    delta: float
+    criterion: str
+    policy: str
+    arms: int
+    good: int
+    bad: int
+    open: int
+    asked: int
+    told: int
+    pending: int
+    closed: bool
+    created_at: str
+    number: int = Field(description="the journal's last number")
+    sentence: str = Field(description="the state in words")
+    remaining: float | None = Field(description="expected further pulls")
+    rewards: str | None = None
+    metadata: dict[str, Any] | None = None
+    tally: dict[str, Any] | None = Field(None, description="how many arms and tickets are where")
+
+
+class Campaigns(Shown):
+    """All campaigns of the store."""
+
+    campaigns: list[Summary]
+
+
+class Row(Shown):
+    """One arm."""
+
+    arm: str
+    label: str | None
+    verdict: str
+    guarantee: str | None
+    pulls: int
+    pending: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    evidence: float | None
+    needed: float | None
+    decided_at: str | None
+    state: str | None = Field(None, description="paused or retired")
+
+
+class FullRow(Row):
+    """One arm with everything that is known of it."""
+
+    status: str
+    total: float
+    weight: float
+    missing: int
+    void: int
+    metadata: dict[str, Any]
+
+
+class ArmTable(Shown):
+    """Every arm with everything that is known of it."""
+
+    number: int
+    arms: list[FullRow]
+
+
+class RemainingShown(Shown):
+    """Expected further pulls, one entry per arm, as `goodarm.plan.remaining`."""
+
+    median: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+    expected: list[float | None]
+    beyond: list[float | None]
+    good: list[float | None]
+    limit: float
+
+
+class Verdicts(Shown):
+    """Every arm against the bar."""
+
+    number: int
+    good: int
+    bad: int
+    open: int
+    sentence: str
+    arms: list[Row]
+
+
+class PathPoint(Shown):
+    """What was known of an arm after so many pulls."""
+
+    pulls: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    for_good: float | None
+    for_bad: float | None
+
+
+class ArmPage(FullRow):
+    """One arm with its way to the verdict."""
+
+    path: list[PathPoint]
+    audit: dict[str, Any] | None
+
+
+class ProgressPoint(Shown):
+    """The campaign after so many entries."""
+
+    number: int
+    at: str
+    asked: int
+    told: int
+    good: int
+    bad: int
+
+
+class ProgressPage(Shown):
+    """Verdicts over time."""
+
+    points: list[ProgressPoint]
+
+
+class History(Shown):
+    """A piece of the journal."""
+
+    events: list[dict[str, Any]]
+    next: int | None = Field(description="pass as after to read on; null at the end")
+    last: int = Field(description="the number of the last entry that was looked at")
+
+
+class TicketShown(Shown):
+    """A ticket and the arm to pull for it."""
+
+    ticket: str
+    arm: str
+
+
+class Tickets(Shown):
+    """What was asked for; fewer where the campaign needs fewer."""
+
+    tickets: list[TicketShown]
+
+
+class Told(Shown):
+    """The verdicts that fell with these rewards, and the tickets that came too late to count."""
+
+    verdicts: list[FullRow]
+    late: list[str]
+
+
+class Stepped(Shown):
+    """The verdicts that fell, and the next ticket; null when nothing is left to ask."""
+
+    verdicts: list[FullRow]
+    ticket: TicketShown | None
+
+
+class BlockShown(Shown):
+    """Many pulls under one ticket: how often each arm is to be pulled."""
+
+    ticket: str
+    pulls: dict[str, int]
+
+
+class PlanShown(Shown):
+    """How many pulls it will take until that share of the arms is decided; null for what nobody would wait for."""
+
+    sentence: str
+    half: float | None
+    eighty: float | None
+    ninety: float | None
+    rounds: dict[str, float | None] = Field(description="median and high: until no arm is open")
+    guess: str = Field(description="what was assumed of the means")
+
+
+class Checked(Shown):
+    """Whether the journal is what it says."""
+
+    ok: bool
+    events: int
+    problem: str | None = Field(None, description="the first entry that is not what it says")
+    note: str | None = None
+
+
+class Me(Shown):
+    """Who asks."""
+
+    role: RoleName
+
+
+class WebhookShown(Shown):
+    """A webhook; its secret is shown once, when it is made."""
+
+    id: str
+    url: str
+    created_at: float
+    ended_at: float | None = None
+    secret: str | None = None
+
+
+class Webhooks(Shown):
+    """The webhooks of a campaign."""
+
+    webhooks: list[WebhookShown]
+
+
+class Deliveries(Shown):
+    """What was sent, and what is still to be sent."""
+
+    deliveries: list[dict[str, Any]]
+
+
+class Health(Shown):
+    """The server's state."""
+
+    status: Literal["ok", "unready"]
+    detail: str | None = None

@@ -1,0 +1,113 @@
+"""Every refusal as application/problem+json (RFC 9457), with the library's own message as its detail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from goodarm.errors import GoodarmError
+
+MEDIA_TYPE = "application/problem+json"
+LONGEST_DETAIL = 2000
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    type: str = Field(default="about:blank", description="always about:blank: the kind says more")
+    title: str = Field(description="the status in words")
+    status: int
+    detail: str = Field(description="the value, the reason and the way out")
+    kind: str = Field(description="the class of the library's error, or the part of the service that refused")
+
+
+class Refusal(GoodarmError):
+    """A request that the service itself refuses, before the library sees it."""
+
+    def __init__(self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.kind, self.headers = status, kind, dict(headers or {})
+
+
+def answer(status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """One problem as a response."""
+    text = detail.encode("utf-8", "replace").decode()
+    shown = text if len(text) <= LONGEST_DETAIL else f"{text[:LONGEST_DETAIL]}…"
+    problem = Problem(title=HTTPStatus(status).phrase, status=status, detail=shown, kind=kind)
+    return JSONResponse(problem.model_dump(), status, headers, media_type=MEDIA_TYPE)
+
+
+DESCRIPTIONS = {
+    400: "The request has the right form, and the library refuses what it says.",
+    401: "A token is needed, or the one presented is wrong or revoked.",
+    403: "The token's role does not allow this, or a page of another origin asks for a change.",
+    404: "No campaign, arm, ticket or webhook has this name.",
+    409: "What is asked contradicts what the journal already says.",
+    413: "The body is larger than the server takes.",
+    415: "The body is not application/json.",
+    422: "The request does not have the form that this document describes.",
+    429: "Too many wrong tokens, or too many operations wait; try again after Retry-After seconds.",
+}
+
+
+def documented(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
+    """These refusals, as OpenAPI wants them."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": DESCRIPTIONS[status], "content": content} for status in statuses}
+
+
+def describe(app: FastAPI) -> None:
+    """Put the form of a problem into the OpenAPI document; FastAPI would describe it as application/json."""
+    plain = app.openapi
+
+    def document() -> dict[str, Any]:
+        made = plain()
+        made["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        return made
+
+    app.openapi = document  # type: ignore[method-assign]  # FastAPI's own way
+
+
+def explain(errors: Iterable[Mapping[str, Any]]) -> str:
+    """What pydantic found wrong, in one line per place.
+
+    >>> explain([{"loc": ("body", "threshold"), "msg": "Field required", "type": "missing"}])
+    'body.threshold: Field required.'
+    """
+    found = [f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}." for error in errors]
+    more = f" … and {len(found) - 5} more." if len(found) > 5 else ""
+    return " ".join(found[:5]) + more
+
+
+def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
+    """Answer every error: ours with their message, unknown ones without a word about the inside."""
+
+    @app.exception_handler(Refusal)
+    async def _refusal(request: Request, error: Refusal) -> JSONResponse:
+        return answer(error.status, error.kind, str(error), error.headers)
+
+    @app.exception_handler(GoodarmError)
+    async def _ours(request: Request, error: GoodarmError) -> JSONResponse:
+        status = next((status_of[kind] for kind in type(error).__mro__ if kind in status_of), 400)
+        return answer(status, type(error).__name__, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:
+        return answer(422, "form", explain(error.errors()))
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> JSONResponse:
+        return answer(error.status_code, "http", str(error.detail), error.headers)
+
+    @app.exception_handler(Exception)
+    async def _unknown(request: Request, error: Exception) -> JSONResponse:  # the server logs it
+        return answer(500, "fault", "The server failed here, and nothing was changed. Its log has the reason.")

@@ -1,0 +1,58 @@
+"""How routes answer: JSON that is made once, with an ETag where something is read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Path, Response
+from starlette.responses import JSONResponse
+
+from goodarm.version import __version__
+
+SLASH = "\0"
+"""What a slash inside a name is in a path while the router looks at it; names have no NUL."""
+
+
+class Reply(JSONResponse):
+    """Compact JSON in ASCII: any text that Python holds can be written."""
+
+    def render(self, content: Any) -> bytes:
+        return json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+async def _name(name: Annotated[str, Path(min_length=1, max_length=200, examples=["headlines"])]) -> str:
+    return name.replace(SLASH, "/")
+
+
+async def _arm(arm: Annotated[str, Path(min_length=1, max_length=200, examples=["calm"])]) -> str:
+    return arm.replace(SLASH, "/")
+
+
+# They are async so that FastAPI does not start a thread for each.
+CampaignName = Annotated[str, Depends(_name)]
+ArmName = Annotated[str, Depends(_arm)]
+IfNoneMatch = Annotated[str | None, Header(description="an ETag; answered with 304 if nothing changed")]
+NOT_CHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing changed since the ETag."}}
+
+
+def etag(*parts: object) -> str:
+    """The same parts, the same tag."""
+    text = json.dumps([__version__, *map(str, parts)])
+    return f'"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"'
+
+
+def matches(tag: str, if_none_match: str | None) -> bool:
+    """Whether a client has this version already."""
+    if if_none_match is None:
+        return False
+    known = [each.strip().removeprefix("W/") for each in if_none_match.split(",")]
+    return tag in known or "*" in known
+
+
+def fresh(tag: str, content: Any) -> Response:
+    """A body with its tag; without a body when the client has it."""
+    if content is None:
+        return Response(status_code=304, headers={"ETag": tag})
+    return Reply(content, headers={"ETag": tag})

@@ -1,0 +1,82 @@
+"""Campaigns and their arms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from goodarm.service.guard import route_of
+from goodarm.service.models import Campaigns, Close, NewArms, NewCampaign, OneArm, Summary
+from goodarm.service.problems import documented
+from goodarm.service.replies import NOT_CHANGED, CampaignName, IfNoneMatch, Reply, etag, fresh, matches
+from goodarm.service.tokens import Role
+from goodarm.service.views import summary
+
+router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"])
+READ = documented((401, 403, 404, 422, 429))
+CHANGE = documented((400, 401, 403, 404, 409, 413, 422, 429))
+
+
+@router.get("", response_model=Campaigns, responses=documented((401, 403, 429)) | NOT_CHANGED, **route_of(Role.reader))
+async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> Response:
+    """All campaigns of the store, each at a glance."""
+    found = await request.app.state.campaigns.summaries()
+    tag = etag(*((each["name"], each["number"]) for each in found))
+    return fresh(tag, None if matches(tag, if_none_match) else {"campaigns": found})
+
+
+@router.post(
+    "", status_code=201, response_model=Summary, responses=documented((400, 401, 403, 409, 413, 422, 429)),
+    **route_of(Role.admin),
+)  # fmt: skip
+async def create(request: Request, body: NewCampaign) -> Response:
+    """Start a campaign."""
+    return Reply(await request.app.state.campaigns.create(body), 201)
+
+
+@router.get("/{name}", response_model=Summary, responses=READ | NOT_CHANGED, **route_of(Role.reader))
+async def one_campaign(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
+    """One campaign at a glance."""
+    tag, shown = await request.app.state.campaigns.tagged(name, if_none_match, summary)
+    return fresh(tag, shown)
+
+
+@router.post("/{name}/arms", status_code=201, response_model=Summary, responses=CHANGE, **route_of(Role.admin))
+async def add_arms(request: Request, name: CampaignName, body: NewArms) -> Response:
+    """Arms that join later; they need a reserve."""
+    given = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
+    return await _changed(request, name, lambda campaign: campaign.add_arms(given), 201)
+
+
+@router.post("/{name}/pause", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
+async def pause(request: Request, name: CampaignName, body: OneArm) -> Response:
+    """Ask no more for this arm until it is resumed."""
+    return await _changed(request, name, lambda campaign: campaign.pause(body.arm))
+
+
+@router.post("/{name}/resume", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
+async def resume(request: Request, name: CampaignName, body: OneArm) -> Response:
+    """Ask for a paused arm again."""
+    return await _changed(request, name, lambda campaign: campaign.resume(body.arm))
+
+
+@router.post("/{name}/retire", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
+async def retire(request: Request, name: CampaignName, body: OneArm) -> Response:
+    """Never ask for this arm again; no verdict is implied."""
+    return await _changed(request, name, lambda campaign: campaign.retire(body.arm))
+
+
+@router.post("/{name}/close", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
+async def close(request: Request, name: CampaignName, body: Close | None = None) -> Response:
+    """Ask nothing more; rewards of pending tickets may still be told."""
+    reason = body.reason if body is not None else ""
+    return await _changed(request, name, lambda campaign: campaign.end(reason))
+
+
+async def _changed(request: Request, name: str, operation: Any, status: int = 200) -> Response:
+    def change(campaign: Any) -> dict[str, Any]:
+        operation(campaign)
+        return summary(campaign)
+
+    return Reply(await request.app.state.desk.write(name, change), status)

@@ -1,0 +1,44 @@
+"""For the machines that look after the server."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
+
+from goodarm.service.guard import route_of
+from goodarm.service.models import Health
+from goodarm.service.problems import documented
+from goodarm.service.tokens import Role
+
+router = APIRouter(tags=["health"])
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@router.get("/healthz", response_model=Health, openapi_extra={"x-role": "none"})
+async def healthz() -> Health:
+    """The process answers."""
+    return Health(status="ok")
+
+
+@router.get(
+    "/readyz", response_model=Health, openapi_extra={"x-role": "none"},
+    responses={503: {"model": Health, "description": "The store can't be read at the moment."}},
+)  # fmt: skip
+async def readyz(request: Request, response: Response) -> Health:
+    """The store answers too."""
+    try:
+        await request.app.state.campaigns.names()
+    except Exception as error:  # whatever it is, the server is not ready
+        response.status_code = 503
+        return Health(status="unready", detail=type(error).__name__)
+    return Health(status="ok")
+
+
+@router.get(
+    "/metrics", response_class=PlainTextResponse, **route_of(Role.reader),
+    responses=documented((401, 403, 429)) | {200: {"content": {"text/plain": {}}, "description": "Prometheus' text."}},
+)  # fmt: skip
+async def metrics(request: Request) -> Response:
+    """Figures for Prometheus."""
+    summaries = await request.app.state.campaigns.summaries()
+    return Response(request.app.state.metrics.text(summaries), media_type=TEXT)

@@ -1,0 +1,112 @@
+"""What is known: verdicts, arms, progress, history, and the live stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from goodarm.service.guard import route_of
+from goodarm.service.models import ArmPage, ArmTable, Checked, History, ProgressPage, RemainingShown, Verdicts
+from goodarm.service.problems import documented
+from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply, fresh
+from goodarm.service.tokens import Role
+from goodarm.service.views import arm_page, arm_table, history, progress, remaining_pulls, verdicts
+
+router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["reads"], responses=documented((401, 403, 404, 422, 429)))
+MOST_EVENTS = 10_000
+After = Annotated[int, Query(ge=0, lt=2**53, description="entries after this number")]
+Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
+Kind = Annotated[str | None, Query(max_length=20, examples=["verdict"])]
+
+
+@router.get("/verdicts", response_model=Verdicts, responses=NOT_CHANGED, **route_of(Role.reader))
+async def all_verdicts(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
+    """Every arm against the bar."""
+    return await _read(request, name, if_none_match, verdicts)
+
+
+@router.get("/arms", response_model=ArmTable, responses=NOT_CHANGED, **route_of(Role.reader))
+async def all_arms(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
+    """Every arm with everything that is known of it."""
+    return await _read(request, name, if_none_match, arm_table)
+
+
+@router.get(
+    "/remaining", response_model=RemainingShown, responses=NOT_CHANGED | documented((400,)), **route_of(Role.reader)
+)
+async def remaining(
+    request: Request, name: CampaignName, draws: Annotated[int, Query(ge=1, le=1000)] = 200,
+    if_none_match: IfNoneMatch = None,
+) -> Response:  # fmt: skip
+    """Expected further pulls of each arm."""
+    return await _read(request, name, if_none_match, remaining_pulls, draws)
+
+
+@router.get("/arms/{arm}", response_model=ArmPage, responses=NOT_CHANGED, **route_of(Role.reader))
+async def one_arm(request: Request, name: CampaignName, arm: ArmName, if_none_match: IfNoneMatch = None) -> Response:
+    """One arm: its interval over time, its evidence, and the audit of its verdict."""
+    return await _read(request, name, if_none_match, arm_page, arm)
+
+
+@router.get("/progress", response_model=ProgressPage, responses=NOT_CHANGED, **route_of(Role.reader))
+async def over_time(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
+    """Verdicts over time."""
+    return await _read(request, name, if_none_match, progress)
+
+
+@router.get("/history", response_model=History, responses=NOT_CHANGED, **route_of(Role.reader))
+async def journal(
+    request: Request, name: CampaignName, after: After = 0, limit: Limit = 1000, kind: Kind = None,
+    if_none_match: IfNoneMatch = None,
+) -> Response:  # fmt: skip
+    """A piece of the journal; with a kind, only the entries of that kind in it."""
+    return await _read(request, name, if_none_match, history, after, limit, kind)
+
+
+async def _read(request: Request, name: str, if_none_match: str | None, view: Any, *arguments: Any) -> Response:
+    tag, shown = await request.app.state.campaigns.tagged(name, if_none_match, view, *arguments)
+    return fresh(tag, shown)
+
+
+@router.get("/check", response_model=Checked, **route_of(Role.reader))
+async def check(request: Request, name: CampaignName) -> Response:
+    """Replay the journal and compare; ok is false, with the reason, when it is not what it says."""
+    return Reply(await request.app.state.campaigns.check(name))
+
+
+FORMATS = {"jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
+KINDS = tuple(FORMATS.values())
+
+
+@router.get(
+    "/export", response_class=Response, **route_of(Role.reader),
+    responses={200: {"description": "The journal, chain included.", "content": {kind: {} for kind in KINDS}}},
+)  # fmt: skip
+async def export(
+    request: Request, name: CampaignName, format: Annotated[str, Query(pattern="^(jsonl|parquet)$")] = "jsonl"
+) -> Response:
+    """The whole journal as a file; `goodarm campaign import` reads it."""
+    content = await request.app.state.campaigns.export(name, format)
+    headers = {"Content-Disposition": f'attachment; filename="campaign.{format}"'}
+    return Response(content, media_type=FORMATS[format], headers=headers)
+
+
+async def _there(request: Request, name: CampaignName) -> str:
+    """Refuse a stream of nothing before it begins."""
+    await request.app.state.desk.read(name, lambda campaign: None)
+    return name
+
+
+@router.get(
+    "/events", response_class=EventSourceResponse, **route_of(Role.reader),
+)  # fmt: skip
+async def events(
+    request: Request, name: Annotated[str, Depends(_there)],
+    last_event_id: Annotated[int | None, Header(ge=0, lt=2**53, description="where the stream was left")] = None,
+) -> AsyncIterator[ServerSentEvent]:  # fmt: skip
+    """Live updates: first what changed since Last-Event-ID (every arm without it), then each change as it comes."""
+    async for change in request.app.state.fanout.follow(name, last_event_id):
+        yield ServerSentEvent(data=change.data, event="change", id=str(change.number))

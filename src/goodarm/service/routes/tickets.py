@@ -1,0 +1,100 @@
+"""Ask and tell."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request, Response
+
+from goodarm.service.guard import route_of
+from goodarm.service.models import (
+    Ask,
+    AskBlock,
+    BlockShown,
+    Stepped,
+    Tell,
+    TellArm,
+    TellBlock,
+    TellMany,
+    Tickets,
+    Told,
+    Void,
+)
+from goodarm.service.problems import documented
+from goodarm.service.replies import CampaignName, Reply
+from goodarm.service.tokens import Role
+from goodarm.service.views import ticket_row, told
+
+REFUSALS = documented((400, 401, 403, 404, 409, 413, 422, 429))
+router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], responses=REFUSALS)
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key", min_length=1, max_length=200, description="the same key again gets the same tickets",
+    ),
+]  # fmt: skip
+
+
+@router.post("/ask", response_model=Tickets, **route_of(Role.writer))
+async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) -> Response:
+    """The arms to pull next, one ticket each."""
+    found = await request.app.state.desk.write(name, lambda campaign: campaign.ask(body.n, key=key))
+    return Reply({"tickets": [ticket_row(ticket) for ticket in found]})
+
+
+@router.post("/tell", response_model=Told, **route_of(Role.writer))
+async def tell(request: Request, name: CampaignName, body: Tell) -> Response:
+    """A ticket's reward. The same again changes nothing; another one is refused."""
+    return await _told(request, name, lambda campaign: campaign.tell(body.ticket, body.reward))
+
+
+@router.post("/tell-many", response_model=Told, **route_of(Role.writer))
+async def tell_many(request: Request, name: CampaignName, body: TellMany) -> Response:
+    """Rewards of many tickets in one transaction: all of them, or none."""
+    rewards = [(each.ticket, each.reward) for each in body.rewards]
+    return await _told(request, name, lambda campaign: campaign.tell_many(rewards))
+
+
+@router.post("/tell-arm", response_model=Told, **route_of(Role.writer))
+async def tell_arm(request: Request, name: CampaignName, body: TellArm) -> Response:
+    """A reward without a ticket; whoever tells it answers for having told all of them."""
+    return await _told(request, name, lambda campaign: campaign.tell_arm(body.arm, body.reward))
+
+
+@router.post("/step", response_model=Stepped, **route_of(Role.writer))
+async def step(request: Request, name: CampaignName, body: Tell, key: Key = None) -> Response:
+    """Tell and ask in one transaction."""
+
+    def play(campaign: Any) -> dict[str, Any]:
+        verdicts = told(campaign.tell(body.ticket, body.reward))["verdicts"]
+        tickets = campaign.ask(1, key=key)
+        return {"ticket": ticket_row(tickets[0]) if tickets else None, "verdicts": verdicts}
+
+    return Reply(await request.app.state.desk.write(name, play))
+
+
+@router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
+async def ask_block(request: Request, name: CampaignName, body: AskBlock) -> Response:
+    """Many asks in one entry: so many pulls of each arm."""
+    block = await request.app.state.desk.write(name, lambda campaign: campaign.ask_block(body.n))
+    return Reply({"ticket": block.ticket, "pulls": block.pulls})
+
+
+@router.post("/tell-block", response_model=Told, **route_of(Role.writer))
+async def tell_block(request: Request, name: CampaignName, body: TellBlock) -> Response:
+    """Rewards of a block, whole or in parts; a part told twice counts once."""
+    rewards = {arm: (told, total) for arm, (told, total) in body.rewards.items()}
+    return await _told(request, name, lambda campaign: campaign.tell_block(body.ticket, rewards, body.part))
+
+
+@router.post("/void", status_code=204, **route_of(Role.writer))
+async def void(request: Request, name: CampaignName, body: Void) -> None:
+    """Take a ticket back; valid only if losing it has nothing to do with its reward."""
+    await request.app.state.desk.write(name, lambda campaign: campaign.void(body.ticket, body.reason))
+
+
+async def _told(request: Request, name: str, operation: Any) -> Response:
+    def play(campaign: Any) -> dict[str, Any]:
+        return told(operation(campaign))
+
+    return Reply(await request.app.state.desk.write(name, play))

@@ -1,0 +1,65 @@
+"""Webhooks: who is called when an arm gets its verdict, and what became of each call."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Request, Response
+
+from goodarm.service.guard import route_of
+from goodarm.service.models import Deliveries, NewWebhook, Webhooks, WebhookShown
+from goodarm.service.problems import documented
+from goodarm.service.replies import CampaignName, Reply
+from goodarm.service.tokens import Role
+from goodarm.service.webhooks import Webhook
+
+router = APIRouter(
+    prefix="/api/v1/campaigns/{name}", tags=["webhooks"], responses=documented((401, 403, 404, 422, 429))
+)
+HookId = Annotated[str, Path(pattern="^[0-9a-f]{12}$", examples=["0123456789ab"])]
+DeliveryId = Annotated[str, Path(pattern="^[0-9a-f]{12}-[0-9]{1,15}$", examples=["0123456789ab-42"])]
+
+
+def _shown(hook: Webhook) -> dict[str, object]:
+    return {"id": hook.id, "url": hook.url, "created_at": hook.created_at, "ended_at": hook.ended_at}
+
+
+@router.get("/webhooks", response_model=Webhooks, **route_of(Role.admin))
+async def all_webhooks(request: Request, name: CampaignName) -> Response:
+    """The webhooks of a campaign; their secrets are not shown again."""
+    await request.app.state.desk.read(name, lambda campaign: None)
+    found = await asyncio.to_thread(request.app.state.webhooks.of, name)
+    return Reply({"webhooks": [_shown(hook) for hook in found]})
+
+
+@router.post(
+    "/webhooks", status_code=201, response_model=WebhookShown, responses=documented((400, 413)), **route_of(Role.admin)
+)
+async def register(request: Request, name: CampaignName, body: NewWebhook) -> Response:
+    """Call this address at every verdict from now on. The answer shows the secret of the signatures, once."""
+    number = await request.app.state.desk.read(name, lambda campaign: campaign.number)
+    hook = await asyncio.to_thread(request.app.state.webhooks.register, name, body.url, number)
+    return Reply(_shown(hook) | {"secret": hook.secret}, 201)
+
+
+@router.delete("/webhooks/{id}", status_code=204, **route_of(Role.admin))
+async def end(request: Request, name: CampaignName, id: HookId) -> None:
+    """Call no more."""
+    await request.app.state.desk.read(name, lambda campaign: None)
+    await asyncio.to_thread(request.app.state.webhooks.end, name, id)
+
+
+@router.get("/deliveries", response_model=Deliveries, **route_of(Role.admin))
+async def deliveries(request: Request, name: CampaignName) -> Response:
+    """What was sent, what failed and will be tried again, and what was given up."""
+    return Reply({"deliveries": await request.app.state.sender.deliveries(name)})
+
+
+@router.post(
+    "/deliveries/{id}/replay", status_code=202, response_model=Deliveries, responses=documented((400, 409)),
+    **route_of(Role.admin),
+)  # fmt: skip
+async def replay(request: Request, name: CampaignName, id: DeliveryId) -> Response:
+    """Send a delivery again, whether it arrived or was given up."""
+    return Reply({"deliveries": [await request.app.state.sender.replay(name, id)]}, 202)

@@ -1,0 +1,126 @@
+"""Start a server: check what it needs, print its address, run its workers until it is stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from goodarm.errors import GoodarmError, InvalidValue, MissingExtra
+from goodarm.service.settings import Settings, is_loopback, sqlite_path
+
+STOP_SECONDS = 2
+"""How long open requests may take when the server is stopped; streams are ended at once."""
+
+
+class AddressTaken(GoodarmError):
+    """The address can't be listened on."""
+
+
+class NotStarted(GoodarmError):
+    """The server ended before it could answer."""
+
+
+def serve(settings: Settings, say: Callable[[str], None], log_level: str = "warning") -> None:
+    """Run until SIGTERM or Ctrl-C."""
+    if find_spec("uvicorn") is None or find_spec("fastapi") is None:
+        raise MissingExtra("goodarm serve", "service")
+    with _demo_store(settings) as store, tempfile.TemporaryDirectory(prefix="goodarm-metrics-") as folder:
+        ready = _with_rights(replace(settings, store=store))
+        listening = _listen(ready.host, ready.port)
+        with listening:
+            ready = replace(ready, port=listening.getsockname()[1])
+            _prepare(ready, Path(folder))
+            for line in _words(ready):
+                say(line)
+            _run(ready, listening, log_level)
+
+
+def _run(settings: Settings, listening: socket.socket, log_level: str) -> None:
+    from uvicorn import Config, Server
+    from uvicorn.supervisors import Multiprocess
+
+    config = Config(
+        "goodarm.service.app:from_environment", factory=True, workers=settings.workers, log_level=log_level,
+        access_log=False, timeout_graceful_shutdown=STOP_SECONDS, server_header=False, timeout_keep_alive=30,
+        lifespan="on",
+    )  # fmt: skip
+    # uvicorn raises the signal again that stopped it; folders are to be removed first, and 0 is the exit code.
+    signal.signal(signal.SIGTERM, lambda number, frame: None)
+    if settings.workers > 1:
+        Multiprocess(config, sockets=[listening]).run()
+        return
+    server = Server(config)
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+    if not server.started:
+        raise NotStarted("the server did not start; the lines above say why.")
+
+
+@contextmanager
+def _demo_store(settings: Settings) -> Iterator[str]:
+    """The demo has a store of its own that ends with it."""
+    if not settings.demo:
+        yield settings.store
+        return
+    with tempfile.TemporaryDirectory(prefix="goodarm-demo-") as folder:
+        yield f"sqlite:///{folder}/demo.db"
+
+
+def _with_rights(settings: Settings) -> Settings:
+    """Beyond loopback nobody comes in without a token; on loopback only where no token was made."""
+    from goodarm.service.side import open_side
+    from goodarm.service.tokens import Tokens
+
+    path = sqlite_path(settings.store)
+    if path is not None and not Path(path).absolute().parent.is_dir():
+        raise InvalidValue(f"the folder of the store {settings.store!r} does not exist. Create it first.")
+    side = open_side(settings.store)
+    try:
+        any_token = Tokens(side).any_active()
+    finally:
+        side.close()
+    if not is_loopback(settings.host) and not any_token:
+        raise InvalidValue(
+            f"a server on {settings.host} can be reached by others, and needs a token first: "
+            f"goodarm token create --store {settings.store} --role admin"
+        )
+    return replace(settings, open=not any_token)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host, port))
+        made.listen(2048)
+    except OSError as error:
+        made.close()
+        raise AddressTaken(
+            f"can't listen on {host}:{port}: {error.strerror}. Choose another --port or --host."
+        ) from None
+    made.set_inheritable(True)
+    return made
+
+
+def _prepare(settings: Settings, folder: Path) -> None:
+    """What the workers read from their environment."""
+    settings.to_environment()
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+
+
+def _words(settings: Settings) -> list[str]:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    lines = [f"goodarm serves {settings.store} at http://{host}:{settings.port}/ (stop with Ctrl-C)"]
+    if settings.demo:
+        lines.append("demo: visitors are simulated, and the campaign ends with the server")
+    if settings.open:
+        lines.append("no token was made: everyone on this machine may change everything")
+    return lines

@@ -1,0 +1,95 @@
+"""What a server is started with; workers read it from the environment, since each is a new process."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from goodarm.errors import InvalidValue
+
+VARIABLE = "GOODARM_SERVICE"
+"""The environment variable that carries the settings to the workers."""
+ENDS_WITH_THE_SERVER = re.compile(r"memory(:|$)|sqlite:///:memory:")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One server.
+
+    open            : nobody needs a token; only on loopback
+    private_targets : webhooks may call loopback and private addresses
+    origin          : how browsers see the server behind a proxy, like https://goodarm.example.org
+    demo            : simulated visitors feed a campaign
+    """
+
+    store: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    open: bool = True
+    private_targets: bool = False
+    origin: str | None = None
+    demo: bool = False
+    failed_logins: int = 10
+    """Wrong tokens that one address may present per minute."""
+    most_bytes: int = 8_000_000
+    most_waiting: int = 10_000
+    """Operations that may wait for the writer of one worker."""
+    update_every: float = 0.2
+    """Seconds between two looks of a worker's poller at the journal."""
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise InvalidValue(f"workers must be at least 1; got {self.workers}.")
+        if not 0 <= self.port <= 65535:
+            raise InvalidValue(f"port must lie between 0 and 65535; got {self.port}.")
+        if ENDS_WITH_THE_SERVER.match(self.store):
+            raise InvalidValue(
+                f"the store {self.store!r} ends with its process and can't be served. "
+                "Use sqlite:///FILE or postgresql://…, or try `goodarm serve --demo`."
+            )
+
+    def to_environment(self) -> None:
+        """Hand these settings to the workers."""
+        os.environ[VARIABLE] = json.dumps(asdict(self))
+
+    @staticmethod
+    def from_environment() -> Settings:
+        """The settings that the process which started this worker left."""
+        text = os.environ.get(VARIABLE)
+        if text is None:
+            raise InvalidValue(
+                f"the environment variable {VARIABLE} is not set. Start the server with `goodarm serve`."
+            )
+        values: dict[str, Any] = json.loads(text)
+        return Settings(**values)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that is bound there.
+
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    name = host.strip("[]")
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def sqlite_path(store: str) -> str | None:
+    """The file of a store sqlite:///FILE; None for other stores.
+
+    >>> sqlite_path("sqlite:///banners.db"), sqlite_path("sqlite:////var/lib/banners.db")
+    ('banners.db', '/var/lib/banners.db')
+    """
+    parts = urlsplit(store)
+    return unquote(parts.path[1:]) if parts.scheme == "sqlite" else None

@@ -1,0 +1,125 @@
+"""The service's own tables: tokens, sessions, webhooks, and who is the sender. Campaigns are not in here.
+
+Beside a store sqlite:///FILE they live in FILE.service, a SQLite file of its own, so that they never wait for the
+journal's writer; with a store postgresql://… they are tables of the same database.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from goodarm.errors import GoodarmError, InvalidValue, MissingExtra
+from goodarm.service.settings import sqlite_path
+
+T = TypeVar("T")
+
+TABLES = (
+    """create table if not exists goodarm_tokens (
+        id text primary key, name text not null, role text not null, hash text not null,
+        created_at double precision not null, used_at double precision, revoked_at double precision)""",
+    """create table if not exists goodarm_sessions (
+        hash text primary key, token text not null, expires_at double precision not null)""",
+    """create table if not exists goodarm_failures (address text not null, at double precision not null)""",
+    """create table if not exists goodarm_webhooks (
+        id text primary key, campaign text not null, url text not null, secret text not null,
+        after_number bigint not null, created_at double precision not null, ended_at double precision)""",
+    """create table if not exists goodarm_leases (
+        name text primary key, holder text not null, until double precision not null)""",
+)
+
+
+class UnusableSide(GoodarmError):
+    """The service's own tables can't be opened."""
+
+
+class Side(Protocol):
+    """Two verbs; `?` stands for a value."""
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a select finds."""
+
+    def change(self, query: str, values: Sequence[Any] = ()) -> int:
+        """Run one statement in a transaction of its own; the number of rows that it touched."""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+
+
+def open_side(store: str) -> Side:
+    """The tables that belong to a store, created when they are missing."""
+    path = sqlite_path(store)
+    if path is not None:
+        return SqliteSide(f"{path}.service")
+    if store.startswith(("postgresql://", "postgres://")):
+        return PostgresqlSide(store)
+    raise InvalidValue(f"the store must be sqlite:///FILE or postgresql://…; got {store!r}.")
+
+
+class SqliteSide:
+    """One connection, shared by the threads of a worker under a lock."""
+
+    def __init__(self, path: str) -> None:
+        self._lock = threading.Lock()
+        try:
+            self._connection = sqlite3.connect(path, timeout=10.0, check_same_thread=False, isolation_level=None)
+            self._connection.execute("pragma journal_mode=wal")
+            for table in TABLES:
+                self._connection.execute(table)
+        except sqlite3.Error as error:
+            raise UnusableSide(
+                f"the service's tables in {path} can't be opened: {error}. Is the folder there, and writable?"
+            ) from None
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._connection.execute(query, values).fetchall()
+
+    def change(self, query: str, values: Sequence[Any] = ()) -> int:
+        with self._lock:
+            return self._connection.execute(query, values).rowcount
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+
+class PostgresqlSide:
+    """One connection, opened again when the server has ended it."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._lock = threading.Lock()
+        self._connection: Any = None
+        for table in TABLES:
+            self.change(table)
+
+    def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._run(query, values, lambda cursor: list(cursor.fetchall()))
+
+    def change(self, query: str, values: Sequence[Any] = ()) -> int:
+        return self._run(query, values, lambda cursor: int(cursor.rowcount))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+
+    def _run(self, query: str, values: Sequence[Any], answer: Callable[[Any], T]) -> T:
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtra("a PostgreSQL store", "postgresql") from None
+        with self._lock:
+            for last in (False, True):
+                try:
+                    if self._connection is None or self._connection.closed:
+                        self._connection = psycopg.connect(self._address, autocommit=True)
+                    return answer(self._connection.execute(query.replace("?", "%s"), values))
+                except (psycopg.OperationalError, psycopg.errors.UniqueViolation) as error:
+                    # Two workers that create a table at the same time collide in PostgreSQL's catalogue.
+                    if last:
+                        raise UnusableSide(f"the service's tables can't be reached: {error}".rstrip() + ".") from None
+        raise AssertionError("unreachable")

@@ -1,0 +1,119 @@
+"""Live updates: one poller per worker looks at the journal and fans out what changed through bounded queues.
+
+A client that does not read is dropped, never waited for: it reconnects by itself and says where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+QUEUE = 32
+"""Changes that may wait for one client."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a client is told: the journal's number, and the page's figures with the rows that changed."""
+
+    number: int
+    data: dict[str, Any]
+
+
+Look = Callable[[str, int | None], Awaitable[Change | None]]
+"""(campaign, number) -> what changed after it, None if nothing did; number None: everything."""
+
+
+@dataclass(eq=False)
+class Client:
+    """One open stream."""
+
+    queue: asyncio.Queue[Change | None] = field(default_factory=lambda: asyncio.Queue(QUEUE))
+    dropped: bool = False
+
+    def give(self, change: Change | None) -> None:
+        """Put a change into the queue; a full queue drops the client."""
+        try:
+            self.queue.put_nowait(change)
+        except asyncio.QueueFull:
+            self.dropped = True
+            while not self.queue.empty():
+                self.queue.get_nowait()
+            self.queue.put_nowait(None)
+
+
+class Fanout:
+    """The poller of one worker and its clients."""
+
+    def __init__(self, look: Look, every: float, log: Callable[[str], None] = lambda text: None) -> None:
+        self._look, self._every, self._log = look, every, log
+        self._clients: dict[str, set[Client]] = {}
+        self._numbers: dict[str, int] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._ending = False
+        self.dropped = 0
+
+    @property
+    def clients(self) -> int:
+        """Open streams."""
+        return sum(map(len, self._clients.values()))
+
+    def end(self) -> None:
+        """Close every stream: the server is being stopped."""
+        self._ending = True
+        for clients in self._clients.values():
+            for client in clients:
+                client.give(None)
+
+    async def stop(self) -> None:
+        """End the poller."""
+        self.end()
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def follow(self, name: str, after: int | None) -> AsyncIterator[Change]:
+        """First what changed after `after` (everything if None), then each change as it comes."""
+        client = Client()
+        self._clients.setdefault(name, set()).add(client)
+        if self._task is None:
+            self._task = asyncio.create_task(self._poll(), name="goodarm-poller")
+        try:
+            first = await self._look(name, after)
+            seen = -1 if after is None else after
+            if first is not None:
+                seen = first.number
+                yield first
+            self._numbers.setdefault(name, seen)
+            while not self._ending:
+                change = await client.queue.get()
+                if change is None:
+                    break
+                if change.number > seen:
+                    seen = change.number
+                    yield change
+        finally:
+            self.dropped += client.dropped
+            self._clients[name].discard(client)
+            if not self._clients[name]:
+                del self._clients[name]
+                self._numbers.pop(name, None)
+
+    async def _poll(self) -> None:
+        while not self._ending:
+            await asyncio.sleep(self._every)
+            for name, number in list(self._numbers.items()):
+                try:
+                    change = await self._look(name, number)
+                except Exception as error:  # the store may come back; clients stay and hear nothing meanwhile
+                    self._log(f"no live update of {name!r}: {error}")
+                    continue
+                if change is None or name not in self._numbers:
+                    continue
+                self._numbers[name] = change.number
+                for client in list(self._clients.get(name, ())):
+                    client.give(change)

@@ -1,0 +1,203 @@
+"""Who may do what: tokens with a role, stored as hashes; sessions of browsers; wrong attempts."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from goodarm.errors import GoodarmError, InvalidValue
+from goodarm.service.side import Side
+
+PREFIX = "goodarm"
+ID = re.compile("[0-9a-f]{8}")
+SESSION_SECONDS = 12 * 3600.0
+REMEMBERED_SECONDS = 1.0
+"""How long a worker believes what it read: a revoked token is refused by every worker after this time."""
+USE_SHOWN_EVERY = 60.0
+"""Seconds between two writes of a token's last use."""
+WINDOW = 60.0
+"""Seconds in which wrong attempts are counted."""
+
+
+class Role(IntEnum):
+    """Each role may do what the ones below it may."""
+
+    reader = 1
+    writer = 2
+    admin = 3
+
+
+class UnknownToken(GoodarmError, LookupError):
+    """A token that was never made."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is known of a token; its secret is not."""
+
+    id: str
+    name: str
+    role: Role
+    created_at: float
+    used_at: float | None
+    revoked_at: float | None
+
+
+def role_named(name: str) -> Role:
+    """The role of this name."""
+    try:
+        return Role[name]
+    except KeyError:
+        raise InvalidValue(f"role must be one of {', '.join(role.name for role in Role)}; got {name!r}.") from None
+
+
+class Tokens:
+    """The tokens of one store.
+
+    >>> import tempfile
+    >>> from goodarm.service.side import open_side
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tokens = Tokens(open_side(f"sqlite:///{folder}/a.db"))
+    ...     token, text = tokens.create("writer", name="checkout")
+    ...     before = tokens.role_of(text)
+    ...     tokens.revoke(token.id)
+    ...     tokens.forget()
+    ...     print(before.name, tokens.role_of(text))
+    writer None
+    """
+
+    def __init__(self, side: Side, clock: Callable[[], float] = time.time) -> None:
+        self._side = side
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._remembered: dict[str, tuple[float, Role | None, str]] = {}
+        self._use_shown: dict[str, float] = {}
+
+    def create(self, role: str, name: str = "") -> tuple[Token, str]:
+        """A new token and its text, which is shown once and can't be read again."""
+        made = Token(secrets.token_hex(4), name, role_named(role), self._clock(), None, None)
+        secret = secrets.token_urlsafe(32)
+        self._side.change(
+            "insert into goodarm_tokens (id, name, role, hash, created_at) values (?, ?, ?, ?, ?)",
+            (made.id, made.name, made.role.name, _hash(secret), made.created_at),
+        )
+        return made, f"{PREFIX}_{made.id}_{secret}"
+
+    def all(self) -> list[Token]:
+        """Every token ever made, oldest first."""
+        found = self._side.rows(
+            "select id, name, role, created_at, used_at, revoked_at from goodarm_tokens order by created_at, id"
+        )
+        return [Token(id, name, Role[role], *times) for id, name, role, *times in found]
+
+    def any_active(self) -> bool:
+        """Whether someone could log in."""
+        return bool(self._side.rows("select 1 from goodarm_tokens where revoked_at is null limit 1"))
+
+    def revoke(self, id: str) -> None:
+        """From now on the token, and every session that it opened, is refused."""
+        touched = self._side.change(
+            "update goodarm_tokens set revoked_at = coalesce(revoked_at, ?) where id = ?", (self._clock(), id)
+        )
+        if not touched:
+            raise UnknownToken(f"there is no token {id!r}. `goodarm token list` shows all of them.")
+        self._side.change("delete from goodarm_sessions where token = ?", (id,))
+
+    def remembered(self, text: str, *, session: bool = False) -> Role | None:
+        """The role of a token or session that was looked up within the last second; without a look at the tables."""
+        known = self._remembered.get(f"{'session' if session else 'token'} {_hash(text)}")
+        return known[1] if known is not None and known[0] >= self._clock() - REMEMBERED_SECONDS else None
+
+    def role_of(self, text: str) -> Role | None:
+        """The role of a token that is presented; None where it is wrong or was revoked."""
+        return self._recall(f"token {_hash(text)}", lambda: self._role_of_token(text))
+
+    def role_of_session(self, text: str) -> Role | None:
+        """The role of a browser's session; None where there is none or its time is over."""
+        return self._recall(f"session {_hash(text)}", lambda: self._role_of_session(text))
+
+    def open_session(self, text: str) -> tuple[str, Role] | None:
+        """A session for a browser that presents a token; None where the token is wrong."""
+        role, id = self._role_of_token(text)
+        if role is None:
+            return None
+        session, now = secrets.token_urlsafe(32), self._clock()
+        self._side.change("delete from goodarm_sessions where expires_at < ?", (now,))
+        self._side.change(
+            "insert into goodarm_sessions (hash, token, expires_at) values (?, ?, ?)",
+            (_hash(session), id, now + SESSION_SECONDS),
+        )
+        return session, role
+
+    def close_session(self, text: str) -> None:
+        """Log out."""
+        self._side.change("delete from goodarm_sessions where hash = ?", (_hash(text),))
+        self.forget()
+
+    def forget(self) -> None:
+        """Read everything anew."""
+        with self._lock:
+            self._remembered.clear()
+
+    def failed(self, address: str) -> int:
+        """Note a wrong attempt; how many there were from this address within the window, with this one."""
+        now = self._clock()
+        self._side.change("delete from goodarm_failures where at < ?", (now - WINDOW,))
+        self._side.change("insert into goodarm_failures (address, at) values (?, ?)", (address, now))
+        return self.failures(address)
+
+    def failures(self, address: str) -> int:
+        """Wrong attempts from this address within the window."""
+        query = "select count(*) from goodarm_failures where address = ? and at >= ?"
+        return int(self._side.rows(query, (address, self._clock() - WINDOW))[0][0])
+
+    def _recall(self, key: str, look: Callable[[], tuple[Role | None, str]]) -> Role | None:
+        now = self._clock()
+        with self._lock:
+            known = self._remembered.get(key)
+        if known is None or known[0] < now - REMEMBERED_SECONDS or known[1] is None:
+            role, id = look()
+            with self._lock:
+                if len(self._remembered) > 10_000:
+                    self._remembered.clear()
+                self._remembered[key] = known = (now, role, id)
+        if known[1] is not None:
+            self._show_use(known[2], now)
+        return known[1]
+
+    def _role_of_token(self, text: str) -> tuple[Role | None, str]:
+        prefix, _, rest = text.partition("_")
+        id, _, secret = rest.partition("_")
+        query = "select hash, role, revoked_at from goodarm_tokens where id = ?"
+        found = self._side.rows(query, (id,)) if ID.fullmatch(id) else []
+        hash, role, revoked_at = found[0] if found else (_hash(""), "", 0.0)
+        same = hmac.compare_digest(_hash(secret), hash)  # in constant time, also where there is no such token
+        return (Role[role], id) if same and found and prefix == PREFIX and revoked_at is None else (None, "")
+
+    def _role_of_session(self, text: str) -> tuple[Role | None, str]:
+        found: list[tuple[Any, ...]] = self._side.rows(
+            "select t.role, t.id from goodarm_sessions s join goodarm_tokens t on t.id = s.token"
+            " where s.hash = ? and s.expires_at >= ? and t.revoked_at is null",
+            (_hash(text), self._clock()),
+        )
+        return (Role[found[0][0]], found[0][1]) if found else (None, "")
+
+    def _show_use(self, id: str, now: float) -> None:
+        with self._lock:
+            if self._use_shown.get(id, 0.0) > now - USE_SHOWN_EVERY:
+                return
+            self._use_shown[id] = now
+        self._side.change("update goodarm_tokens set used_at = ? where id = ?", (now, id))
+
+
+def _hash(text: str) -> str:
+    """Secrets are 256 random bits: one round of SHA-256 is enough, and nobody guesses them."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,200 @@
+"""A campaign as JSON: what the API shows, made from `Campaign` and nothing else."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from goodarm.campaign.words import headline
+from goodarm.engine.from_totals import evidence_from_totals, interval_from_totals
+from goodarm.errors import GoodarmError
+from goodarm.rules.parameters import take
+from goodarm.service.trail import ArmTrail, Trail
+
+if TYPE_CHECKING:
+    from goodarm.campaign import ArmRow, Campaign, Ticket, Told
+
+DRAWS = 25
+REST = 20.0
+"""A guess of what remains is made anew after so many times the time that it took, so that it never fills a worker."""
+MOST_BEHIND = 5000
+"""Entries after which a stream that was left begins with all arms again."""
+FEW = 20
+"""Arms that are looked at one by one."""
+SHOWN = ("arm", "label", "verdict", "guarantee", "pulls", "pending", "mean", "low", "high", "evidence", "needed",
+         "decided_at")  # fmt: skip
+
+_guesses: WeakKeyDictionary[Campaign, tuple[float, int, float | None]] = WeakKeyDictionary()
+_summaries: WeakKeyDictionary[Campaign, dict[str, Any]] = WeakKeyDictionary()
+_created: WeakKeyDictionary[Campaign, str] = WeakKeyDictionary()
+
+
+def ticket_row(ticket: Ticket) -> dict[str, str]:
+    """A ticket."""
+    return {"ticket": ticket.ticket, "arm": ticket.arm}
+
+
+def row(arm: ArmRow) -> dict[str, Any]:
+    """An arm."""
+    shown = {name: _plain(getattr(arm, name)) for name in SHOWN}
+    return shown | {"state": None if arm.status == "open" else arm.status}
+
+
+def full_row(arm: ArmRow) -> dict[str, Any]:
+    """An arm with everything that is known of it."""
+    return arm.as_json() | {"state": None if arm.status == "open" else arm.status}
+
+
+def told(result: Told) -> dict[str, Any]:
+    """What telling has led to."""
+    return {"verdicts": [full_row(arm) for arm in result.verdicts], "late": list(result.late)}
+
+
+def rows(arms: Iterable[ArmRow]) -> list[dict[str, Any]]:
+    """Arms."""
+    return [row(arm) for arm in arms]
+
+
+def counts(campaign: Campaign) -> dict[str, Any]:
+    """The figures that change."""
+    tally, more = campaign.tally(), remaining(campaign)
+    return {
+        "number": campaign.number, "good": tally.good, "bad": tally.bad, "open": tally.open,
+        "asked": tally.told + tally.pending, "told": tally.told, "pending": tally.pending, "closed": tally.ended,
+        "sentence": headline(campaign.terms, tally, more), "remaining": more,
+    }  # fmt: skip
+
+
+def summary(campaign: Campaign) -> dict[str, Any]:
+    """A campaign at a glance; made anew when its journal has grown."""
+    number = campaign.number
+    known = _summaries.get(campaign)
+    if known is None or known["number"] != number or _guesses[campaign][1] != number:
+        _summaries[campaign] = known = _summary(campaign)
+    return known
+
+
+def _summary(campaign: Campaign) -> dict[str, Any]:
+    terms = campaign.terms
+    if campaign not in _created:
+        _created[campaign] = next(iter(campaign.history(limit=1)))["at"]
+    return {
+        "name": campaign.name, "threshold": terms.threshold, "delta": terms.delta, "criterion": terms.criterion,
+        "policy": terms.policy, "arms": campaign.tally().arms, "created_at": _created[campaign],
+        "rewards": str(terms.rewards), "metadata": dict(terms.metadata), **counts(campaign),
+        "tally": campaign.tally()._asdict(),
+    }  # fmt: skip
+
+
+def remaining(campaign: Campaign) -> float | None:
+    """About how many more pulls until no arm is open; guessed anew when something changed and some time has passed."""
+    number, now = campaign.number, time.monotonic()
+    again_at, known, value = _guesses.get(campaign, (-math.inf, -1, None))
+    if known != number and now >= again_at:
+        try:
+            value = float(np.sum(campaign.remaining(draws=DRAWS).median))
+        except GoodarmError:  # there is no such guess for these rewards
+            value = None
+        after = time.monotonic()
+        _guesses[campaign] = (after + REST * (after - now), number, value)
+    return None if value is None or not math.isfinite(value) else value
+
+
+def verdicts(campaign: Campaign) -> dict[str, Any]:
+    """Every arm against the bar."""
+    now = counts(campaign)
+    shown = {name: now[name] for name in ("number", "good", "bad", "open", "sentence")}
+    return shown | {"arms": rows(campaign.arms())}
+
+
+def arm_table(campaign: Campaign) -> dict[str, Any]:
+    """Every arm with everything that is known of it."""
+    return {"number": campaign.number, "arms": [full_row(arm) for arm in campaign.arms()]}
+
+
+def remaining_pulls(campaign: Campaign, draws: int) -> dict[str, Any]:
+    """Expected further pulls of each arm."""
+    left = campaign.remaining(draws)._asdict()
+    lists = {name: [_plain(float(each)) for each in values] for name, values in left.items() if name != "limit"}
+    return lists | {"limit": left["limit"]}
+
+
+def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
+    """The figures, and the arms that changed after an entry (all if None); None if nothing did."""
+    number = campaign.number
+    if after is not None and after >= number:
+        return None if after == number else changes(campaign, None)
+    if after is None or number - after > MOST_BEHIND:
+        return counts(campaign) | {"arms": rows(campaign.arms())}
+    changed: dict[str, None] = {}
+    for event in campaign.history(after=after):
+        if event["kind"] in ("block", "part"):
+            changed.update(dict.fromkeys(event["content"]["arms"]))
+        elif event["kind"] == "added":
+            changed.update(dict.fromkeys(arm["id"] for arm in event["content"]["arms"]))
+        elif "arm" in event:
+            changed[event["arm"]] = None
+        elif event["kind"] == "rest":
+            return counts(campaign) | {"arms": rows(campaign.arms())}
+    found = (
+        map(campaign.arm, changed) if len(changed) <= FEW else (arm for arm in campaign.arms() if arm.arm in changed)
+    )
+    return counts(campaign) | {"arms": rows(found)}
+
+
+def arm_page(campaign: Campaign, trail: Trail, arm: str) -> dict[str, Any]:
+    """One arm: its row, its way, the audit of its verdict."""
+    found = campaign.arm(arm)
+    audit = campaign.audit(arm)
+    way = path(campaign, trail.arms.get(arm) or ArmTrail(), found.weight)
+    return full_row(found) | {"path": way, "audit": audit, "metadata": dict(found.metadata)}
+
+
+def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, Any]]:
+    """Mean, interval and evidence as they were; pending pulls at their worst, as the verdict counts them."""
+    points = trail.points()
+    if not points:
+        return []
+    asked, told, total = np.array(points).T
+    terms = campaign.terms
+    unknown = np.full(len(points), np.nan)
+    ends = dict.fromkeys(("low", "high", "for_good", "for_bad"), unknown)
+    if terms.by_totals:
+        rule, bar = terms.made.identification, terms.problem.bar
+        values = take(terms.made.setting.identification, rule.defaults)
+        worst = total + (asked - told)
+        need = math.log(1.0 / (terms.delta * weight))
+        debt = bar.budget - need  # an arm of a smaller share starts below 0
+        ends = {
+            "low": interval_from_totals(rule, asked, total, bar, need, values)[0],
+            "high": interval_from_totals(rule, asked, worst, bar, need, values)[1],
+            "for_good": evidence_from_totals(rule, asked, total, bar, values)[0] + debt,
+            "for_bad": evidence_from_totals(rule, asked, worst, bar, values)[1] + debt,
+        }
+    return [
+        {"pulls": int(told[i]), "mean": _plain(float(total[i] / told[i])) if told[i] else None}
+        | {name: _plain(float(values[i])) for name, values in ends.items()}
+        for i in range(len(points))
+    ]
+
+
+def progress(campaign: Campaign, trail: Trail) -> dict[str, Any]:
+    """Verdicts over time."""
+    return {"points": [point._asdict() for point in trail.points()]}
+
+
+def history(campaign: Campaign, after: int, limit: int, kind: str | None) -> dict[str, Any]:
+    """A piece of the journal; with a kind, only its entries among these."""
+    events = list(campaign.history(after=after, limit=limit))
+    last = events[-1]["number"] if events else after
+    shown = [event for event in events if kind is None or event["kind"] == kind]
+    return {"events": shown, "next": last if last < campaign.number else None, "last": last}
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,170 @@
+"""Webhooks: what is registered, what is still to be sent, and sending it.
+
+The journal is the outbox. Every verdict after a webhook's registration is owed to it; each attempt is a note in the
+journal; what is owed and not yet delivered is a fold over both. One worker sends at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import ssl
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+
+from goodarm.errors import GoodarmError, InvalidValue
+from goodarm.service.side import Side
+from goodarm.service.signature import sign
+from goodarm.service.targets import Target, resolve
+
+ATTEMPTS = 8
+FIRST_WAIT, GROWTH = 2.0, 4.0
+"""Seconds before the second attempt, and how the wait grows: the last one comes after about three hours."""
+TIMEOUT = 10.0
+NOTE = "delivery"
+
+
+class UnknownWebhook(GoodarmError, LookupError):
+    """A webhook, or a delivery, that was never made."""
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """Where verdicts of a campaign are sent; those up to `after` are not owed."""
+
+    id: str
+    campaign: str
+    url: str
+    secret: str
+    after: int
+    created_at: float
+    ended_at: float | None
+
+
+class Webhooks:
+    """The registered ones of a store."""
+
+    def __init__(self, side: Side, *, private: bool, clock: Callable[[], float] = time.time) -> None:
+        self._side, self._private, self._clock = side, private, clock
+
+    def register(self, campaign: str, url: str, after: int) -> Webhook:
+        """A new webhook; its target is looked up now, and again at each delivery."""
+        resolve(url, private=self._private)
+        made = Webhook(secrets.token_hex(6), campaign, url, secrets.token_urlsafe(32), after, self._clock(), None)
+        self._side.change(
+            "insert into goodarm_webhooks (id, campaign, url, secret, after_number, created_at)"
+            " values (?, ?, ?, ?, ?, ?)",
+            (made.id, made.campaign, made.url, made.secret, made.after, made.created_at),
+        )
+        return made
+
+    def of(self, campaign: str) -> list[Webhook]:
+        """All of a campaign, ended ones too."""
+        return self._found("where campaign = ? order by created_at, id", (campaign,))
+
+    def active(self) -> list[Webhook]:
+        """All that are owed verdicts."""
+        return self._found("where ended_at is null order by created_at, id", ())
+
+    def end(self, campaign: str, id: str) -> None:
+        """Send nothing more."""
+        if not self._side.change(
+            "update goodarm_webhooks set ended_at = coalesce(ended_at, ?) where id = ? and campaign = ?",
+            (self._clock(), id, campaign),
+        ):
+            raise UnknownWebhook(f"the campaign {campaign!r} has no webhook {id!r}.")
+
+    def _found(self, where: str, values: tuple[str, ...]) -> list[Webhook]:
+        query = f"select id, campaign, url, secret, after_number, created_at, ended_at from goodarm_webhooks {where}"
+        return [Webhook(*row) for row in self._side.rows(query, values)]
+
+
+@dataclass
+class Delivery:
+    """One verdict owed to one webhook, and how far it got."""
+
+    id: str
+    webhook: str
+    verdict: int
+    attempts: int = 0
+    delivered: bool = False
+    due_at: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def given_up(self) -> bool:
+        return not self.delivered and self.attempts >= ATTEMPTS
+
+    def note(self, content: Mapping[str, Any], at: float) -> None:
+        """Fold one note of the journal: an attempt, or the wish to send it again."""
+        if content.get("again"):
+            self.attempts, self.delivered, self.due_at = 0, False, at
+        else:
+            self.attempts += 1
+            self.delivered = bool(content["delivered"])
+            self.due_at = at + FIRST_WAIT * GROWTH ** (self.attempts - 1)
+        self.history.append({"at": at} | {key: content[key] for key in ("status", "error", "again") if key in content})
+
+
+def delivery_id(webhook: str, verdict: int) -> str:
+    """The same for every attempt, so that a receiver can tell a repeated one."""
+    return f"{webhook}-{verdict}"
+
+
+def outbox(
+    webhooks: Iterable[Webhook], verdicts: Iterable[int], notes: Iterable[tuple[Mapping[str, Any], float]]
+) -> dict[str, Delivery]:
+    """What is owed: the fold over verdicts (their numbers) and notes (content, time)."""
+    numbers = list(verdicts)
+    owed = {
+        delivery_id(hook.id, number): Delivery(delivery_id(hook.id, number), hook.id, number)
+        for hook in webhooks
+        for number in numbers
+        if number > hook.after
+    }
+    for content, at in notes:
+        found = owed.get(str(content.get("delivery")))
+        if content.get("note") == NOTE and found is not None:
+            found.note(content, at)
+    return owed
+
+
+def send(hook: Webhook, id: str, content: Mapping[str, Any], *, private: bool, now: float) -> dict[str, Any]:
+    """One attempt, as the note that the journal keeps."""
+    note = {"note": NOTE, "delivery": id, "webhook": hook.id}
+    try:
+        status = _post(resolve(hook.url, private=private), hook, id, json.dumps(content).encode(), int(now))
+    except (OSError, HTTPException, InvalidValue) as error:
+        return note | {"delivered": False, "status": None, "error": str(error)[:300]}
+    return note | {"delivered": 200 <= status < 300, "status": status}
+
+
+def _post(target: Target, hook: Webhook, id: str, body: bytes, at: int) -> int:
+    """Connect to the very address that was allowed; redirects are not followed."""
+    port = "" if target.port in (80, 443) else f":{target.port}"
+    headers = {
+        "Host": (f"[{target.host}]" if ":" in target.host else target.host) + port,
+        "Content-Type": "application/json", "User-Agent": "goodarm",
+        "Goodarm-Delivery": id, "Goodarm-Time": str(at), "Goodarm-Signature": sign(hook.secret, id, at, body),
+    }  # fmt: skip
+    connection = _Pinned(target) if target.scheme == "https" else HTTPConnection(target.address, target.port, TIMEOUT)
+    try:
+        connection.request("POST", target.path, body, headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+class _Pinned(HTTPSConnection):
+    """TLS to an address that was looked up before, with the certificate of its name."""
+
+    def __init__(self, target: Target) -> None:
+        self._name, self._tls = target.host, ssl.create_default_context()
+        super().__init__(target.address, target.port, timeout=TIMEOUT, context=self._tls)
+
+    def connect(self) -> None:
+        HTTPConnection.connect(self)
+        self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._name)

@@ -1,0 +1,81 @@
+"""Generated requests by schemathesis, against a real server: counted, checked, bounded in time."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from serving import Server, path_of
+
+# Schema-valid requests may be refused for what they say (400, 404, 409), never for their form (422).
+CONFIG = """
+[checks.positive_data_acceptance]
+expected-statuses = ["2xx", "304", "400", "401", "403", "404", "409", "413", "429"]
+[checks.negative_data_rejection]
+expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "422", "429"]
+"""
+ON_ONE_CAMPAIGN = """
+[parameters]
+"path.name" = "fuzzed"
+"""
+ENDLESS = "events$"
+ENDING = "events$|/close$|/retire$"
+"""Left out where every request is about one campaign: it would soon be closed."""
+GENERATED = re.compile(r"(\d+) generated")
+PER_OPERATION = 60
+
+
+class Fuzzed(NamedTuple):
+    """What came of it: requests that were generated, and what the failing run printed."""
+
+    requests: int
+    failure: str
+    seconds: float
+
+
+def fuzz(server: Server, token: str, folder: Path, requests: int, seconds: float) -> Fuzzed:
+    """Runs with new seeds until so many requests were generated, one failed, or the time is over."""
+    terms = {"name": "fuzzed", "arms": ["calm", "loud"], "threshold": 0.5, "reserve": 0.2}
+    assert server.call("POST", "/api/v1/campaigns", terms, token).status in (201, 409)
+    began, done, seed = time.monotonic(), 0, 0
+    while done < requests and time.monotonic() - began < seconds:
+        seed += 1
+        left = seconds - (time.monotonic() - began)
+        printed, failed = _run(server, token, folder, seed, left)
+        found = GENERATED.search(printed)
+        done += int(found[1]) if found else 0
+        if failed:
+            return Fuzzed(done, printed, time.monotonic() - began)
+    return Fuzzed(done, "", time.monotonic() - began)
+
+
+def _run(server: Server, token: str, folder: Path, seed: int, seconds: float) -> tuple[str, bool]:
+    one = seed % 2 == 0
+    config = folder / "schemathesis.toml"
+    config.write_text(CONFIG + (ON_ONE_CAMPAIGN if one else ""))
+    beside = Path(sys.executable).with_name("schemathesis")
+    command = str(beside) if beside.exists() else str(shutil.which("schemathesis"))
+    ran = subprocess.run(
+        (
+            command, "--config-file", str(config), "run",
+            f"{server.address}/api/v1/openapi.json", "--checks", "all", "--header", f"Authorization: Bearer {token}",
+            "--exclude-path-regex", ENDING if one else ENDLESS, "--phases", "coverage,fuzzing", "--seed", str(seed),
+            "--max-examples", str(PER_OPERATION), "--no-color", "--generation-database", "none",
+        ),
+        cwd=folder, capture_output=True, text=True, timeout=seconds + 300.0, check=False,
+    )  # fmt: skip
+    return ran.stdout + ran.stderr, ran.returncode != 0
+
+
+def all_journals_check(server: Server, token: str) -> None:
+    """Whatever was asked of them, the journals are what they say."""
+    campaigns = server.call("GET", "/api/v1/campaigns", token=token).json["campaigns"]
+    assert campaigns
+    for campaign in campaigns:
+        checked = server.call("GET", path_of(campaign["name"], "/check"), token=token).json
+        assert checked["ok"], (campaign["name"], checked)

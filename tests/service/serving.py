@@ -1,0 +1,164 @@
+"""A real server in a process of its own, and a plain client."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+COMMAND = (sys.executable, "-c", "from goodarm.cli import main; main()")
+ADDRESS = re.compile(r"at http://([^/]+?):(\d+)/ ")
+START_SECONDS = 120.0
+"""A busy machine may take long to start; what hangs is found by this."""
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass
+class Server:
+    """A server that runs."""
+
+    process: subprocess.Popen[str]
+    host: str
+    port: int
+    store: str
+    said: list[str]
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.host}:{self.port}"
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """One request on a connection of its own."""
+        connection = HTTPConnection(self.host, self.port, timeout=60)
+        try:
+            sent = dict(headers or {})
+            if token is not None:
+                sent["Authorization"] = f"Bearer {token}"
+            data = body
+            if body is not None and not isinstance(body, bytes):
+                data, sent["Content-Type"] = json.dumps(body).encode(), "application/json"
+            connection.request(method, path, data, sent)
+            answer = connection.getresponse()
+            return Answer(answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def stream(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[HTTPConnection, HTTPResponse]:
+        """An open event stream; the caller closes it."""
+        connection = HTTPConnection(self.host, self.port, timeout=60)
+        connection.request("GET", path, headers=dict(headers or {}))
+        return connection, connection.getresponse()
+
+    def workers(self) -> list[int]:
+        """The processes that answer: children that run our application."""
+        found = []
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
+                try:
+                    fields = (folder / "stat").read_text().rpartition(")")[2].split()
+                    command = (folder / "cmdline").read_bytes()
+                except OSError:
+                    continue
+                if int(fields[1]) == self.process.pid and b"spawn_main" in command:
+                    found.append(int(folder.name))
+        return found
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Stop it and wait for its end."""
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+@contextmanager
+def serving(store: str, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """`goodarm serve` on a free port until the block ends."""
+    process = subprocess.Popen(
+        (*COMMAND, "serve", "--store", store, "--port", "0", *options), stdout=subprocess.PIPE, text=True,
+        start_new_session=True, env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        said = [process.stdout.readline()]
+        found = ADDRESS.search(said[0])
+        assert found, f"the server did not say its address: {said}"
+        server = Server(process, found[1], int(found[2]), store, said)
+        _wait_until_ready(server)
+        yield server
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait(20)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def _wait_until_ready(server: Server) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            if server.call("GET", "/readyz").status == 200:
+                return
+        except OSError:
+            pass
+        assert server.process.poll() is None, "the server ended while it started"
+        assert time.monotonic() < deadline, "the server did not become ready"
+        time.sleep(0.05)
+
+
+def make_token(store: str, role: str) -> str:
+    """A token, made as people make it."""
+    made = subprocess.run(
+        (*COMMAND, "token", "create", "--store", store, "--role", role, "--json"),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return str(json.loads(made.stdout)["token"])
+
+
+def path_of(name: str, rest: str = "") -> str:
+    return f"/api/v1/campaigns/{quote(name, safe='')}{rest}"
+
+
+def events(response: HTTPResponse) -> Iterator[dict[str, str]]:
+    """The events of a stream, one by one."""
+    event: dict[str, str] = {}
+    for raw in response:
+        line = raw.decode().rstrip("\n").rstrip("\r")
+        if not line:
+            if "data" in event:
+                yield event
+            event = {}
+        elif not line.startswith(":"):
+            field, _, value = line.partition(": ")
+            event[field] = value

@@ -1,0 +1,349 @@
+"""The API, by a real server: the contract of docs/service.md, line by line."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import Server, events, path_of, serving
+
+AWKWARD = [
+    "<script>alert(1)</script>",
+    "a/b",
+    '"quoted"',
+    "\u202eright to left\u202c",
+    "%2F",
+    "ü ✓",
+    "'); drop table--",
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(f"sqlite:///{tmp_path_factory.mktemp('api')}/a.db", "--private-webhooks") as running:
+        yield running
+
+
+@pytest.fixture
+def name(server: Server, request: pytest.FixtureRequest) -> str:
+    """A new campaign for each test."""
+    made = f"{request.node.name} {random.randrange(10**9)}"[:200]
+    answer = server.call("POST", "/api/v1/campaigns", {"name": made, "arms": ["calm", "loud"], "threshold": 0.5})
+    assert answer.status == 201, answer.body
+    return made
+
+
+def ask(server: Server, name: str, n: int = 1, **headers: str) -> list[dict[str, str]]:
+    answer = server.call("POST", path_of(name, "/ask"), {"n": n}, headers=headers)
+    assert answer.status == 200, answer.body
+    tickets: list[dict[str, str]] = answer.json["tickets"]
+    return tickets
+
+
+def decide(server: Server, name: str, good: str = "calm") -> None:
+    """Tell until nothing is open."""
+    for _ in range(100):
+        tickets = ask(server, name, 10)
+        if not tickets:
+            return
+        rewards = [{"ticket": each["ticket"], "reward": float(each["arm"] == good)} for each in tickets]
+        assert server.call("POST", path_of(name, "/tell-many"), {"rewards": rewards}).status == 200
+    raise AssertionError("two arms that could not differ more are still open")
+
+
+def problem(answer: Any, status: int) -> str:
+    """The detail of a refusal that has the form of one."""
+    assert answer.status == status, answer.body
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json
+    assert set(found) == {"type", "title", "status", "detail", "kind"}
+    assert found["status"] == status
+    assert "Traceback" not in answer.body.decode()
+    return str(found["detail"])
+
+
+def test_a_campaign_from_creation_to_its_verdicts(server: Server, name: str) -> None:
+    summary = server.call("GET", path_of(name)).json
+    assert (summary["arms"], summary["open"], summary["told"], summary["closed"]) == (2, 2, 0, False)
+    decide(server, name)
+    verdicts = server.call("GET", path_of(name, "/verdicts")).json
+    assert {row["arm"]: row["verdict"] for row in verdicts["arms"]} == {"calm": "good", "loud": "bad"}
+    assert (verdicts["good"], verdicts["bad"], verdicts["open"]) == (1, 1, 0)
+    assert "1 of 2 above 50%, 1 below, 0 open" in verdicts["sentence"]
+    for row in verdicts["arms"]:
+        assert row["evidence"] >= row["needed"]
+        assert row["decided_at"]
+    listed = {each["name"]: each for each in server.call("GET", "/api/v1/campaigns").json["campaigns"]}
+    assert listed[name]["good"] == 1
+    checked = server.call("GET", path_of(name, "/check")).json
+    assert checked["ok"] is True
+    assert checked["events"] == verdicts["number"]
+
+
+def test_an_arm_has_its_way_and_its_audit(server: Server, name: str) -> None:
+    decide(server, name)
+    page = server.call("GET", path_of(name, "/arms/calm")).json
+    assert page["verdict"] == page["audit"]["verdict"] == "good"
+    path = page["path"]
+    assert [point["pulls"] for point in path] == sorted(point["pulls"] for point in path)
+    assert path[-1]["pulls"] == page["pulls"]
+    assert path[0]["for_good"] < page["needed"] <= path[-1]["for_good"]
+    assert all(point["low"] <= point["mean"] <= point["high"] for point in path)
+    assert path[-1]["low"] >= 0.5
+    assert "unknown arm 'no'" in problem(server.call("GET", path_of(name, "/arms/no")), 404)
+
+
+def test_progress_and_history_agree_with_the_summary(server: Server, name: str) -> None:
+    decide(server, name)
+    summary = server.call("GET", path_of(name)).json
+    last = server.call("GET", path_of(name, "/progress")).json["points"][-1]
+    for figure in ("number", "asked", "told", "good", "bad"):
+        assert last[figure] == summary[figure]
+    found, after = [], 0
+    while after is not None:
+        piece = server.call("GET", path_of(name, f"/history?after={after}&limit=7")).json
+        found += [event["number"] for event in piece["events"]]
+        after = piece["next"]
+    assert found == list(range(1, summary["number"] + 1))
+    only = server.call("GET", path_of(name, "/history?kind=verdict")).json["events"]
+    assert [event["kind"] for event in only] == ["verdict", "verdict"]
+
+
+def test_the_same_key_gets_the_same_tickets(server: Server, name: str) -> None:
+    first = ask(server, name, 3, **{"Idempotency-Key": "k"})
+    assert ask(server, name, 3, **{"Idempotency-Key": "k"}) == first
+    assert ask(server, name, 3, **{"Idempotency-Key": "other"}) != first
+    assert server.call("GET", path_of(name)).json["asked"] == 6
+
+
+def test_tells_are_idempotent_and_contradictions_are_refused(server: Server, name: str) -> None:
+    (ticket,) = ask(server, name)
+    body = {"ticket": ticket["ticket"], "reward": 1.0}
+    assert [server.call("POST", path_of(name, "/tell"), body).status for _ in range(2)] == [200, 200]
+    detail = problem(server.call("POST", path_of(name, "/tell"), body | {"reward": 0.0}), 409)
+    assert "was told 1.0" in detail
+    assert server.call("GET", path_of(name)).json["told"] == 1
+
+
+def test_step_void_and_tell_arm(server: Server, name: str) -> None:
+    (ticket,) = ask(server, name)
+    body = {"ticket": ticket["ticket"], "reward": 1.0}
+    stepped = server.call("POST", path_of(name, "/step"), body, headers={"Idempotency-Key": "s"}).json
+    again = server.call("POST", path_of(name, "/step"), body, headers={"Idempotency-Key": "s"}).json
+    assert stepped["ticket"] == again["ticket"]
+    void = {"ticket": stepped["ticket"]["ticket"], "reason": "the page was closed"}
+    assert server.call("POST", path_of(name, "/void"), void).status == 204
+    assert server.call("POST", path_of(name, "/tell-arm"), {"arm": "loud", "reward": 0.0}).status == 200
+    tally = server.call("GET", path_of(name)).json["tally"]
+    assert (tally["told"], tally["pending"], tally["void"]) == (2, 0, 1)
+
+
+def test_blocks(server: Server, name: str) -> None:
+    block = server.call("POST", path_of(name, "/ask-block"), {"n": 1000}).json
+    assert sum(block["pulls"].values()) == 1000
+    told = {arm: [pulls, pulls * 1.0 if arm == "calm" else 0.0] for arm, pulls in block["pulls"].items()}
+    body = {"ticket": block["ticket"], "rewards": told, "part": "all"}
+    verdicts = server.call("POST", path_of(name, "/tell-block"), body).json["verdicts"]
+    assert {row["arm"]: row["verdict"] for row in verdicts} == {"calm": "good", "loud": "bad"}
+    assert server.call("POST", path_of(name, "/tell-block"), body).json["verdicts"] == []
+
+
+def test_arms_are_paused_resumed_retired_and_added_with_a_reserve(server: Server, name: str) -> None:
+    for verb, state in (("pause", "paused"), ("resume", None), ("retire", "retired")):
+        assert server.call("POST", path_of(name, f"/{verb}"), {"arm": "loud"}).status == 200
+        rows = server.call("GET", path_of(name, "/verdicts")).json["arms"]
+        assert {row["arm"]: row["state"] for row in rows} == {"calm": None, "loud": state}
+    assert {ticket["arm"] for ticket in ask(server, name, 5)} == {"calm"}
+    assert "reserve" in problem(server.call("POST", path_of(name, "/arms"), {"arms": ["late"]}), 409)
+    terms = {"name": f"{name} r", "arms": ["a"], "threshold": 0.5, "reserve": 0.2}
+    server.call("POST", "/api/v1/campaigns", terms)
+    assert server.call("POST", path_of(f"{name} r", "/arms"), {"arms": ["late"]}).json["arms"] == 2
+
+
+def test_a_closed_campaign_asks_nothing(server: Server, name: str) -> None:
+    assert server.call("POST", path_of(name, "/close")).json["closed"] is True
+    assert "has ended" in problem(server.call("POST", path_of(name, "/ask"), {"n": 1}), 409)
+
+
+def test_reads_have_an_etag_that_changes_with_the_journal(server: Server, name: str) -> None:
+    for rest in ("", "/verdicts", "/arms", "/arms/calm", "/progress", "/history", "/remaining"):
+        first = server.call("GET", path_of(name, rest))
+        again = server.call("GET", path_of(name, rest), headers={"If-None-Match": first.headers["etag"]})
+        assert (again.status, again.body) == (304, b"")
+        ask(server, name)
+        changed = server.call("GET", path_of(name, rest), headers={"If-None-Match": first.headers["etag"]})
+        assert changed.status == 200
+        assert changed.headers["etag"] != first.headers["etag"]
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_an_export_can_be_imported(server: Server, name: str, kind: str, tmp_path: Path) -> None:
+    from goodarm.campaign import Campaign
+
+    decide(server, name)
+    answer = server.call("GET", path_of(name, f"/export?format={kind}"))
+    assert answer.status == 200
+    (tmp_path / f"x.{kind}").write_bytes(answer.body)
+    with Campaign.import_from(f"sqlite:///{tmp_path}/b.db", tmp_path / f"x.{kind}", "copy") as copy:
+        assert copy.check().ok
+        assert copy.number == server.call("GET", path_of(name)).json["number"]
+        assert copy.verdicts().good == 1
+
+
+@pytest.mark.parametrize("text", AWKWARD)
+def test_names_ids_and_labels_may_contain_anything_printable(server: Server, text: str) -> None:
+    name = f"{text} {random.randrange(10**9)}".replace("\u202e", "").replace("\u202c", "")
+    arms = [{"id": text, "label": text, "metadata": {text: text}}, "b"]
+    made = server.call("POST", "/api/v1/campaigns", {"name": name, "arms": arms, "threshold": 0.5})
+    assert made.status == 201, made.body
+    assert b"<" not in made.body or made.headers["content-type"] == "application/json"
+    from urllib.parse import quote
+
+    page = server.call("GET", path_of(name, f"/arms/{quote(text, safe='')}")).json
+    assert (page["arm"], page["label"], page["metadata"]) == (text, text, {text: text})
+    assert {ticket["arm"] for ticket in ask(server, name, 2)} == {text, "b"}
+
+
+WRONG: list[tuple[str, str, Any, int, str]] = [
+    ("POST", "/ask", {"n": 0}, 422, "greater than or equal to 1"),
+    ("POST", "/ask", {"n": 10**6}, 422, "less than or equal to 10000"),
+    ("POST", "/ask", {"n": True}, 422, "body.n"),
+    ("POST", "/ask", {"m": 1}, 422, "body.m"),
+    ("POST", "/ask", b"{", 422, "JSON"),
+    ("POST", "/tell", {"ticket": "17-abcd", "reward": 1}, 404, "'17-abcd'"),
+    ("POST", "/tell", {"ticket": "x", "reward": 1}, 404, "'x' is not a ticket"),
+    ("POST", "/tell", {"ticket": "x", "reward": True}, 422, "a valid number"),
+    ("POST", "/tell", {"ticket": "x", "reward": "1"}, 422, "body.reward"),
+    ("POST", "/tell", b'{"ticket": "x", "reward": NaN}', 422, "finite"),
+    ("POST", "/tell-arm", {"arm": "calm", "reward": 2.0}, 400, "must lie in [0, 1]; got 2.0"),
+    ("POST", "/tell-arm", {"arm": "no", "reward": 1.0}, 404, "unknown arm 'no'"),
+    ("POST", "/void", {"ticket": "x", "reason": ""}, 422, "body.reason"),
+    ("POST", "/pause", {"arm": "no"}, 404, "unknown arm 'no'"),
+    ("GET", "/history?limit=0", None, 422, "query.limit"),
+    ("GET", "/export?format=xls", None, 422, "query.format"),
+    ("PUT", "/ask", None, 405, "POST would be"),
+    ("GET", "/nothing", None, 404, "openapi.json"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "rest", "body", "status", "words"), WRONG)
+def test_bad_input_is_refused_and_changes_nothing(
+    server: Server, name: str, method: str, rest: str, body: Any, status: int, words: str
+) -> None:
+    headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else {}
+    before = server.call("GET", path_of(name)).json["number"]
+    assert words in problem(server.call(method, path_of(name, rest), body, headers=headers), status)
+    assert server.call("GET", path_of(name)).json["number"] == before
+
+
+WRONG_CAMPAIGNS: list[tuple[dict[str, Any], int, str]] = [
+    ({"threshold": 1.5}, 400, "strictly between 0 and 1"),
+    ({"arms": ["a", "a"]}, 400, "two arms have the id 'a'"),
+    ({"arms": []}, 422, "body.arms"),
+    ({"policy": "valu"}, 400, "Did you mean"),
+    ({"rewards": "uniform"}, 400, "'uniform'"),
+    ({"delta": 0}, 422, "body.delta"),
+    ({"unanswered": "zero"}, 400, "after"),
+    ({"arms": [{"id": "a", "label": "x" * 501}]}, 422, "at most 500 characters"),
+    ({"arms": ["a"] * 100_001}, 422, "at most 100000 items"),
+    ({"metadata": {"x": float("inf")}}, 422, "metadata"),
+    ({"name": "\n"}, 400, "printable"),
+]
+
+
+@pytest.mark.parametrize(("change", "status", "words"), WRONG_CAMPAIGNS)
+def test_a_campaign_that_makes_no_sense_is_refused(
+    server: Server, change: dict[str, Any], status: int, words: str
+) -> None:
+    terms = {"name": "wrong", "arms": ["a", "b"], "threshold": 0.5} | change
+    body = json.dumps(terms).encode()
+    answer = server.call("POST", "/api/v1/campaigns", body, headers={"Content-Type": "application/json"})
+    assert words in problem(answer, status)
+    assert server.call("GET", path_of("wrong")).status == 404
+
+
+def test_a_name_that_is_taken_is_refused(server: Server, name: str) -> None:
+    terms = {"name": name, "arms": ["a"], "threshold": 0.5}
+    assert "already" in problem(server.call("POST", "/api/v1/campaigns", terms), 409)
+
+
+def test_a_body_that_is_too_large_is_refused_with_or_without_a_length(server: Server, name: str) -> None:
+    body = b" " * 8_000_001
+    headers = {"Content-Type": "application/json"}
+    assert "8,000,000 bytes" in problem(server.call("POST", path_of(name, "/ask"), body, headers=headers), 413)
+    from http.client import HTTPConnection
+
+    connection = HTTPConnection(server.host, server.port, timeout=60)
+    pieces = (b" " * 1_000_000 for _ in range(9))
+    try:
+        connection.request("POST", path_of(name, "/ask"), pieces, headers, encode_chunked=True)
+        status = connection.getresponse().status
+    except (BrokenPipeError, ConnectionResetError):
+        status = 413  # the server hung up while we were still sending
+    finally:
+        connection.close()
+    assert status == 413
+
+
+def test_a_plan(server: Server) -> None:
+    made = server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "gap": 0.3}).json
+    assert 0 < made["half"] <= made["eighty"] <= made["ninety"] <= made["rounds"]["median"] <= made["rounds"]["high"]
+    assert "pulls" in made["sentence"]
+    assert "beta:A,B" in problem(server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "prior": "x"}), 400)
+
+
+def test_the_stream_tells_changes_and_resumes_where_it_was_left(server: Server, name: str) -> None:
+    connection, response = server.stream(path_of(name, "/events"))
+    assert response.headers["content-type"].startswith("text/event-stream")
+    stream = events(response)
+    first = next(stream)
+    assert first["event"] == "change"
+    everything = json.loads(first["data"])
+    assert int(first["id"]) == everything["number"]
+    assert {row["arm"] for row in everything["arms"]} == {"calm", "loud"}
+    (ticket,) = ask(server, name)
+    change = json.loads(next(stream)["data"])
+    assert [row["arm"] for row in change["arms"]] == [ticket["arm"]]
+    assert (change["asked"], change["pending"]) == (1, 1)
+    connection.close()
+    decide(server, name)
+    connection, response = server.stream(path_of(name, "/events"), {"Last-Event-ID": first["id"]})
+    resumed = json.loads(next(events(response))["data"])
+    connection.close()
+    assert resumed == json.loads(json.dumps(resumed))
+    assert {row["arm"]: row["verdict"] for row in resumed["arms"]} == {"calm": "good", "loud": "bad"}
+    problem(server.call("GET", path_of("no such campaign", "/events")), 404)
+
+
+def test_figures_for_prometheus(server: Server, name: str) -> None:
+    decide(server, name)
+    text = server.call("GET", "/metrics").body.decode()
+    label = json.dumps(name)
+    assert f"goodarm_campaign_good{{campaign={label}}} 1.0" in text
+    assert f"goodarm_campaign_open{{campaign={label}}} 0.0" in text
+    assert 'goodarm_requests_total{method="POST",route="/api/v1/campaigns/{name}/ask",status="200"}' in text
+    assert "goodarm_request_seconds_bucket" in text
+
+
+def test_health(server: Server) -> None:
+    assert server.call("GET", "/healthz").json["status"] == "ok"
+    assert server.call("GET", "/readyz").json["status"] == "ok"
+
+
+def test_the_examples_of_the_openapi_document_run(server: Server) -> None:
+    document = server.call("GET", "/api/v1/openapi.json").json
+    schemas = document["components"]["schemas"]
+
+    def example(reference: str) -> dict[str, Any]:
+        found = schemas[reference.rpartition("/")[2]]
+        return {key: value["examples"][0] for key, value in found["properties"].items() if "examples" in value}
+
+    for path, status in (("/api/v1/campaigns", 201), ("/api/v1/plan", 200), (path_of("headlines", "/ask"), 200)):
+        generic = path.replace("headlines", "{name}")
+        content = document["paths"][generic]["post"]["requestBody"]["content"]
+        body = example(content["application/json"]["schema"]["$ref"])
+        assert server.call("POST", path, body).status == status, path

@@ -1,0 +1,181 @@
+"""`Campaign` at a server has the same face, and does the same, as `Campaign` in a store."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from serving import Server, make_token, serving
+
+from goodarm import Campaign
+from goodarm.campaign.connection import ServerRefused, ServerUnreachable
+from goodarm.campaign.served import ServedCampaign
+from goodarm.errors import InvalidValue, LateReward, Refused, UnknownName, UnknownTicket
+from goodarm.problem import Gaussian
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(f"sqlite:///{tmp_path_factory.mktemp('client')}/a.db") as running:
+        yield running
+
+
+def test_every_public_name_of_a_campaign_is_there_with_the_same_arguments() -> None:
+    own = vars(ServedCampaign)
+    for name, member in vars(Campaign).items():
+        if name.startswith("_") or name in ("create", "open", "import_from"):
+            continue
+        assert name in own, f"{name} would reach for a store that is not there"
+        if inspect.isfunction(member) and name != "transaction":
+            assert list(inspect.signature(own[name]).parameters) == list(inspect.signature(member).parameters), name
+
+
+def play(store: str, name: str) -> tuple[list[Any], Any]:
+    """A program that knows nothing of servers: what it saw, and the campaign."""
+    campaign = Campaign.create(
+        store, name, ["a", {"id": "b/1", "label": "B"}, "c"], threshold=0.5, reserve=0.1, seed=3,
+        metadata={"team": "x"},
+    )  # fmt: skip
+    seen: list[Any] = []
+    campaign.on_verdict(lambda row: seen.append((row.arm, row.verdict)))
+    campaign.add_arms(["late"])
+    (ticket,) = campaign.ask()
+    for _ in range(20):
+        seen.append(ticket)
+        following = campaign.step(ticket, float(ticket.arm == "a"))
+        assert following is not None
+        ticket = following
+    campaign.void(ticket, "the page was closed")
+    campaign.pause("c")
+    campaign.resume("c")
+    campaign.retire("late")
+    told = campaign.tell_arm("b/1", 0)
+    seen.append((told.late, [row.arm for row in told.verdicts]))
+    while tickets := campaign.ask(5):
+        seen += tickets
+        told = campaign.tell_many([(ticket, np.float64(ticket.arm == "a")) for ticket in tickets])
+        campaign.tell(tickets[0], float(tickets[0].arm == "a"))
+        seen += [(row.arm, row.verdict, row.evidence) for row in told.verdicts]
+    return seen, campaign
+
+
+def test_the_same_program_sees_the_same_with_a_store_and_with_a_server(server: Server, tmp_path: Path) -> None:
+    here, local = play(f"sqlite:///{tmp_path}/b.db", "same")
+    there, served = play(server.address, "same")
+    trace = [tuple(ticket)[1:] if hasattr(ticket, "ticket") else ticket for ticket in here]
+    assert [tuple(ticket)[1:] if hasattr(ticket, "ticket") else ticket for ticket in there] == trace
+    for mine, theirs in zip(local.arms(), served.arms(), strict=True):
+        assert mine._replace(decided_at=None) == theirs._replace(decided_at=None)
+    assert local.tally() == served.tally()
+    assert local.verdicts()[:3] == served.verdicts()[:3]
+    assert served.headline() == local.headline()
+    assert str(served) == str(local)
+    assert served.check().ok
+    kinds = [event["kind"] for event in served.history()]
+    assert len(kinds) == served.number
+    assert [kind for kind in kinds if kind != "request"] == [event["kind"] for event in local.history()]
+    assert [event["number"] for event in served.history(after=3, limit=2)] == [4, 5]
+    assert served.terms.threshold == local.terms.threshold
+    assert served.audit("a")["verdict"] == "good"
+    assert served.arm("b/1").label == "B"
+    np.testing.assert_array_equal(served.remaining(50).median, local.remaining(50).median)
+    served.export(tmp_path / "x.jsonl")
+    with Campaign.import_from(f"sqlite:///{tmp_path}/c.db", tmp_path / "x.jsonl", "copy") as copy:
+        assert copy.tally() == served.tally()
+    served.end("enough")
+    assert served.tally().ended
+    local.close()
+    served.close()
+    with pytest.raises(Refused, match="was closed"):
+        served.ask()
+
+
+REFUSED: list[tuple[type[Exception], Callable[[Campaign], Any]]] = [
+    (UnknownTicket, lambda campaign: campaign.tell("1-0000", 1.0)),
+    (InvalidValue, lambda campaign: campaign.tell_arm("a", 2.0)),
+    (InvalidValue, lambda campaign: campaign.tell_arm("a", float("nan"))),
+    (UnknownName, lambda campaign: campaign.pause("no")),
+    (UnknownName, lambda campaign: campaign.arm("no")),
+    (Refused, lambda campaign: campaign.add_arms(["c"])),
+    (InvalidValue, lambda campaign: campaign.add_arms(["c", "c"])),
+]
+
+
+@pytest.mark.parametrize("i", range(len(REFUSED)))
+def test_refusals_are_the_same_errors(server: Server, i: int) -> None:
+    error, operation = REFUSED[i]
+    campaigns = [Campaign.create(store, f"refused {i}", ["a"], 0.5) for store in ("memory:", server.address)]
+    messages = []
+    for campaign in campaigns:
+        with pytest.raises(error) as raised:
+            operation(campaign)
+        messages.append(str(raised.value))
+        campaign.close()
+    if "ticket" not in messages[0] and "finite" not in messages[1]:
+        assert messages[0] == messages[1]
+
+
+def test_a_late_reward_is_a_late_reward(server: Server) -> None:
+    with Campaign.create(server.address, "late", ["a"], 0.5, after=0.05, unanswered="zero") as campaign:
+        (ticket,) = campaign.ask()
+        time.sleep(0.2)
+        with pytest.raises(LateReward):
+            campaign.tell(ticket, 1.0)
+
+
+def test_other_rewards_and_blocks(server: Server) -> None:
+    with Campaign.create(server.address, "screen", ["a"], 0.0, rewards=Gaussian(2.0), policy="hdoc") as campaign:
+        assert campaign.terms.rewards == Gaussian(2.0)
+    with Campaign.create(server.address, "blocks", ["a", "b"], 0.5) as campaign:
+        block = campaign.ask_block(500)
+        told = campaign.tell_block(block, {arm: (pulls, 0.0) for arm, pulls in block.pulls.items()}, part="1")
+        assert {row.verdict for row in told.verdicts} == {"bad"}
+
+
+def test_what_needs_the_store_says_so(server: Server) -> None:
+    with Campaign.create(server.address, "needs", ["a"], 0.5) as campaign:
+        for operation in (lambda: campaign.note({}), lambda: campaign.store, lambda: campaign.transaction()):
+            with pytest.raises(Refused, match="not served over HTTP"):
+                operation()
+    with pytest.raises(UnknownName, match="unknown campaign 'nothing'"):
+        Campaign.open(server.address, "nothing")
+    with pytest.raises(ServerUnreachable, match="Is it running"):
+        Campaign.open("http://127.0.0.1:1", "x")
+
+
+def test_the_token_comes_from_the_call_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    admin, reader = make_token(store, "admin"), make_token(store, "reader")
+    with serving(store) as guarded:
+        with pytest.raises(ServerRefused, match="token is needed"):
+            Campaign.create(guarded.address, "c", ["a"], 0.5)
+        with Campaign.create(guarded.address, "c", ["a"], 0.5, token=admin) as campaign:
+            assert campaign.ask()
+        monkeypatch.setenv("GOODARM_TOKEN", reader)
+        with Campaign.open(guarded.address, "c") as campaign:
+            assert campaign.tally().pending == 1
+            with pytest.raises(ServerRefused, match="needs the role writer"):
+                campaign.ask()
+
+
+def test_a_program_survives_a_restart_of_its_server(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with serving(store) as first:
+        port = str(first.port)
+        campaign = Campaign.create(first.address, "c", ["a", "b"], 0.5)
+        tickets = campaign.ask(4)
+        first.stop()
+    answered: list[Any] = []
+    caller = threading.Thread(target=lambda: answered.append(campaign.tell(tickets[0], 1.0)))
+    caller.start()
+    with serving(store, "--port", port):
+        caller.join(60)
+        assert len(answered) == 1
+        assert campaign.tally().told == 1
+        campaign.close()

@@ -1,0 +1,134 @@
+"""The desk: what waits together is written together, and answered only afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from goodarm.service.desk import Desk
+from goodarm.service.problems import Refusal
+
+
+class Ledger:
+    """A list that is written in transactions, and counts them."""
+
+    def __init__(self) -> None:
+        self.entries: list[int] = []
+        self.commits = 0
+        self.fails = 0
+        self.may_commit = threading.Event()
+        self.may_commit.set()
+        self.entered = threading.Event()
+        self.closed = False
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        before = list(self.entries)
+        self.entered.set()
+        self.may_commit.wait(10)
+        yield
+        if self.fails:
+            self.fails -= 1
+            self.entries[:] = before
+            raise OSError("the disk is full")
+        self.commits += 1
+
+    def add(self, value: int) -> int:
+        if value < 0:
+            raise ValueError(f"{value} is negative")
+        self.entries.append(value)
+        return len(self.entries)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def desk_for(ledgers: dict[str, Ledger], most_waiting: int = 1000) -> Desk[Ledger]:
+    made = Desk(lambda name: ledgers[name], Ledger.together, Ledger.close, most_waiting)
+    made.start()
+    return made
+
+
+def test_operations_that_wait_share_a_transaction_and_each_has_its_own_answer() -> None:
+    ledger = Ledger()
+    desk = desk_for({"a": ledger})
+
+    async def play() -> list[object]:
+        ledger.may_commit.clear()
+        first = asyncio.create_task(desk.write("a", lambda it: it.add(0)))
+        await asyncio.to_thread(ledger.entered.wait, 10)
+        rest = [asyncio.create_task(desk.write("a", lambda it, i=i: it.add(i))) for i in (1, -2, 3)]  # type: ignore[misc]
+        await asyncio.sleep(0.05)
+        assert not first.done()
+        ledger.may_commit.set()
+        return list(await asyncio.gather(first, *rest, return_exceptions=True))
+
+    answers = asyncio.run(play())
+    desk.stop()
+    assert ledger.entries == [0, 1, 3]
+    assert ledger.commits == 2
+    assert [answers[0], answers[1], answers[3]] == [1, 2, 3]
+    assert str(answers[2]) == "-2 is negative"
+    assert ledger.closed
+
+
+def test_a_commit_that_fails_fails_all_of_its_operations_and_the_subject_is_opened_anew() -> None:
+    ledger = Ledger()
+    opened: list[str] = []
+
+    def open(name: str) -> Ledger:
+        opened.append(name)
+        return ledger
+
+    desk: Desk[Ledger] = Desk(open, Ledger.together, Ledger.close)
+    desk.start()
+
+    async def play() -> tuple[list[object], int]:
+        await desk.write("a", lambda it: it.add(1))
+        ledger.fails = 1
+        failed = await asyncio.gather(desk.write("a", lambda it: it.add(2)), return_exceptions=True)
+        return list(failed), await desk.write("a", lambda it: it.add(3))
+
+    failed, length = asyncio.run(play())
+    desk.stop()
+    assert [str(error) for error in failed] == ["the disk is full"]
+    assert (ledger.entries, length) == ([1, 3], 2)
+    assert opened == ["a", "a"]
+
+
+def test_a_subject_that_can_not_be_opened_is_told_to_everyone_who_waits_and_others_go_on() -> None:
+    desk = desk_for({"a": Ledger()})
+
+    async def play() -> list[object]:
+        asked = [desk.read(name, lambda it: list(it.entries)) for name in ("no", "a", "no")]
+        return list(await asyncio.gather(*asked, return_exceptions=True))
+
+    wrong, right, wrong_too = asyncio.run(play())
+    desk.stop()
+    assert isinstance(wrong, KeyError)
+    assert isinstance(wrong_too, KeyError)
+    assert right == []
+
+
+def test_more_than_may_wait_are_refused_at_once() -> None:
+    ledger = Ledger()
+    desk = desk_for({"a": ledger}, most_waiting=2)
+
+    async def play() -> None:
+        ledger.may_commit.clear()
+        tasks = [asyncio.create_task(desk.write("a", lambda it: it.add(0)))]
+        await asyncio.to_thread(ledger.entered.wait, 10)
+        tasks += [asyncio.create_task(desk.write("a", lambda it: it.add(0))) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Refusal, match="2 operations wait already"):
+            await desk.write("a", lambda it: it.add(0))
+        ledger.may_commit.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(play())
+    desk.stop()
+    assert ledger.entries == [0, 0, 0]

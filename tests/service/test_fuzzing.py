@@ -1,0 +1,22 @@
+"""schemathesis, all checks: no 5xx, no undocumented answer, and the journals still check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fuzzing import all_journals_check, fuzz
+from serving import make_token, serving
+
+REQUESTS = 10_000
+SECONDS = 1500.0
+"""The time limit of this test on a slow and busy machine; a quiet one needs a tenth of it."""
+
+
+def test_ten_thousand_generated_requests(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    token = make_token(store, "admin")
+    with serving(store, "--failed-logins", "1000000000") as server:
+        fuzzed = fuzz(server, token, tmp_path, REQUESTS, SECONDS)
+        assert fuzzed.failure == ""
+        assert fuzzed.requests >= REQUESTS
+        all_journals_check(server, token)

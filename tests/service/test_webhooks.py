@@ -1,0 +1,155 @@
+"""Webhooks: where they may go, how they are signed, and what the journal says is owed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from goodarm.errors import InvalidValue
+from goodarm.service.side import open_side
+from goodarm.service.signature import TOLERANCE, verify
+from goodarm.service.targets import resolve
+from goodarm.service.webhooks import ATTEMPTS, NOTE, UnknownWebhook, Webhook, Webhooks, outbox, send
+
+
+@pytest.mark.parametrize("url", [
+    "http://127.0.0.1/x", "http://localhost:8000/", "http://[::1]/", "http://10.1.2.3/", "http://192.168.0.1/",
+    "http://169.254.169.254/latest/meta-data", "http://[::ffff:127.0.0.1]/", "http://0.0.0.0/", "http://[fe80::1]/",
+    "http://2130706433/", "http://[2002:7f00:1::]/", "http://100.64.0.1/",
+])  # fmt: skip
+def test_targets_inside_are_refused_unless_the_server_allows_them(url: str) -> None:
+    with pytest.raises(InvalidValue, match=r"private network.*--private-webhooks"):
+        resolve(url, private=False)
+    assert resolve(url, private=True).address
+
+
+def test_a_public_address_is_allowed() -> None:
+    assert resolve("https://93.184.216.34:8443/a?b=1", private=False) == (
+        "https", "93.184.216.34", 8443, "/a?b=1", "93.184.216.34",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("url", ["ftp://example.org", "https://", "example.org", "http://user:pw@127.0.0.1/",
+                                 "http://a:99999/", "file:///etc/passwd", "http://\ud800/"])  # fmt: skip
+def test_what_is_no_url_is_refused(url: str) -> None:
+    with pytest.raises(InvalidValue):
+        resolve(url, private=True)
+
+
+HOOKS = [Webhook("a" * 12, "c", "http://127.0.0.1/", "s", 10, 0.0, None)]
+
+
+def note(delivered: bool, **more: object) -> dict[str, object]:
+    return {"note": NOTE, "delivery": f"{'a' * 12}-11", "webhook": "a" * 12, "delivered": delivered, **more}
+
+
+def test_verdicts_after_the_registration_are_owed() -> None:
+    assert list(outbox(HOOKS, [3, 10, 11, 40], [])) == [f"{'a' * 12}-11", f"{'a' * 12}-40"]
+
+
+def test_attempts_wait_longer_and_longer_and_end() -> None:
+    notes: list[tuple[dict[str, object], float]] = []
+    waits = []
+    for attempt in range(ATTEMPTS):
+        notes.append((note(False, status=500), 100.0 * attempt))
+        (owed,) = outbox(HOOKS, [11], notes).values()
+        waits.append(owed.due_at - 100.0 * attempt)
+    assert waits == sorted(waits)
+    assert len(set(waits)) == ATTEMPTS
+    assert owed.given_up
+    (again,) = outbox(HOOKS, [11], [*notes, (note(False, again=True), 9000.0)]).values()
+    assert not again.given_up
+    assert again.due_at == 9000.0
+    assert len(again.history) == ATTEMPTS + 1
+
+
+def test_a_delivered_one_is_no_longer_owed_and_other_notes_do_not_matter() -> None:
+    others = [({"note": "something else", "delivery": f"{'a' * 12}-11"}, 1.0), ({}, 2.0)]
+    (owed,) = outbox(HOOKS, [11], [(note(False, status=None), 0.0), *others, (note(True, status=204), 3.0)]).values()
+    assert (owed.delivered, owed.attempts) == (True, 2)
+
+
+class Receiver:
+    """A server that keeps what it gets, and answers as it is told."""
+
+    def __init__(self) -> None:
+        self.got: list[tuple[dict[str, str], bytes]] = []
+        self.status = 204
+        self.url = ""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            made.got.append((dict(self.headers), body))
+            self.send_response(made.status)
+            if made.status == 302:
+                self.send_header("Location", made.url)
+            self.end_headers()
+
+        def log_message(self, *ignored: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        made.url = f"http://127.0.0.1:{server.server_port}/hook"
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield made
+        server.shutdown()
+        thread.join()
+
+
+def test_a_delivery_is_signed_over_id_time_and_body(receiver: Receiver) -> None:
+    hook = Webhook("b" * 12, "c", receiver.url, "secret", 0, 0.0, None)
+    noted = send(hook, "b-1", {"verdict": {"arm": "x"}}, private=True, now=time.time())
+    assert (noted["delivered"], noted["status"]) == (True, 204)
+    ((headers, body),) = receiver.got
+    at, id, signature = int(headers["Goodarm-Time"]), headers["Goodarm-Delivery"], headers["Goodarm-Signature"]
+    assert json.loads(body) == {"verdict": {"arm": "x"}}
+    assert verify("secret", id, at, body, signature, time.time())
+    assert not verify("other", id, at, body, signature, time.time())
+    assert not verify("secret", "b-2", at, body, signature, time.time())
+    assert not verify("secret", id, at + 1, body, signature, time.time())
+    assert not verify("secret", id, at, body + b" ", signature, time.time())
+    assert not verify("secret", id, at, body, signature, time.time() + TOLERANCE + 5)
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_any_other_answer_is_no_delivery_and_redirects_are_not_followed(receiver: Receiver, status: int) -> None:
+    receiver.status = status
+    hook = Webhook("b" * 12, "c", receiver.url, "secret", 0, 0.0, None)
+    noted = send(hook, "b-1", {}, private=True, now=0.0)
+    assert (noted["delivered"], noted["status"]) == (False, status)
+    assert len(receiver.got) == 1
+
+
+def test_a_receiver_that_is_away_or_inside_is_noted(receiver: Receiver) -> None:
+    away = Webhook("b" * 12, "c", "http://127.0.0.1:1/", "s", 0, 0.0, None)
+    assert "refused" in send(away, "b-1", {}, private=True, now=0.0)["error"]
+    inside = Webhook("b" * 12, "c", receiver.url, "s", 0, 0.0, None)
+    assert "private network" in send(inside, "b-1", {}, private=False, now=0.0)["error"]
+    assert receiver.got == []
+
+
+def test_webhooks_are_kept_ended_and_known_by_their_campaign(tmp_path: Path) -> None:
+    side = open_side(f"sqlite:///{tmp_path}/a.db")
+    hooks = Webhooks(side, private=True)
+    made = hooks.register("c", "http://127.0.0.1:9/", 7)
+    assert (hooks.of("c"), hooks.of("d"), hooks.active()) == ([made], [], [made])
+    with pytest.raises(UnknownWebhook):
+        hooks.end("d", made.id)
+    hooks.end("c", made.id)
+    assert hooks.active() == []
+    with pytest.raises(InvalidValue, match="private network"):
+        Webhooks(side, private=False).register("c", "http://127.0.0.1:9/", 7)
+    side.close()

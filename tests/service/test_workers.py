@@ -1,0 +1,236 @@
+"""Servers as they are in life: several workers, killed ones, stopped ones, and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import Server, events, path_of, serving
+
+from goodarm.service.signature import verify
+
+
+def until(condition: Any, seconds: float = 60.0) -> None:
+    """Wait for something that must happen; how long it takes is the machine's affair."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+
+
+def make(server: Server, name: str = "c", arms: int = 3) -> None:
+    terms = {"name": name, "arms": [f"arm {i}" for i in range(arms)], "threshold": 0.5}
+    assert server.call("POST", "/api/v1/campaigns", terms).status == 201
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_with_an_open_stream_stops(tmp_path: Path, workers: str, number: int) -> None:
+    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", workers) as server:
+        make(server)
+        connection, response = server.stream(path_of("c", "/events"))
+        stream = events(response)
+        assert json.loads(next(stream)["data"])["open"] == 3
+        assert server.stop(number) == 0
+        assert list(stream) == []
+        connection.close()
+
+
+def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with serving(store) as server:
+        make(server)
+        tickets = server.call("POST", path_of("c", "/ask"), {"n": 5}).json["tickets"]
+        server.call("POST", path_of("c", "/tell"), {"ticket": tickets[0]["ticket"], "reward": 1})
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait(60)
+    with serving(store) as server:
+        summary = server.call("GET", path_of("c")).json
+        assert (summary["asked"], summary["told"], summary["pending"]) == (5, 1, 4)
+        again = {"ticket": tickets[0]["ticket"], "reward": 1}
+        assert server.call("POST", path_of("c", "/tell"), again).status == 200
+        assert server.call("GET", path_of("c", "/check")).json["ok"]
+
+
+class Client(threading.Thread):
+    """Asks and tells, and keeps a book of what was acknowledged."""
+
+    def __init__(self, address: str, name: str, number: int) -> None:
+        super().__init__(daemon=True)
+        self._address, self._name, self._number = address, name, number
+        self.told: dict[str, float] = {}
+        self.asked: list[str] = []
+        self.error: Exception | None = None
+        self.ending = threading.Event()
+
+    def run(self) -> None:
+        from goodarm import Campaign
+
+        try:
+            with Campaign.open(self._address, self._name) as campaign:
+                while not self.ending.is_set():
+                    tickets = campaign.ask(2)
+                    self.asked += [ticket.ticket for ticket in tickets]
+                    for ticket in tickets:
+                        reward = float(hash((self._number, ticket.ticket)) % 2)
+                        campaign.tell(ticket, reward)
+                        self.told[ticket.ticket] = reward
+        except Exception as error:
+            self.error = error
+
+
+def test_killing_a_worker_costs_only_its_open_requests(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "3") as server:
+        make(server, arms=30)
+        until(lambda: len(server.workers()) == 3)
+        clients = [Client(server.address, "c", i) for i in range(6)]
+        for client in clients:
+            client.start()
+        for _ in range(3):
+            until(lambda: min(len(client.told) for client in clients) > 10 or any(client.error for client in clients))
+            victim = server.workers()[0]
+            os.kill(victim, signal.SIGKILL)
+            seen = sum(len(client.told) for client in clients)
+            until(lambda seen=seen: sum(len(client.told) for client in clients) > seen + 30)  # type: ignore[misc]
+            until(lambda victim=victim: len(server.workers()) == 3 and victim not in server.workers())  # type: ignore[misc]
+        for client in clients:
+            client.ending.set()
+        for client in clients:
+            client.join(60)
+            assert client.error is None
+        asked = Counter(ticket for client in clients for ticket in client.asked)
+        told = {ticket: reward for client in clients for ticket, reward in client.told.items()}
+        journal: list[dict[str, Any]] = []
+        after: int | None = 0
+        while after is not None:
+            piece = server.call("GET", path_of("c", f"/history?after={after}&limit=10000")).json
+            journal, after = journal + piece["events"], piece["next"]
+        assert max(asked.values()) == 1
+        assert {event["ticket"]: event["reward"] for event in journal if event["kind"] == "told"} == told
+        assert len([event for event in journal if event["kind"] == "told"]) == len(told)
+        assert set(asked) == {event["ticket"] for event in journal if event["kind"] == "asked"}
+        assert server.call("GET", path_of("c", "/check")).json["ok"]
+
+
+def test_all_workers_show_the_same_figures(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2") as server:
+        make(server)
+        for _ in range(20):
+            assert server.call("POST", path_of("c", "/ask"), {"n": 1}).status == 200
+        counter = 'goodarm_requests_total{method="POST",route="/api/v1/campaigns/{name}/ask",status="200"} 20.0'
+        for _ in range(6):
+            text = server.call("GET", "/metrics").body.decode()
+            assert 'goodarm_campaign_pending{campaign="c"} 20.0' in text
+            assert counter in text
+
+
+def test_streams_of_all_workers_hear_of_what_any_of_them_wrote(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2") as server:
+        make(server)
+        streams = [server.stream(path_of("c", "/events")) for _ in range(6)]
+        readers = [events(response) for _, response in streams]
+        for reader in readers:
+            next(reader)
+        server.call("POST", path_of("c", "/ask"), {"n": 3})
+        for reader in readers:
+            heard = json.loads(next(reader)["data"])
+            while heard["asked"] < 3:
+                heard = json.loads(next(reader)["data"])
+        for connection, _ in streams:
+            connection.close()
+
+
+class Receiver:
+    """Keeps what it gets; fails the first attempts of each delivery."""
+
+    def __init__(self, fail_first: int) -> None:
+        self.got: list[tuple[str, int, str, bytes]] = []
+        self.left: dict[str, int] = {}
+        self.fail_first = fail_first
+        self.lock = threading.Lock()
+        self.url = ""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    made = Receiver(fail_first=1)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            id = self.headers["Goodarm-Delivery"]
+            with made.lock:
+                made.got.append((id, int(self.headers["Goodarm-Time"]), self.headers["Goodarm-Signature"], body))
+                left = made.left.setdefault(id, made.fail_first)
+                made.left[id] = left - 1
+            self.send_response(500 if left > 0 else 204)
+            self.end_headers()
+
+        def log_message(self, *ignored: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        made.url = f"http://127.0.0.1:{listening.server_port}/hook"
+        thread = threading.Thread(target=listening.serve_forever, daemon=True)
+        thread.start()
+        yield made
+        listening.shutdown()
+        thread.join()
+
+
+def test_verdicts_are_delivered_signed_retried_once_each_and_replayed(tmp_path: Path, receiver: Receiver) -> None:
+    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2", "--private-webhooks") as server:
+        make(server, arms=2)
+        hook = server.call("POST", path_of("c", "/webhooks"), {"url": receiver.url}).json
+        for arm, reward in (("arm 0", 1.0), ("arm 1", 0.0)):
+            for _ in range(30):
+                server.call("POST", path_of("c", "/tell-arm"), {"arm": arm, "reward": reward})
+
+        def deliveries() -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = server.call("GET", path_of("c", "/deliveries")).json["deliveries"]
+            return found
+
+        until(lambda: [each["state"] for each in deliveries()] == ["delivered"] * 2)
+        assert [each["attempts"] for each in deliveries()] == [2, 2]
+        assert Counter(id for id, *_ in receiver.got) == {each["id"]: 2 for each in deliveries()}
+        for id, at, signature, body in receiver.got:
+            assert verify(hook["secret"], id, at, body, signature, time.time())
+        told = {json.loads(body)["verdict"]["arm"]: json.loads(body)["verdict"]["content"]["verdict"]
+                for *_, body in receiver.got}  # fmt: skip
+        assert told == {"arm 0": "good", "arm 1": "bad"}
+        again = deliveries()[0]["id"]
+        assert server.call("POST", path_of("c", f"/deliveries/{again}/replay")).status == 202
+        until(lambda: Counter(id for id, *_ in receiver.got)[again] == 3)
+        until(lambda: [each["state"] for each in deliveries()] == ["delivered"] * 2)
+        listed = server.call("GET", path_of("c", "/webhooks"))
+        assert hook["secret"].encode() not in listed.body
+        assert server.call("DELETE", path_of("c", f"/webhooks/{hook['id']}")).status == 204
+        assert server.call("GET", path_of("c", "/check")).json["ok"]
+
+
+def test_targets_inside_are_refused_without_the_flag(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/a.db") as server:
+        make(server)
+        answer = server.call("POST", path_of("c", "/webhooks"), {"url": "http://127.0.0.1:9/"})
+        assert answer.status == 400
+        assert "--private-webhooks" in answer.json["detail"]
+
+
+def test_the_demo_decides_arms_by_itself(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/unused.db", "--demo") as server:
+        name = "demo: simulated visitors"
+        until(lambda: name in [each["name"] for each in server.call("GET", "/api/v1/campaigns").json["campaigns"]])
+        until(lambda: server.call("GET", path_of(name)).json["good"] > 0)
+        summary = server.call("GET", path_of(name)).json
+        assert summary["metadata"] == {"simulated": True}
+        assert server.call("GET", path_of(name, "/check")).json["ok"]
+    assert list(tmp_path.iterdir()) == []
