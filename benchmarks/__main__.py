@@ -30,6 +30,7 @@ BENCHMARKS = {
     "judge": "benchmarks.judge",
     "service": "benchmarks.service",
     "families": "benchmarks.families",
+    "dashboard": "benchmarks.dashboard",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "optuna", "river")

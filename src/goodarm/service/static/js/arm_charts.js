@@ -33,7 +33,7 @@ export function pathChart(threshold, scale) {
       axes: [pullsAxis(), axis(scale.tick, { size: () => axisWidth(scale.value, range) })],
       series: [{}, line("band-edge", 1), line("band-edge", 1), line("ink", 2)],
       bands: [{ series: [2, 1], fill: () => colour("band") }],
-      hooks: { draw: [(u) => level(u, threshold, `bar ${bar}`, colour("ink"))] },
+      hooks: { draw: [(u) => level(u, threshold, `bar ${bar}`, true)] },
     }),
     [[], [], [], []],
   );
@@ -76,7 +76,7 @@ export function evidenceChart() {
       hooks: {
         draw: [
           (u) => {
-            if (needed !== null) level(u, needed, `decides at ${evidence(needed)}`, colour("ink"));
+            if (needed !== null) level(u, needed, `decides at ${evidence(needed)}`, true);
           },
         ],
       },

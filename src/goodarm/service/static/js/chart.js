@@ -74,13 +74,14 @@ export function chart(kind, options, data) {
 
 /**
  * A horizontal line with its words.
- * @param {Plot} u @param {number} value @param {string} words @param {string} ink
+ * @param {Plot} u @param {number} value @param {string} words @param {boolean} [left] on which side they stand
  */
-export function level(u, value, words, ink) {
+export function level(u, value, words, left = false) {
   const { ctx, bbox } = u;
   const y = Math.round(u.valToPos(value, "y", true)) + 0.5;
   if (y < bbox.top - 1 || y > bbox.top + bbox.height + 1) return;
   const ratio = devicePixelRatio;
+  const ink = colour("ink");
   ctx.save();
   ctx.strokeStyle = ink;
   ctx.setLineDash([]);
@@ -90,16 +91,17 @@ export function level(u, value, words, ink) {
   ctx.lineTo(bbox.left + bbox.width, y);
   ctx.stroke();
   ctx.font = `600 ${Math.round(0.75 * rem() * ratio)}px system-ui, sans-serif`;
-  ctx.textAlign = "right";
+  ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
   const wide = ctx.measureText(words).width;
+  const x = bbox.left + (left ? 6 * ratio : bbox.width - wide - 4 * ratio);
   const up = y - 8 * ratio > bbox.top + 12 * ratio;
   const base = up ? y - 5 * ratio : y + 15 * ratio;
   ctx.globalAlpha = 0.85;
   ctx.fillStyle = colour("card");
-  ctx.fillRect(bbox.left + bbox.width - wide - 8 * ratio, base - 12 * ratio, wide + 8 * ratio, 15 * ratio);
+  ctx.fillRect(x - 4 * ratio, base - 12 * ratio, wide + 8 * ratio, 15 * ratio);
   ctx.globalAlpha = 1;
   ctx.fillStyle = ink;
-  ctx.fillText(words, bbox.left + bbox.width - 4 * ratio, base);
+  ctx.fillText(words, x, base);
   ctx.restore();
 }

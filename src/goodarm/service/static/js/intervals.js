@@ -1,5 +1,5 @@
 /** Every arm as an interval against the bar, sorted by mean: hover or arrow keys tell the arm, dragging zooms. */
-import { axis, axisWidth, chart, colour, level } from "./chart.js";
+import { axis, axisWidth, chart, level } from "./chart.js";
 import { domain } from "./domain.js";
 import { h } from "./dom.js";
 import { count, counted, GLYPH } from "./format.js";
@@ -100,7 +100,7 @@ export class IntervalChart {
         draw: [
           (u) => {
             paintIntervals(u, this);
-            level(u, this.threshold, bar, colour("ink"));
+            level(u, this.threshold, bar);
           },
         ],
         setSelect: [(u) => this.selected(u)],

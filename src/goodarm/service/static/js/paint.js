@@ -81,7 +81,7 @@ export function paintIntervals(u, { rows, faded }) {
       }
     }
   ctx.globalAlpha = 1;
-  if (step > 12 * devicePixelRatio) paintMarks(u, rows, first, last, (v) => y0 + slope * v);
+  if (step > 7 * devicePixelRatio) paintMarks(u, rows, first, last, (v) => y0 + slope * v);
   else paintMeans(u, rows, first, last, (v) => y0 + slope * v);
   ctx.restore();
 }
@@ -89,13 +89,13 @@ export function paintIntervals(u, { rows, faded }) {
 /** @param {Plot} u @param {Row[]} rows @param {number} first @param {number} last @param {(v: number) => number} y */
 function paintMarks(u, rows, first, last, y) {
   const { ctx } = u;
+  const size = Math.min(5 * devicePixelRatio, (u.valToPos(2, "x", true) - u.valToPos(1, "x", true)) / 2.4);
   ctx.fillStyle = colour("ink");
   ctx.strokeStyle = colour("card");
   ctx.lineWidth = 1.5 * devicePixelRatio;
   for (let i = first; i < last; i++) {
     const row = rows[i];
-    if (row && row.mean !== null)
-      mark(ctx, row.verdict, u.valToPos(i + 1, "x", true), y(row.mean), 5 * devicePixelRatio);
+    if (row && row.mean !== null) mark(ctx, row.verdict, u.valToPos(i + 1, "x", true), y(row.mean), size);
   }
 }
 
