@@ -11,6 +11,7 @@ import { startTheme } from "./theme.js";
 /** @typedef {import("./types.js").View} View */
 /** @typedef {{text: string, href?: string}} Crumb */
 
+const PATIENCE = 400; // ms after which a page that is not there yet says so
 const HOME = { text: "goodarm", href: "#/" };
 let current = /** @type {View | null} */ (null);
 let turn = 0;
@@ -74,6 +75,7 @@ async function show() {
   say(byId("live"), "");
   byId("live").className = "live";
   showCrumbs(crumbs);
+  const slow = setTimeout(() => place({ element: h("p", { class: "hint", role: "status" }, "Loading…") }), PATIENCE);
   /** @type {View} */
   let view;
   try {
@@ -81,6 +83,8 @@ async function show() {
   } catch (error) {
     if (error instanceof Problem && error.status === 401) return;
     view = sorry(error);
+  } finally {
+    clearTimeout(slow);
   }
   if (mine !== turn) view.close?.();
   else place(view);

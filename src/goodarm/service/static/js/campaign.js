@@ -179,6 +179,7 @@ class CampaignPage {
     const rows = [...this.rows.values()];
     const ranked = rows.sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
     this.chart.show(ranked);
+    this.over.draw();
     this.latest.show(rows);
     this.waiting.show(this.summary, rows);
     this.simulation.show(rows);

@@ -29,12 +29,13 @@ export function axis(write, more = {}) {
   };
 }
 
+const ruler = document.createElement("canvas").getContext("2d");
+
 /** Room for the longest label. @param {(value: number) => string} write @param {number[]} values */
 export function axisWidth(write, values) {
-  const ctx = document.createElement("canvas").getContext("2d");
-  if (!ctx) return 60;
-  ctx.font = font();
-  return Math.ceil(Math.max(...values.map((value) => ctx.measureText(write(value)).width))) + 14;
+  if (!ruler) return 60;
+  ruler.font = font();
+  return Math.ceil(Math.max(...values.map((value) => ruler?.measureText(write(value)).width ?? 0))) + 14;
 }
 
 /**

@@ -79,7 +79,6 @@ export class OverTime {
     if (last && point.told === last.told) this.points.pop();
     this.points.push(point);
     if (this.points.length > MOST) this.points = this.points.filter((_, i) => i % 2 === 0 || i === MOST);
-    this.draw();
   }
 
   close() {

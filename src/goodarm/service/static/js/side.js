@@ -14,6 +14,12 @@ function refill(list, key, make) {
   list.replaceChildren(...make());
 }
 
+/** The last verdicts, newest first; times are written alike, so that they compare as text. @param {Row[]} rows */
+function newest(rows) {
+  const decided = rows.filter((row) => row.decided_at);
+  return decided.sort((a, b) => ((a.decided_at ?? "") < (b.decided_at ?? "") ? 1 : -1)).slice(0, SHOWN);
+}
+
 /** @param {import("./intervals.js").Scale} scale @param {(row: Row) => string} href */
 export function latest(scale, href) {
   const list = h("ol", { class: "feed" });
@@ -39,10 +45,7 @@ export function latest(scale, href) {
     element: list,
     /** @param {Row[]} rows */
     show(rows) {
-      const decided = rows
-        .filter((row) => row.decided_at)
-        .sort((a, b) => Date.parse(b.decided_at ?? "") - Date.parse(a.decided_at ?? ""))
-        .slice(0, SHOWN);
+      const decided = newest(rows);
       const key = decided.map((row) => `${row.arm} ${since(row.decided_at ?? "")}`).join("\n");
       refill(list, key || "none", () =>
         decided.length
