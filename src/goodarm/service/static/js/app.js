@@ -16,9 +16,18 @@ const HOME = { text: "goodarm", href: "#/" };
 let current = /** @type {View | null} */ (null);
 let turn = 0;
 
+/** What was typed into the address may not be an encoding of anything. @param {string} part */
+function plain(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** @param {string} hash @returns {{crumbs: Crumb[], make: () => Promise<View> | View}} */
 function route(hash) {
-  const parts = hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const parts = hash.replace(/^#\/?/, "").split("/").map(plain);
   const [head, name = "", arms, arm = ""] = parts;
   const campaign = { text: name, href: `#/campaign/${encodeURIComponent(name)}` };
   if (head === "campaign" && arms === "arm")

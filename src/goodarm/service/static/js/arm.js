@@ -97,6 +97,12 @@ class ArmPage {
   layout() {
     const card = (/** @type {string} */ title, /** @type {import("./dom.js").Child[]} */ ...inside) =>
       h("section", { class: "card", "aria-label": title }, h("h2", {}, title), ...inside);
+    const band = h(
+      "p",
+      { class: "legend lines", "aria-hidden": "true" },
+      h("span", { class: "mean" }, "mean"),
+      h("span", { class: "band" }, "interval"),
+    );
     const axisName = () => h("p", { class: "axis-name" }, "pulls of this arm");
     const lines = h(
       "p",
@@ -111,7 +117,7 @@ class ArmPage {
       h(
         "div",
         { class: "grid pair" },
-        card("Its interval over time", this.interval.element, axisName()),
+        card("Its interval over time", this.interval.element, axisName(), band),
         card("Evidence against the line that decides", this.evidence.element, axisName(), lines),
         card("Audit", this.audit),
         card("As a table", this.numbers),

@@ -9,6 +9,8 @@ export const uPlot = /** @type {any} */ (window).uPlot;
 /** @param {string} name */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+/** Canvas pixels that are a pixel of a page with ordinary letters: lines grow with dense and with huge screens. */
+export const unit = () => (devicePixelRatio * rem()) / 16;
 export const font = () => `${Math.round(0.75 * rem())}px system-ui, sans-serif`;
 
 /**
@@ -81,7 +83,7 @@ export function level(u, value, words, left = false) {
   const { ctx, bbox } = u;
   const y = Math.round(u.valToPos(value, "y", true)) + 0.5;
   if (y < bbox.top - 1 || y > bbox.top + bbox.height + 1) return;
-  const ratio = devicePixelRatio;
+  const ratio = unit();
   const ink = colour("ink");
   ctx.save();
   ctx.strokeStyle = ink;
@@ -91,7 +93,7 @@ export function level(u, value, words, left = false) {
   ctx.moveTo(bbox.left, y);
   ctx.lineTo(bbox.left + bbox.width, y);
   ctx.stroke();
-  ctx.font = `600 ${Math.round(0.75 * rem() * ratio)}px system-ui, sans-serif`;
+  ctx.font = `600 ${Math.round(12 * ratio)}px system-ui, sans-serif`;
   ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
   const wide = ctx.measureText(words).width;

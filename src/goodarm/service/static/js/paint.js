@@ -1,5 +1,5 @@
 /** Intervals on a canvas. Good is solid, bad is hatched, open is pale: colour is never the only cue. */
-import { colour } from "./chart.js";
+import { colour, unit } from "./chart.js";
 
 /** @typedef {import("./types.js").Row} Row */
 /** @typedef {import("./chart.js").Plot} Plot */
@@ -8,7 +8,7 @@ const ORDER = /** @type {const} */ (["open", "bad", "good"]);
 
 /** @param {CanvasRenderingContext2D} ctx @param {string} ink @param {string} ground */
 function hatch(ctx, ink, ground) {
-  const size = Math.round(6 * devicePixelRatio);
+  const size = Math.round(6 * unit());
   const tile = document.createElement("canvas");
   tile.width = tile.height = size;
   const pen = tile.getContext("2d");
@@ -80,7 +80,7 @@ export function paintIntervals(u, { rows, faded }) {
       paintBars(ctx, at, rows, (row, i) => row.verdict === verdict && pale[i] === isPale);
     }
   ctx.globalAlpha = 1;
-  if (at.step > 7 * devicePixelRatio) paintMarks(ctx, at, rows);
+  if (at.step > 7 * unit()) paintMarks(ctx, at, rows);
   else paintMeans(ctx, at, rows);
   ctx.restore();
 }
@@ -92,7 +92,7 @@ export function paintIntervals(u, { rows, faded }) {
  */
 function paintBars(ctx, { x, y, step, first, last }, rows, chosen) {
   const dense = step <= 3;
-  const bar = dense ? step : Math.min(step * 0.6, 14 * devicePixelRatio);
+  const bar = dense ? step : Math.min(step * 0.6, 14 * unit());
   let [from, wide, top, bottom] = [NaN, 0, 0, 0];
   const flush = () => wide && ctx.fillRect(from, top, wide, Math.max(bottom - top, 1));
   for (let i = first; i < last; i++) {
@@ -111,10 +111,10 @@ function paintBars(ctx, { x, y, step, first, last }, rows, chosen) {
 
 /** @param {CanvasRenderingContext2D} ctx @param {Frame} at @param {Row[]} rows */
 function paintMarks(ctx, { x, y, step, first, last }, rows) {
-  const size = Math.min(5 * devicePixelRatio, step / 2.4);
+  const size = Math.min(5 * unit(), step / 2.4);
   ctx.fillStyle = colour("ink");
   ctx.strokeStyle = colour("card");
-  ctx.lineWidth = 1.5 * devicePixelRatio;
+  ctx.lineWidth = 1.5 * unit();
   for (let i = first; i < last; i++) {
     const row = rows[i];
     if (row && row.mean !== null) mark(ctx, row.verdict, x(i + 1), y(row.mean), size);
@@ -135,7 +135,7 @@ function paintMeans(ctx, { x, y, step, first, last }, rows) {
     ["ink", 1.5],
   ])) {
     ctx.strokeStyle = colour(ink);
-    ctx.lineWidth = wide * devicePixelRatio;
+    ctx.lineWidth = wide * unit();
     ctx.stroke();
   }
 }
