@@ -81,6 +81,7 @@
  *
  * @typedef {object} Plan
  * @property {string} sentence
+ * @property {string} [guess]     what was assumed of the means
  * @property {number | null} half
  * @property {number | null} eighty
  * @property {number | null} ninety
