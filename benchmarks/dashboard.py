@@ -48,8 +48,8 @@ def run() -> Section:
         rows,
         [
             "Files: page, style, modules and uPlot, as they come (not compressed); data: the campaign's own JSON. "
-            "Work: processor time of the page's thread, per update (an ask and a tell). Longest: its longest task by the "
-            "clock.",
+            "Work: processor time of the page's thread, per update (an ask and a tell). Longest: its longest task by "
+            "the clock.",
             f'"Try it with simulated rewards": the first verdict {first:.1f} s after the page was opened.',
         ],
     )
