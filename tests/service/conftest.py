@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from browsing import PATIENCE, NewPage, flags, found_browser
 from serving import Server, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-PATIENCE = 60_000
-"""Milliseconds until what does not appear is called missing; a busy machine may be slow."""
-
-NewPage = Callable[..., "Page"]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """One browser per file: while playwright runs, nothing else may run an event loop in this thread."""
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'goodarm[test]'")
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = found_browser()
     if found is None:
         pytest.skip("needs a browser: apt-get install chromium (make test does it when run as root)")
-    flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with playwright.sync_playwright() as running:
-        launched = running.chromium.launch(executable_path=found, args=flags)
+        launched = running.chromium.launch(executable_path=found, args=flags())
         yield launched
         launched.close()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PATIENCE, NewPage
+from browsing import PATIENCE, NewPage
 from serving import Server, make_token, path_of, serving
 
 if TYPE_CHECKING:

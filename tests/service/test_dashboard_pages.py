@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import PATIENCE, NewPage
+from browsing import PATIENCE, NewPage
 from serving import Server, path_of
 
 if TYPE_CHECKING:
