@@ -31,6 +31,7 @@ BENCHMARKS = {
     "service": "benchmarks.service",
     "families": "benchmarks.families",
     "worth": "benchmarks.worth",
+    "dashboard": "benchmarks.dashboard",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "optuna", "river")

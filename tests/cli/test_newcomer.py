@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
 import subprocess
@@ -39,9 +38,9 @@ def test_help_ends_with_two_examples_and_shows_flags_as_flags(verb: str) -> None
     shown = goodarm(verb, "--help").stdout
     assert "<bool>" not in shown
     examples = [line for line in shown.split("Examples:")[1].splitlines() if line.strip().startswith("goodarm ")]
-    assert len(examples) == 2
+    assert len(examples) >= 2
     for example in examples:
-        assert shlex.split(example)[1] == verb
+        assert f"goodarm {verb} " in f"{example} "
 
 
 # --- one policy, one environment --------------------------------------------------------------------------------------
@@ -184,26 +183,23 @@ def test_an_interrupted_comparison_leaves_no_empty_folder(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("wait", [0.0, 0.1, 0.25])
-def test_ctrl_c_during_the_start_is_no_traceback_of_ours(wait: float, tmp_path: Path) -> None:
-    """The signal is sent as soon as our own first line has run, and a little later."""
+@pytest.mark.parametrize("module", ["typer", "goodarm.cli", "goodarm.cli.learn"])
+def test_ctrl_c_during_the_start_is_no_traceback(module: str) -> None:
+    """Ctrl-C at the moment when this module is imported, as it may be at any."""
     code = (
-        "import pathlib, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        f"from goodarm.__main__ import main\npathlib.Path({str(tmp_path / 'on')!r}).touch()\nmain()"
+        "import sys\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+        "from goodarm.__main__ import main\n"
+        "main()"
     )
-    process = subprocess.Popen(
-        (sys.executable, "-c", code, "compare", "kano-3", "--runs", "100000"),
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=dict(os.environ),
-    )  # fmt: skip
-    patience = time.monotonic() + 60.0
-    while not (tmp_path / "on").exists() and time.monotonic() < patience:
-        time.sleep(0.005)
-    time.sleep(wait)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 130, said
-    assert "interrupted" in said
-    assert "Traceback" not in said
+    ran = subprocess.run(
+        (sys.executable, "-c", code, "compare", "kano-3"), capture_output=True, text=True, check=False, timeout=120
+    )
+    assert (ran.returncode, ran.stderr) == (130, "goodarm: interrupted.\n")
 
 
 def test_a_script_that_uses_dask_without_a_main_guard_is_told_so(tmp_path: Path) -> None:

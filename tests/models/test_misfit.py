@@ -11,11 +11,11 @@ from goodarm.environments import Environment
 from goodarm.environments.laws import bernoulli_reward
 from goodarm.environments.with_features import in_band, unit_vectors
 from goodarm.errors import ModelWarning
-from goodarm.models._base import MEAN, PULLS, TOTAL, new_table
+from goodarm.models._base import new_table
 from goodarm.models.linear import Linear, rebuild
 from goodarm.models.misfit import ALARM, misfit, shortfalls, together
 from goodarm.problem import Gaussian, Problem, Rewards
-from goodarm.rules.beliefs import VERDICT, Table
+from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, VERDICT, Table
 from goodarm.simulation.simulate import simulate
 
 BERNOULLI = Problem(threshold=0.5, arms=200)

@@ -34,9 +34,9 @@ def count_attempt(spec: Specification, given: int, earlier: str | Path | None, *
     made, problem = spec.policy, spec.problem
     model = made.estimator.name if made.estimator else ""
     family = _short(
-        spec.environment.fingerprint, problem.threshold, problem.delta, spec.horizon, made.sampling.name, model
+        spec.environment.description, problem.threshold, problem.delta, spec.horizon, made.sampling.name, model
     )
-    this = _short(made.fingerprint, spec.seed, *call)
+    this = _short(made.description, spec.seed, *call)
     calls = _made.setdefault(family, [])
     if this not in calls:
         calls.append(this)

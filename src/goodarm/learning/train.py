@@ -286,7 +286,9 @@ def _tested(spec: Specification, tests: int, attempt: Attempt, workers: int, wat
         problem.delta, spec.horizon, runs=tests, wrong_runs=0, seed=spec.seed, attempt=attempt.number,
         version=__version__,
     )  # fmt: skip
-    fresh = replace(spec, seed=derived_seed(spec.seed, f"test of {blank} in {attempt.call}"))
+    # not by goodarm's own code: an edit of it, or another version of Python, should not draw other runs
+    facts = replace(blank, fingerprint=environment.description, policy=spec.policy.description, version="")
+    fresh = replace(spec, seed=derived_seed(spec.seed, f"test of {facts} in {attempt.call}"))
     return replace(blank, wrong_runs=_played(fresh, tests, 0, workers, watch, stop).wrong_runs)
 
 

@@ -26,15 +26,21 @@ def identity(
     setting: Setting,
     criterion: Criterion,
     estimator: Estimator | None,
+    *,
+    ours: bool = True,
 ) -> str:
     """Hash of the code of rules, learners and model, of all parameters, of the criterion and of goodarm's version.
 
     The code is Python's byte code of goodarm and of the packages that the rules are from, so that another version of
     Python counts as other code.
+
+    ours : look at goodarm's own code and version too, not only at what others have written
     """
     written = [*_formulas(sampling), *_formulas(rule), *(_methods(type(estimator)) if estimator else ())]
-    digest = hashlib.sha256(fingerprint(written, {"goodarm", *map(package_of, written)}).encode())
-    for part in (_plain(sampling), _plain(rule), asdict(setting), criterion.value, __version__):
+    written = [function for function in written if ours or package_of(function) != "goodarm"]
+    packages = {*map(package_of, written), *(["goodarm"] if ours else [])}
+    digest = hashlib.sha256(fingerprint(written, packages).encode())
+    for part in (_plain(sampling), _plain(rule), asdict(setting), criterion.value, __version__ if ours else ""):
         digest.update(json.dumps(part, sort_keys=True, default=repr).encode())
     if estimator is not None:
         digest.update(type(estimator).__qualname__.encode())

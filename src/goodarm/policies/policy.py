@@ -96,6 +96,11 @@ class Policy:
         return identity(self.sampling, self.identification, self.setting, self.criterion, self.estimator)
 
     @property
+    def description(self) -> str:
+        """The same without goodarm's own code and version: what tells the policies of two calls apart."""
+        return identity(self.sampling, self.identification, self.setting, self.criterion, self.estimator, ours=False)
+
+    @property
     def criterion(self) -> Criterion:
         """Which error it keeps below delta: what was asked for, otherwise the probability of any wrong verdict."""
         return self.asked or Criterion.FWER

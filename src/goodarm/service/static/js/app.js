@@ -11,13 +11,23 @@ import { startTheme } from "./theme.js";
 /** @typedef {import("./types.js").View} View */
 /** @typedef {{text: string, href?: string}} Crumb */
 
+const PATIENCE = 400; // ms after which a page that is not there yet says so
 const HOME = { text: "goodarm", href: "#/" };
 let current = /** @type {View | null} */ (null);
 let turn = 0;
 
+/** What was typed into the address may not be an encoding of anything. @param {string} part */
+function plain(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** @param {string} hash @returns {{crumbs: Crumb[], make: () => Promise<View> | View}} */
 function route(hash) {
-  const parts = hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const parts = hash.replace(/^#\/?/, "").split("/").map(plain);
   const [head, name = "", arms, arm = ""] = parts;
   const campaign = { text: name, href: `#/campaign/${encodeURIComponent(name)}` };
   if (head === "campaign" && arms === "arm")
@@ -74,6 +84,7 @@ async function show() {
   say(byId("live"), "");
   byId("live").className = "live";
   showCrumbs(crumbs);
+  const slow = setTimeout(() => place({ element: h("p", { class: "hint", role: "status" }, "Loading…") }), PATIENCE);
   /** @type {View} */
   let view;
   try {
@@ -81,6 +92,8 @@ async function show() {
   } catch (error) {
     if (error instanceof Problem && error.status === 401) return;
     view = sorry(error);
+  } finally {
+    clearTimeout(slow);
   }
   if (mine !== turn) view.close?.();
   else place(view);

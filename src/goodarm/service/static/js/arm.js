@@ -3,7 +3,7 @@ import { get, post, url } from "./api.js";
 import { evidenceChart, pathChart } from "./arm_charts.js";
 import { auditOf } from "./audit.js";
 import { showLive } from "./campaign.js";
-import { h } from "./dom.js";
+import { byId, h, say } from "./dom.js";
 import { count, counted, evidence, fullTime, GLYPH, scaleOf } from "./format.js";
 import { nameOf } from "./intervals.js";
 import { Stream } from "./live.js";
@@ -87,6 +87,8 @@ class ArmPage {
     this.interval = pathChart(summary.threshold, this.scale);
     this.evidence = evidenceChart();
     this.timer = 0;
+    const crumb = byId("crumbs").lastElementChild?.querySelector("bdi");
+    if (crumb) say(crumb, nameOf(arm)); // the address has the id, people know the label
     this.element = this.layout();
     this.draw();
     this.stream = new Stream(url(summary.name, "/events"), summary.number, (change) => this.apply(change), showLive);
@@ -95,6 +97,12 @@ class ArmPage {
   layout() {
     const card = (/** @type {string} */ title, /** @type {import("./dom.js").Child[]} */ ...inside) =>
       h("section", { class: "card", "aria-label": title }, h("h2", {}, title), ...inside);
+    const band = h(
+      "p",
+      { class: "legend lines", "aria-hidden": "true" },
+      h("span", { class: "mean" }, "mean"),
+      h("span", { class: "band" }, "interval"),
+    );
     const axisName = () => h("p", { class: "axis-name" }, "pulls of this arm");
     const lines = h(
       "p",
@@ -109,7 +117,7 @@ class ArmPage {
       h(
         "div",
         { class: "grid pair" },
-        card("Its interval over time", this.interval.element, axisName()),
+        card("Its interval over time", this.interval.element, axisName(), band),
         card("Evidence against the line that decides", this.evidence.element, axisName(), lines),
         card("Audit", this.audit),
         card("As a table", this.numbers),

@@ -1,5 +1,5 @@
 /** The two charts of an arm's page. */
-import { axis, axisWidth, chart, colour, level } from "./chart.js";
+import { axis, axisWidth, chart, colour, level, rem } from "./chart.js";
 import { domain } from "./domain.js";
 import { count, evidence, short } from "./format.js";
 
@@ -16,7 +16,7 @@ const pullsAxis = () => axis((v) => (Number.isInteger(v) ? short(v) : ""), { gri
 /** @param {string} ink @param {number} width @param {number[]} [dash] @returns {Series} */
 const line = (ink, width, dash) => ({
   stroke: () => colour(ink),
-  width,
+  width: (width * rem()) / 16,
   points: { show: false },
   ...(dash ? { dash } : {}),
 });
@@ -33,7 +33,7 @@ export function pathChart(threshold, scale) {
       axes: [pullsAxis(), axis(scale.tick, { size: () => axisWidth(scale.value, range) })],
       series: [{}, line("band-edge", 1), line("band-edge", 1), line("ink", 2)],
       bands: [{ series: [2, 1], fill: () => colour("band") }],
-      hooks: { draw: [(u) => level(u, threshold, `bar ${bar}`, colour("ink"))] },
+      hooks: { draw: [(u) => level(u, threshold, `bar ${bar}`)] },
     }),
     [[], [], [], []],
   );
@@ -76,7 +76,7 @@ export function evidenceChart() {
       hooks: {
         draw: [
           (u) => {
-            if (needed !== null) level(u, needed, `decides at ${evidence(needed)}`, colour("ink"));
+            if (needed !== null) level(u, needed, `decides at ${evidence(needed)}`, true);
           },
         ],
       },

@@ -19,6 +19,7 @@ import { ArmTable } from "./table.js";
 const REDRAW = 200; // ms between two drawings of the charts, more where drawing takes long
 const SHARE = 0.15; // of the browser's time that drawing may take
 const REORDER = 1_000;
+const REFRESH = 5_000; // what no event tells: tickets that become overdue, a better guess of what is left
 
 /** @param {string} name @param {Row} row */
 const armHref = (name, row) => `#/campaign/${encodeURIComponent(name)}/arm/${encodeURIComponent(row.arm)}`;
@@ -70,6 +71,7 @@ class CampaignPage {
     this.ordered = 0;
     this.cost = 0;
     this.stream = /** @type {Stream | null} */ (null);
+    this.clock = setInterval(() => void this.refresh(), REFRESH);
     this.order();
     this.draw();
   }
@@ -137,6 +139,15 @@ class CampaignPage {
     this.stream = new Stream(url(this.summary.name, "/events"), from, (change) => this.apply(change), showLive);
   }
 
+  async refresh() {
+    if (document.hidden) return;
+    /** @type {Summary | null} */
+    const fresh = await get(url(this.summary.name)).catch(() => null);
+    if (!fresh || fresh.number < this.summary.number) return;
+    Object.assign(this.summary, fresh);
+    this.timer ||= window.setTimeout(() => this.draw(), REDRAW);
+  }
+
   /** @param {Change} change */
   apply({ arms, ...figures }) {
     const before = this.rows;
@@ -168,6 +179,7 @@ class CampaignPage {
     const rows = [...this.rows.values()];
     const ranked = rows.sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
     this.chart.show(ranked);
+    this.over.draw();
     this.latest.show(rows);
     this.waiting.show(this.summary, rows);
     this.simulation.show(rows);
@@ -198,6 +210,7 @@ class CampaignPage {
   close() {
     this.stream?.close();
     clearTimeout(this.timer);
+    clearInterval(this.clock);
     for (const part of [this.chart, this.over, this.table, this.simulation]) part.close();
   }
 }

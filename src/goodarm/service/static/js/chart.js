@@ -9,6 +9,8 @@ export const uPlot = /** @type {any} */ (window).uPlot;
 /** @param {string} name */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
+/** Canvas pixels that are a pixel of a page with ordinary letters: lines grow with dense and with huge screens. */
+export const unit = () => (devicePixelRatio * rem()) / 16;
 export const font = () => `${Math.round(0.75 * rem())}px system-ui, sans-serif`;
 
 /**
@@ -29,12 +31,13 @@ export function axis(write, more = {}) {
   };
 }
 
+const ruler = document.createElement("canvas").getContext("2d");
+
 /** Room for the longest label. @param {(value: number) => string} write @param {number[]} values */
 export function axisWidth(write, values) {
-  const ctx = document.createElement("canvas").getContext("2d");
-  if (!ctx) return 60;
-  ctx.font = font();
-  return Math.ceil(Math.max(...values.map((value) => ctx.measureText(write(value)).width))) + 14;
+  if (!ruler) return 60;
+  ruler.font = font();
+  return Math.ceil(Math.max(...values.map((value) => ruler?.measureText(write(value)).width ?? 0))) + 14;
 }
 
 /**
@@ -74,13 +77,14 @@ export function chart(kind, options, data) {
 
 /**
  * A horizontal line with its words.
- * @param {Plot} u @param {number} value @param {string} words @param {string} ink
+ * @param {Plot} u @param {number} value @param {string} words @param {boolean} [left] on which side they stand
  */
-export function level(u, value, words, ink) {
+export function level(u, value, words, left = false) {
   const { ctx, bbox } = u;
   const y = Math.round(u.valToPos(value, "y", true)) + 0.5;
   if (y < bbox.top - 1 || y > bbox.top + bbox.height + 1) return;
-  const ratio = devicePixelRatio;
+  const ratio = unit();
+  const ink = colour("ink");
   ctx.save();
   ctx.strokeStyle = ink;
   ctx.setLineDash([]);
@@ -89,17 +93,18 @@ export function level(u, value, words, ink) {
   ctx.moveTo(bbox.left, y);
   ctx.lineTo(bbox.left + bbox.width, y);
   ctx.stroke();
-  ctx.font = `600 ${Math.round(0.75 * rem() * ratio)}px system-ui, sans-serif`;
-  ctx.textAlign = "right";
+  ctx.font = `600 ${Math.round(12 * ratio)}px system-ui, sans-serif`;
+  ctx.textAlign = "left";
   ctx.textBaseline = "alphabetic";
   const wide = ctx.measureText(words).width;
+  const x = bbox.left + (left ? 6 * ratio : bbox.width - wide - 4 * ratio);
   const up = y - 8 * ratio > bbox.top + 12 * ratio;
   const base = up ? y - 5 * ratio : y + 15 * ratio;
   ctx.globalAlpha = 0.85;
   ctx.fillStyle = colour("card");
-  ctx.fillRect(bbox.left + bbox.width - wide - 8 * ratio, base - 12 * ratio, wide + 8 * ratio, 15 * ratio);
+  ctx.fillRect(x - 4 * ratio, base - 12 * ratio, wide + 8 * ratio, 15 * ratio);
   ctx.globalAlpha = 1;
   ctx.fillStyle = ink;
-  ctx.fillText(words, bbox.left + bbox.width - 4 * ratio, base);
+  ctx.fillText(words, x, base);
   ctx.restore();
 }

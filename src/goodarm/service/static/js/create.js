@@ -2,7 +2,7 @@
 import { post } from "./api.js";
 import { doubled, fromCsv, fromLines } from "./csv.js";
 import { h, s, say } from "./dom.js";
-import { about, counted, percent } from "./format.js";
+import { about, counted } from "./format.js";
 
 /** @typedef {import("./types.js").NewArm} NewArm */
 /** @typedef {import("./types.js").Plan} Plan */
@@ -184,12 +184,12 @@ class CreateForm {
   async makePlan({ arms, threshold, delta }) {
     this.abort = new AbortController();
     const { signal } = this.abort;
-    const gap = parseBar(this.gap.value) || likelyGap(threshold);
+    const gap = parseBar(this.gap.value);
     this.plan.replaceChildren(hint("Working it out…"));
     try {
       /** @type {Plan} */
-      const plan = await post("/api/v1/plan", { arms: arms.length, threshold, delta, gap }, signal);
-      this.plan.replaceChildren(...planLines(plan, gap));
+      const plan = await post("/api/v1/plan", { arms: arms.length, threshold, delta, gap: gap || null }, signal);
+      this.plan.replaceChildren(...planLines(plan));
     } catch (error) {
       if (signal.aborted) return;
       this.plan.replaceChildren(h("p", { class: "problem" }, error instanceof Error ? error.message : String(error)));
@@ -217,11 +217,8 @@ class CreateForm {
   }
 }
 
-/** A guess where nobody has an idea: a quarter of the way to the nearer end. @param {number} threshold */
-const likelyGap = (threshold) => Number((Math.min(threshold, 1 - threshold) / 4).toPrecision(1));
-
-/** @param {Plan} plan @param {number} gap @returns {Node[]} */
-function planLines(plan, gap) {
+/** @param {Plan} plan @returns {Node[]} */
+function planLines(plan) {
   const steps = /** @type {[string, number | null][]} */ ([
     ["half of the arms", plan.half],
     ["eight in ten", plan.eighty],
@@ -238,6 +235,6 @@ function planLines(plan, gap) {
   return [
     h("p", { class: "sentence" }, sentence),
     h("ul", { class: "steps", "aria-label": "Pulls until so many arms are decided" }, ...rows),
-    hint(`Simulated, with arms ${percent(gap)} above or below the bar.`),
+    hint(plan.guess ? `Assumed: ${plan.guess}.` : ""),
   ];
 }

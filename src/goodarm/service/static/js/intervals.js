@@ -1,5 +1,5 @@
 /** Every arm as an interval against the bar, sorted by mean: hover or arrow keys tell the arm, dragging zooms. */
-import { axis, axisWidth, chart, colour, level } from "./chart.js";
+import { axis, axisWidth, chart, level, rem } from "./chart.js";
 import { domain } from "./domain.js";
 import { h } from "./dom.js";
 import { count, counted, GLYPH } from "./format.js";
@@ -88,7 +88,7 @@ export class IntervalChart {
     const bar = `bar ${this.scale.bar(this.threshold)}`;
     return {
       legend: { show: false },
-      padding: [8, 20, 0, 0],
+      padding: [8, Math.round(1.5 * rem()), 0, 0],
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 5 } },
       scales: { x: { time: false, range: () => this.span() }, y: { range: () => this.range } },
       axes: [
@@ -100,7 +100,7 @@ export class IntervalChart {
         draw: [
           (u) => {
             paintIntervals(u, this);
-            level(u, this.threshold, bar, colour("ink"));
+            level(u, this.threshold, bar);
           },
         ],
         setSelect: [(u) => this.selected(u)],

@@ -1,5 +1,5 @@
 /** Verdicts over time: how many arms were good and bad after so many pulls. Good is drawn solid, bad dashed. */
-import { axis, axisWidth, chart, colour, rem, uPlot } from "./chart.js";
+import { axis, axisWidth, chart, colour, rem, unit, uPlot } from "./chart.js";
 import { count, GLYPH, short } from "./format.js";
 
 /** @typedef {import("./types.js").ProgressPoint} ProgressPoint */
@@ -15,7 +15,7 @@ export class OverTime {
 
   /** @returns {Omit<import("uplot").Options, "width" | "height">} */
   options() {
-    const step = { paths: uPlot.paths.stepped?.({ align: 1 }), width: 2.5, points: { show: false } };
+    const step = { paths: uPlot.paths.stepped?.({ align: 1 }), width: (2.5 * rem()) / 16, points: { show: false } };
     const room = () => {
       const last = this.points.at(-1);
       return axisWidth((n) => `▼ ${count(n)} `, [last?.good ?? 0, last?.bad ?? 0]);
@@ -41,7 +41,7 @@ export class OverTime {
     const last = this.points.at(-1);
     if (!last) return;
     const { ctx, bbox } = u;
-    const size = 0.8 * rem() * devicePixelRatio;
+    const size = 13 * unit();
     const ends = { good: u.valToPos(last.good, "y", true), bad: u.valToPos(last.bad, "y", true) };
     const apart = Math.max(0, (size * 1.3 - Math.abs(ends.good - ends.bad)) / 2);
     const up = last.good >= last.bad ? -1 : 1;
@@ -53,7 +53,7 @@ export class OverTime {
     for (const kind of /** @type {const} */ (["good", "bad"])) {
       const y = ends[kind] + (kind === "good" ? up : -up) * apart + lift;
       ctx.fillStyle = colour(kind);
-      ctx.fillText(`${GLYPH[kind]} ${count(last[kind])}`, bbox.left + bbox.width + 6 * devicePixelRatio, y);
+      ctx.fillText(`${GLYPH[kind]} ${count(last[kind])}`, bbox.left + bbox.width + 6 * unit(), y);
     }
     ctx.restore();
   }
@@ -79,7 +79,6 @@ export class OverTime {
     if (last && point.told === last.told) this.points.pop();
     this.points.push(point);
     if (this.points.length > MOST) this.points = this.points.filter((_, i) => i % 2 === 0 || i === MOST);
-    this.draw();
   }
 
   close() {

@@ -14,6 +14,12 @@ function refill(list, key, make) {
   list.replaceChildren(...make());
 }
 
+/** The last verdicts, newest first; times are written alike, so that they compare as text. @param {Row[]} rows */
+function newest(rows) {
+  const decided = rows.filter((row) => row.decided_at);
+  return decided.sort((a, b) => ((a.decided_at ?? "") < (b.decided_at ?? "") ? 1 : -1)).slice(0, SHOWN);
+}
+
 /** @param {import("./intervals.js").Scale} scale @param {(row: Row) => string} href */
 export function latest(scale, href) {
   const list = h("ol", { class: "feed" });
@@ -39,10 +45,7 @@ export function latest(scale, href) {
     element: list,
     /** @param {Row[]} rows */
     show(rows) {
-      const decided = rows
-        .filter((row) => row.decided_at)
-        .sort((a, b) => Date.parse(b.decided_at ?? "") - Date.parse(a.decided_at ?? ""))
-        .slice(0, SHOWN);
+      const decided = newest(rows);
       const key = decided.map((row) => `${row.arm} ${since(row.decided_at ?? "")}`).join("\n");
       refill(list, key || "none", () =>
         decided.length
@@ -53,18 +56,29 @@ export function latest(scale, href) {
   };
 }
 
+/** What became of tickets that were not simply told. @type {[string, string][]} */
+const ODD = [
+  ["overdue", "overdue"],
+  ["missing", "counted as 0, their time having passed"],
+  ["late", "told too late and refused"],
+  ["void", "void"],
+];
+
 /** @param {(row: Row) => string} href */
 export function waiting(href) {
   const words = h("p", {}),
     list = h("ol", { class: "feed" });
+  const odd = h("p", { class: "hint" });
   return {
-    element: h("div", {}, words, list),
+    element: h("div", {}, words, odd, list),
     /** @param {import("./types.js").Summary} summary @param {Row[]} rows */
     show(summary, rows) {
       const held = rows.filter((row) => row.pending > 0).sort((a, b) => b.pending - a.pending);
       const where = `${counted(summary.pending, "ticket")} on ${counted(held.length, "arm")} not told yet.`;
       say(words, summary.pending ? `${where} ${MEANWHILE}` : "None: every ticket that was handed out is answered.");
       words.className = summary.pending ? "" : "hint";
+      const tally = summary.tally ?? {};
+      say(odd, ODD.flatMap(([key, text]) => (tally[key] ? [`${count(tally[key])} ${text}`] : [])).join("; "));
       const top = held.slice(0, 5);
       refill(list, top.map((row) => `${row.arm} ${row.pending}`).join("\n"), () =>
         top.map((row) =>

@@ -22,6 +22,7 @@
  * @property {string} sentence
  * @property {number | null} remaining
  * @property {string} [rewards]
+ * @property {Record<string, number>} [tally]  how many arms and tickets are where
  * @property {Record<string, unknown> | null} [metadata]
  *
  * @typedef {object} Row
@@ -80,6 +81,7 @@
  *
  * @typedef {object} Plan
  * @property {string} sentence
+ * @property {string} [guess]     what was assumed of the means
  * @property {number | null} half
  * @property {number | null} eighty
  * @property {number | null} ninety

@@ -1,0 +1,199 @@
+"""The dashboard for everyone: many arms, keyboard, screen reader, narrow and wide, light and dark, any locale."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browsing import PATIENCE, NewPage
+from serving import Server, path_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'goodarm[test]'").expect
+expect.set_options(timeout=PATIENCE)
+
+MANY = 10_000
+AXE = Path(sys.prefix) / "node" / "node_modules" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+FEW_CAMPAIGN, MANY_CAMPAIGN = "#/campaign/few", "#/campaign/many"
+PAGES = ("#/", FEW_CAMPAIGN, f"{FEW_CAMPAIGN}/arm/a1", "#/new", "#/campaign/missing")
+
+
+@pytest.fixture(scope="module")
+def address(server: Server) -> str:
+    """A server with two campaigns: few arms with verdicts of each kind and a waiting ticket; and ten thousand."""
+    few = [{"id": f"a{i}", "label": f"Arm number {i}"} for i in range(8)]
+    many = [{"id": f"h{i:05}", "label": f"Headline {i}"} for i in range(MANY)]
+    for name, arms in (("few", few), ("many", many)):
+        made = server.call("POST", "/api/v1/campaigns", {"name": name, "arms": arms, "threshold": 0.5})
+        assert made.status == 201, made.body
+    for arm, reward in [("a1", 1.0)] * 40 + [("a2", 0.0)] * 40 + [("a3", 1.0), ("a3", 0.0)] * 4:
+        assert server.call("POST", path_of("few", "/tell-arm"), {"arm": arm, "reward": reward}).status == 200
+    assert server.call("POST", path_of("few", "/ask"), {"n": 3}).status == 200
+    for i in range(20):
+        told = server.call("POST", path_of("many", "/tell-arm"), {"arm": f"h{i:05}", "reward": float(i % 2)})
+        assert told.status == 200, told.body
+    return server.address
+
+
+def shown(page: Page, where: str) -> None:
+    """Open a page and wait until it stands."""
+    page.goto(where)
+    expect(page.locator("main h1").first).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing(address: str, new_page: NewPage, scheme: str, width: int) -> None:
+    if not AXE.is_file():
+        pytest.skip("needs axe-core: make node installs it where there is npm")
+    page = new_page(quiet=False, color_scheme=scheme, viewport={"width": width, "height": 900})
+    found = []
+    for place in PAGES:
+        shown(page, f"{address}/{place}")
+        page.evaluate(AXE.read_text())
+        report: Any = page.evaluate("rules => axe.run(document, {runOnly: rules})", RULES)
+        found += [(place, each["id"], each["nodes"][0]["html"]) for each in report["violations"]]
+        assert len(report["passes"]) > 10
+    assert found == []
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280, 1920, 3840])
+def test_nothing_hangs_over_the_edge(address: str, new_page: NewPage, width: int) -> None:
+    page = new_page(quiet=False, viewport={"width": width, "height": 1000})
+    for place in PAGES:
+        shown(page, f"{address}/{place}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+
+
+def test_ten_thousand_arms_are_searched_sorted_and_scrolled(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{address}/{MANY_CAMPAIGN}")
+    rows = page.locator(".spacer .line")
+    expect(page.get_by_role("table")).to_have_attribute("aria-rowcount", str(MANY + 1))
+    assert 5 < rows.count() < 60
+    page.locator(".scroller").evaluate("box => { box.scrollIntoView(); box.scrollTop = box.scrollHeight; }")
+    expect(page.locator(f'.line[aria-rowindex="{MANY + 1}"]')).to_be_in_viewport()
+    assert rows.count() < 60
+
+    page.get_by_role("button", name="arm", exact=True).click()
+    page.get_by_role("button", name="arm", exact=True).click()
+    page.locator(".scroller").evaluate("box => { box.scrollTop = 0; }")
+    expect(page.locator('.line[aria-rowindex="3"]')).to_contain_text("Headline 9998")
+    page.get_by_role("searchbox").fill("headline 42")
+    expect(page.get_by_text("111 of 10,000")).to_be_visible()
+    page.get_by_role("searchbox").fill("")
+    page.get_by_role("button", name="good", exact=True).click()
+    expect(page.get_by_text("No arm matches.")).to_be_visible()
+
+
+def test_a_keyboard_is_enough(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{address}/{FEW_CAMPAIGN}")
+    chart = page.get_by_role("slider", name="Arms by rank")
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    expect(chart).to_have_attribute("aria-valuetext", re.compile(r"^1: Arm number 1: good, mean 100"))
+    expect(page.locator(".tip")).to_contain_text("Arm number 1")
+    page.keyboard.press("+")
+    expect(page.get_by_role("button", name="Show all arms")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Show all arms")).to_be_hidden()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Arm number 1")
+    page.go_back()
+
+    expect(page.locator(".spacer .line")).to_have_count(8)
+    page.locator('.line[aria-rowindex="2"] a').focus()
+    page.keyboard.press("End")
+    expect(page.locator('.line[aria-rowindex="9"] a')).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator('.line[aria-rowindex="8"] a')).to_be_focused()
+
+
+def test_pointing_tells_the_arm_and_dragging_zooms(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{address}/{FEW_CAMPAIGN}")
+    box = page.locator(".intervals .u-over").bounding_box()
+    assert box is not None
+    left, middle = box["x"] + box["width"] / 16, box["y"] + box["height"] / 2
+    page.mouse.move(left, middle)
+    expect(page.locator(".tip")).to_contain_text("Arm number 1")
+    page.mouse.down()
+    page.mouse.move(left + box["width"] / 2, middle, steps=4)
+    page.mouse.up()
+    expect(page.get_by_role("button", name="Show all arms")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("above 50%")  # a drag does not open an arm
+    page.mouse.dblclick(left, middle)
+    page.mouse.click(left, middle)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Arm number 1")
+
+
+def test_waiting_tickets_are_said(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{address}/{FEW_CAMPAIGN}")
+    expect(page.get_by_label("Waiting tickets")).to_contain_text(re.compile("^Waiting tickets3 tickets on . arms? "))
+    page.goto(address)
+    expect(page.get_by_text("3 tickets waiting")).to_be_visible()
+
+
+def test_numbers_are_in_the_locale_of_the_reader(address: str, new_page: NewPage) -> None:
+    page = new_page(locale="de-DE")
+    shown(page, f"{address}/{MANY_CAMPAIGN}")
+    expect(page.locator("h1.headline")).to_contain_text("0 of 10.000 above 50\u00a0%")
+
+
+def test_light_dark_and_rest(address: str, new_page: NewPage) -> None:
+    page = new_page(color_scheme="dark", reduced_motion="reduce")
+    shown(page, f"{address}/{FEW_CAMPAIGN}")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(ground)
+    expect(page.locator("#live")).to_have_text("live")
+    moving = "getComputedStyle(document.getElementById('live'), '::before').animationName"
+    assert page.evaluate(moving) == "none"
+    page.get_by_role("button", name="Theme: system").click()
+    assert page.evaluate(ground) != dark
+    page.reload()
+    assert page.evaluate(ground) != dark  # the choice is kept
+    page.emulate_media(reduced_motion="no-preference")
+    expect(page.locator("#live")).to_have_text("live")
+    assert page.evaluate(moving) != "none"
+
+
+def test_events_are_read_whatever_their_pieces(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, address)
+    text = ': hello\n\nid: 7\nevent: change\ndata: {"a":\ndata: 1}\n\nid: 8\r\ndata: {"b": "ü: x"}\r\n\r\ndata: lost'
+    events = page.evaluate(
+        """async text => {
+          const { parser } = await import("/js/live.js");
+          return [1, 3, 1000].map(size => {
+            const found = [], feed = parser((id, data) => found.push([id, JSON.parse(data)]));
+            for (let i = 0; i < text.length; i += size) feed(text.slice(i, i + size));
+            return found;
+          });
+        }""",
+        text,
+    )
+    assert events == [[["7", {"a": 1}], ["8", {"b": "ü: x"}]]] * 3
+
+
+@pytest.mark.parametrize(
+    ("table", "arms"),
+    [
+        ("arm,mean\nx,0.1\ny,0.2\n", [{"id": "x"}, {"id": "y"}]),
+        ("one,First\ntwo,Second", [{"id": "one", "label": "First"}, {"id": "two", "label": "Second"}]),
+        ('title\n"a, ""b""\nc"\n\nd', [{"id": 'a, "b"\nc'}, {"id": "d"}]),
+        ("\ufeffid\tlabel\r\n1\tEins\r\n", [{"id": "1", "label": "Eins"}]),
+        ("", []),
+    ],
+)
+def test_tables_of_arms(address: str, new_page: NewPage, table: str, arms: list[dict[str, str]]) -> None:
+    page = new_page()
+    shown(page, address)
+    assert page.evaluate("async text => (await import('/js/csv.js')).fromCsv(text)", table) == arms
