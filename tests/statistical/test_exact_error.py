@@ -110,7 +110,7 @@ def figures() -> str:
     ]
     for name, trial in (("runs under the adversary", SHORT), ("long runs", LONG), ("paths of a radius", PATHS)):
         lines.append(
-            f"| {trial.runs} {name}, {trial.horizon:,} rounds | {trial.level:g} (from {trial.critical} wrong runs on) | "
+            f"| {trial.runs} {name}, {trial.horizon:,} rounds | {trial.level:g} (from {trial.critical} wrong) | "
             f"an error rate of {trial.detectable():.3f}, where {trial.delta:g} is allowed |"
         )
     lines += [

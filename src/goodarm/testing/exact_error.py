@@ -28,7 +28,7 @@ from goodarm.rules.parameters import Formula
 NEGLIGIBLE = 1e-18
 """Places of less probability at the far ends are left out; what was left out is counted as error."""
 
-_POOL = Pool(1.0, math.inf, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_POOL = Pool(1.0)
 
 
 class ExactError(NamedTuple):
@@ -53,7 +53,7 @@ def needs_only_totals(rule: IdentificationRule) -> bool:
     if rule.learner is not None or rule.by_model:
         return False
     bar, values = Problem(threshold=0.3, arms=7).bar, tuple(rule.defaults.values())
-    pools = (_POOL, Pool(977.0, 1e5, 0.1, 30.0, 0.02, 2.0, 3.0, 4.0, 5.0))
+    pools = (_POOL, Pool(977.0, 1e5))
     arms = [_arm(n, s) for n in (1.0, 2.0, 10.0, 500.0) for s in (0.0, 0.3 * n, n)]
     return all(len({rule.radius(arm, pool, bar, *values) for pool in pools}) == 1 for arm in arms)
 
@@ -121,65 +121,57 @@ def _boundaries(rule: IdentificationRule) -> Callable[..., None]:
     """Fills, for every number of pulls, the smallest total called good and the largest called bad."""
     verdict = _verdict(rule)
 
-    def make(mark: str) -> Callable[..., None]:
-        def loop(good_from: NDArray[np.int64], bad_to: NDArray[np.int64], bar: Any, parameters: Any) -> None:
-            mark  # noqa: B018  a closure variable: numba's disk cache is keyed by it
-            good, bad = 1, -1
-            good_from[0], bad_to[0] = 1, -1
-            for n in range(1, len(good_from)):
-                # from one number of pulls to the next a boundary moves by a step or two
-                while good <= n and verdict(float(n), float(good), bar, parameters) <= 0.0:
-                    good += 1
-                good = min(good, n + 1)
-                while good > 0 and verdict(float(n), float(good - 1), bar, parameters) > 0.0:
-                    good -= 1
-                while bad >= 0 and verdict(float(n), float(bad), bar, parameters) >= 0.0:
-                    bad -= 1
-                while bad < n and verdict(float(n), float(bad + 1), bar, parameters) < 0.0:
-                    bad += 1
-                good_from[n], bad_to[n] = good, bad
+    def loop(good_from: NDArray[np.int64], bad_to: NDArray[np.int64], bar: Any, parameters: Any) -> None:
+        good, bad = 1, -1
+        good_from[0], bad_to[0] = 1, -1
+        for n in range(1, len(good_from)):
+            # from one number of pulls to the next a boundary moves by a step or two
+            while good <= n and verdict(float(n), float(good), bar, parameters) <= 0.0:
+                good += 1
+            good = min(good, n + 1)
+            while good > 0 and verdict(float(n), float(good - 1), bar, parameters) > 0.0:
+                good -= 1
+            while bad >= 0 and verdict(float(n), float(bad), bar, parameters) >= 0.0:
+                bad -= 1
+            while bad < n and verdict(float(n), float(bad + 1), bar, parameters) < 0.0:
+                bad += 1
+            good_from[n], bad_to[n] = good, bad
 
-        return loop
-
-    built: Callable[..., None] = compiled(make)
+    built: Callable[..., None] = compiled(loop)
     return built
 
 
 @cache
 def _walk() -> Callable[..., tuple[float, float, float]]:
-    def make(mark: str) -> Callable[..., tuple[float, float, float]]:
-        def loop(
-            mean: float, good_from: NDArray[np.int64], bad_to: NDArray[np.int64], now: Any, then: Any
-        ) -> tuple[float, float, float]:
-            mark  # noqa: B018
-            good, bad, left_out = 0.0, 0.0, 0.0
-            low, high = 0, 0
-            now[0] = 1.0
-            for n in range(1, len(good_from)):
-                # places are kept one to the right, so that place 0 has a neighbour
-                then[low] = (1.0 - mean) * now[low]
-                for s in range(low + 1, high + 1):
-                    then[s] = (1.0 - mean) * now[s] + mean * now[s - 1]
-                then[high + 1] = mean * now[high]
-                high += 1
-                while high >= low and high >= good_from[n]:
-                    good += then[high]
-                    high -= 1
-                while low <= high and low <= bad_to[n]:
-                    bad += then[low]
-                    low += 1
-                while high > low and then[high] < NEGLIGIBLE:
-                    left_out += then[high]
-                    high -= 1
-                while low < high and then[low] < NEGLIGIBLE:
-                    left_out += then[low]
-                    low += 1
-                if low > high:
-                    break
-                now, then = then, now
-            return good, bad, left_out
+    def loop(
+        mean: float, good_from: NDArray[np.int64], bad_to: NDArray[np.int64], now: Any, then: Any
+    ) -> tuple[float, float, float]:
+        good, bad, left_out = 0.0, 0.0, 0.0
+        low, high = 0, 0
+        now[0] = 1.0
+        for n in range(1, len(good_from)):
+            # places are kept one to the right, so that place 0 has a neighbour
+            then[low] = (1.0 - mean) * now[low]
+            for s in range(low + 1, high + 1):
+                then[s] = (1.0 - mean) * now[s] + mean * now[s - 1]
+            then[high + 1] = mean * now[high]
+            high += 1
+            while high >= low and high >= good_from[n]:
+                good += then[high]
+                high -= 1
+            while low <= high and low <= bad_to[n]:
+                bad += then[low]
+                low += 1
+            while high > low and then[high] < NEGLIGIBLE:
+                left_out += then[high]
+                high -= 1
+            while low < high and then[low] < NEGLIGIBLE:
+                left_out += then[low]
+                low += 1
+            if low > high:
+                break
+            now, then = then, now
+        return good, bad, left_out
 
-        return loop
-
-    built: Callable[..., tuple[float, float, float]] = compiled(make)
+    built: Callable[..., tuple[float, float, float]] = compiled(loop)
     return built

@@ -58,8 +58,8 @@ def check_identification(rule: str | IdentificationRule) -> list[str]:
       0.142 is seen with probability 0.9, and a sound rule fails one test with probability at most 2e-9;
     - needs only the totals: the exact error of an arm at the threshold over all numbers of pulls up to a million;
       anything above delta/K is seen;
-    - a radius that needs more: 1000 paths of a million pulls; an error rate of 0.174 is seen with probability 0.9;
-    - other evidence: 400 runs of 50,000 pulls; an error rate of 0.227 is seen with probability 0.9.
+    - a radius that needs more: 1000 paths of a million pulls; an error rate of 0.176 is seen with probability 0.9;
+    - other evidence: 400 runs of 50,000 pulls; an error rate of 0.225 is seen with probability 0.9.
 
     What can't be seen: an error that shows only after these horizons, or only with rewards of another kind; and a rule
     that is far from using up delta may lose much of it unseen. The proof has to say the rest.

@@ -32,23 +32,19 @@ def require_few_crossings(rule: RadiusRule, trial: Trial, threshold: float = 0.5
 def _loop(rule: RadiusRule) -> Callable[..., int]:
     radius = rule.radius
 
-    def make(mark: str) -> Callable[..., int]:
-        def loop(paths: int, pulls: int, bar: Any, parameters: Any, draws: Any) -> int:
-            mark  # noqa: B018  a closure variable: numba's disk cache is keyed by it
-            wrong = 0
-            for _ in range(paths):
-                total, verdict, n = 0.0, 0.0, 0.0
-                while n < pulls and verdict == 0.0:
-                    n += 1.0
-                    total += 1.0 if draws.random() < bar.threshold else 0.0
-                    arm = Arm(n, total, total / n, n**-0.5, 0.0, 0.0, 0.0, 0.0)
-                    pool = Pool(n, float(pulls), bar.threshold, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-                    verdict = decide_by_radius(arm, radius(arm, pool, bar, *parameters), bar)
-                if verdict < 0.0:
-                    wrong += 1
-            return wrong
+    def loop(paths: int, pulls: int, bar: Any, parameters: Any, draws: Any) -> int:
+        wrong = 0
+        for _ in range(paths):
+            total, verdict, n = 0.0, 0.0, 0.0
+            while n < pulls and verdict == 0.0:
+                n += 1.0
+                total += 1.0 if draws.random() < bar.threshold else 0.0
+                arm = Arm(n, total, total / n, n**-0.5, 0.0, 0.0, 0.0, 0.0)
+                pool = Pool(n, float(pulls))
+                verdict = decide_by_radius(arm, radius(arm, pool, bar, *parameters), bar)
+            if verdict < 0.0:
+                wrong += 1
+        return wrong
 
-        return loop
-
-    built: Callable[..., int] = compiled(make)
+    built: Callable[..., int] = compiled(loop)
     return built
