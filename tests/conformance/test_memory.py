@@ -24,7 +24,7 @@ def newton_step(bet, curvature, surplus, most):
 def observe(arm, reward, pool, bar):
     """log E+ += log(1 + b (x - xi)), b from online Newton steps in [0, 1/(2 xi)]; E- mirrors it.
 
-    Certified: b is fixed before the reward and at least 0, so that the mean factor is 1 + b (mu - xi) <= 1 for mu <= xi.
+    Certified: b is fixed before the reward and at least 0, so that the mean factor is 1 + b (mu - xi) <= 1 if mu <= xi.
     Cutkosky & Orabona 2018, COLT.
     """
     kept, surplus = arm.memory, reward - bar.threshold

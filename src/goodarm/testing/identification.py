@@ -67,25 +67,29 @@ def check_identification(rule: str | IdentificationRule) -> list[str]:
     >>> check_identification("none")
     ['mechanics', 'compiled as in Python']
     """
-    checks = list(identification_checks(rule))
+    checks = identification_checks(rule)
     for check in checks:
         check()
     return [check.name for check in checks]
 
 
-def identification_checks(rule: str | IdentificationRule) -> Iterator[RuleCheck]:
+def identification_checks(rule: str | IdentificationRule) -> list[RuleCheck]:
     """The same as single checks, to be called one by one: for `pytest.mark.parametrize("check", ..., ids=str)`."""
     found = identification_rule(rule) if isinstance(rule, str) else rule
     if isinstance(found, ModelRule):
         raise TypeError(f"{found.name} decides by a model of the arms; check its policy with check_policy.")
-    yield RuleCheck("mechanics", partial(_mechanics, found))
-    yield RuleCheck("compiled as in Python", partial(_compiled, found))
+    found_checks = [
+        RuleCheck("mechanics", partial(_mechanics, found)),
+        RuleCheck("compiled as in Python", partial(_compiled, found)),
+    ]
     if found.guarantee is not Guarantee.CERTIFIED:
-        return
+        return found_checks
     if found.valid_for(Bounded()):
-        yield from long_checks(found)
-    for instance in instances_for(found):
-        yield RuleCheck(f"errors of {SHORT.runs} runs: {instance}", partial(require_error_rate, found, instance, SHORT))
+        found_checks += long_checks(found)
+    return found_checks + [
+        RuleCheck(f"errors of {SHORT.runs} runs: {instance}", partial(require_error_rate, found, instance, SHORT))
+        for instance in instances_for(found)
+    ]
 
 
 def long_checks(rule: IdentificationRule) -> Iterator[RuleCheck]:
