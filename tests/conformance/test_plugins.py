@@ -52,11 +52,7 @@ from goodarm.testing import check_policy
 assert "curious" in sampling_names() and "steady" in identification_names() and "headlines" in environment_names()
 result = simulate("curious(pull=0.5)+steady(stake=0.2)", "headlines", runs=3)
 assert all(run.verdicts.tolist() == [-1, -1, 1, 1] for run in result.runs), [run.verdicts for run in result.runs]
-<<<<<<< HEAD
 assert policy("curious").identification.name == "gap-mixture"
-=======
-assert policy("curious").identification.name == policy("ucb").identification.name
->>>>>>> 53b98f3 (check_identification: exact errors up to a million pulls by dynamic programming, long runs, the fixed-sample bound caught)
 for check in check_policy("curious+steady", thorough=False, compiled=False):
     check()
 try:
