@@ -119,6 +119,7 @@ def test_true_and_false_are_rewards(tmp_path: Path) -> None:
         (("compare", ""), "the environment's name is empty"),
         (("compare", "table:", "--threshold", "0.1"), "names no file"),
         (("compare", "table:x.csv"), "Give one, for example --threshold 0.05"),
+        (("compare", "kano-1", "--threshold", "1.5"), "Rescale the rewards, or use Gaussian rewards."),
         (("compare", "kano-1", "--workers", "100000"), "workers must be at most 1000; got 100000"),
         (("compare", "kano-1", "--out", ""), "the path is empty"),
         (("plan", "--arms", "3", "--threshold", "0.5", "--out", ""), "the path is empty"),

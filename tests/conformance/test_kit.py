@@ -71,7 +71,7 @@ def remembers(arms, pool, bar, generator):
 
 
 def undefined_radius(arm, pool, bar):
-    return math.nan
+    return math.nan if arm.pulls < 3.0 else 1.0
 
 
 BROKEN = {

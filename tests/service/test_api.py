@@ -164,6 +164,14 @@ def test_arms_are_paused_resumed_retired_and_added_with_a_reserve(server: Server
     assert server.call("POST", path_of(f"{name} r", "/arms"), {"arms": ["late"]}).json["arms"] == 2
 
 
+def test_a_step_on_a_closed_campaign_counts_the_reward_and_asks_nothing(server: Server, name: str) -> None:
+    (ticket,) = ask(server, name)
+    server.call("POST", path_of(name, "/close"), {"reason": "the budget is spent"})
+    stepped = server.call("POST", path_of(name, "/step"), {"ticket": ticket["ticket"], "reward": 1.0})
+    assert (stepped.status, stepped.json["ticket"]) == (200, None)
+    assert server.call("GET", path_of(name)).json["told"] == 1
+
+
 def test_a_closed_campaign_asks_nothing(server: Server, name: str) -> None:
     assert server.call("POST", path_of(name, "/close")).json["closed"] is True
     assert "has ended" in problem(server.call("POST", path_of(name, "/ask"), {"n": 1}), 409)

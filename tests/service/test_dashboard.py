@@ -223,3 +223,10 @@ def test_the_page_says_what_the_server_says(server: Server, new_page: NewPage) -
     expect(page.locator(".subline")).to_contain_text(rest[-1][1:])
     summary = server.call("GET", path_of("words")).json
     expect(page.locator(".subline")).to_contain_text(f"{summary['told']:,} pulls so far")
+
+
+def test_a_new_version_is_seen_at_once(server: Server) -> None:
+    for path in ("/", "/js/app.js", "/base.css"):
+        first = server.call("GET", path)
+        assert first.headers["cache-control"] == "no-cache"
+        assert server.call("GET", path, headers={"If-None-Match": first.headers["etag"]}).status == 304

@@ -122,4 +122,5 @@ BROKEN: list[IdentificationRule] = [
         name="gap-mixture of the best gap", guarantee=CERTIFIED, totals=the_best_gap, families=ANY_SUB_GAUSSIAN
     ),
     RadiusRule(name="hoeffding for one look", guarantee=CERTIFIED, radius=one_look, families=ANY_SUB_GAUSSIAN),
+    RadiusRule(name="fixed sample", guarantee=CERTIFIED, radius=fixed_sample),
 ]

@@ -1,14 +1,18 @@
 """Everything in the suite that draws a lot: how many tests, at which level, and what they are able to see."""
 
 from goodarm.policies.names import identification_names, identification_rule
-from goodarm.problem import Bounded, Gaussian
+from goodarm.problem import Bounded
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
-from goodarm.testing.adversary import BOUNDED, GAUSSIAN, HardInstance
-from goodarm.testing.error_rates import LAW_LEVEL, Trial, shared
+from goodarm.testing.adversary import BOUNDED, HardInstance, instances_for
+from goodarm.testing.error_rates import LAW_LEVEL
+from goodarm.testing.identification import RuleCheck, long_checks
 from goodarm.verdict import Guarantee
 
 FALSE_ALARMS = 1e-6
 """The probability that any statistical test of the suite fails although every rule keeps its promise."""
+
+MOST_TESTS = 400
+"""Room for error rates that are tested, each at `ERROR_LEVEL`: a new rule takes about ten."""
 
 FOR_LAWS = 100 * LAW_LEVEL
 """Set aside for the tests of a law (reward laws, exact samplers): at most 100 of them, each at `LAW_LEVEL`."""
@@ -21,12 +25,8 @@ def certified() -> list[IdentificationRule]:
 
 
 def cases() -> list[tuple[IdentificationRule, HardInstance]]:
-    """Every certified rule on every hard instance of its reward families."""
-    found = []
-    for rule in certified():
-        instances = (BOUNDED if rule.valid_for(Bounded()) else ()) + (GAUSSIAN if rule.valid_for(Gaussian(1.0)) else ())
-        found += [(rule, instance) for instance in instances]
-    return found
+    """Every certified rule on the hard instances of its reward families."""
+    return [(rule, instance) for rule in certified() for instance in instances_for(rule)]
 
 
 FDR_INSTANCES = [i for i in BOUNDED if i.name.startswith(("ten arms", "tiny means"))]
@@ -37,5 +37,14 @@ def fdr_cases() -> list[tuple[IdentificationRule, HardInstance]]:
     return [(rule, i) for rule in certified() if isinstance(rule, EvidenceRule) for i in FDR_INSTANCES]
 
 
-TESTS = len(cases()) + len(fdr_cases())
-TRIAL = shared(Trial(level=0.0), TESTS, FALSE_ALARMS - FOR_LAWS)
+def long_cases() -> list[RuleCheck]:
+    """What every certified rule is asked about many pulls; most of it is computed and draws nothing."""
+    return [
+        RuleCheck(f"{rule.name}, {check.name}", check.run)
+        for rule in certified()
+        if rule.valid_for(Bounded())
+        for check in long_checks(rule)
+    ]
+
+
+TESTS = len(cases()) + len(fdr_cases()) + sum("errors of" in check.name for check in long_cases())

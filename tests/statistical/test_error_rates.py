@@ -1,47 +1,73 @@
 """Certified means: at most delta of the runs have a wrong verdict, whoever chooses the pulls."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from broken_rules import BROKEN
-from suite import BOUNDED, FALSE_ALARMS, FDR_INSTANCES, FOR_LAWS, TESTS, TRIAL, cases, certified, fdr_cases
+from suite import (
+    BOUNDED,
+    FALSE_ALARMS,
+    FDR_INSTANCES,
+    FOR_LAWS,
+    MOST_TESTS,
+    TESTS,
+    cases,
+    certified,
+    fdr_cases,
+    long_cases,
+)
 
 from goodarm.numerics import binomial_tail
 from goodarm.policies import policy
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule
-from goodarm.testing import Subject, Violation
+from goodarm.testing import Subject, Violation, check_identification
 from goodarm.testing.adversary import HardInstance, adversarial, nearest_by_evidence, nearest_by_mean
 from goodarm.testing.error_rates import (
+    ERROR_LEVEL,
     detectable_share,
     require_error_rate,
     require_false_discovery_rate,
 )
+from goodarm.testing.identification import LONG, PATHS, SHORT, RuleCheck
 from goodarm.testing.rule_checks import check_evidence_is_a_fair_game
 from goodarm.testing.subject import usual_environment
 
 
 @pytest.mark.parametrize(("rule", "instance"), cases(), ids=lambda value: value.name)
 def test_certified_rules_keep_their_error_rate(rule: IdentificationRule, instance: HardInstance) -> None:
-    require_error_rate(rule, instance, TRIAL)
+    require_error_rate(rule, instance, SHORT)
 
 
 @pytest.mark.parametrize(("rule", "instance"), fdr_cases(), ids=lambda value: value.name)
 def test_certified_rules_keep_the_false_discovery_rate(rule: IdentificationRule, instance: HardInstance) -> None:
-    require_false_discovery_rate(rule, instance, TRIAL)
+    require_false_discovery_rate(rule, instance, SHORT)
+
+
+@pytest.mark.parametrize("check", long_cases(), ids=str)
+def test_certified_rules_keep_their_error_rate_over_many_pulls(check: RuleCheck) -> None:
+    check()
 
 
 @pytest.mark.parametrize("rule", BROKEN, ids=lambda value: value.name)
-def test_a_broken_rule_is_caught(rule: IdentificationRule) -> None:
+def test_one_call_catches_a_broken_rule(rule: IdentificationRule) -> None:
+    with pytest.raises(Violation):
+        check_identification(rule)
+
+
+SHOWN_SOON = [rule for rule in BROKEN if rule.name != "fixed sample"]
+"""The fixed-sample bound errs too seldom in 800 rounds: of ten arms in 7% of the runs, where 10% are allowed."""
+
+
+@pytest.mark.parametrize("rule", SHOWN_SOON, ids=lambda value: value.name)
+def test_a_broken_rule_is_caught_by_the_adversary(rule: IdentificationRule) -> None:
     """At least one hard instance shows the fault, at the very level that sound rules are tested at."""
     assert any(_fails(rule, i) for i in BOUNDED if i.name.startswith(("ten arms", "one arm at", "tiny means")))
 
 
 def _fails(rule: IdentificationRule, instance: HardInstance) -> bool:
     try:
-        require_error_rate(rule, instance, TRIAL)
+        require_error_rate(rule, instance, SHORT)
     except Violation:
         return True
     return False
@@ -58,7 +84,7 @@ def test_a_broken_bet_is_caught_without_luck(rule: IdentificationRule) -> None:
 @pytest.mark.parametrize("peeking", [rule for rule in BROKEN if "peek" in rule.name], ids=lambda value: value.name)
 def test_a_broken_false_discovery_rate_is_caught(peeking: IdentificationRule) -> None:
     with pytest.raises(Violation, match="called"):
-        require_false_discovery_rate(peeking, FDR_INSTANCES[0], TRIAL)
+        require_false_discovery_rate(peeking, FDR_INSTANCES[0], SHORT)
 
 
 def test_the_adversary_pulls_towards_a_wrong_verdict() -> None:
@@ -75,12 +101,15 @@ def test_the_adversary_pulls_towards_a_wrong_verdict() -> None:
 
 
 def test_false_alarms_and_power_are_what_the_documents_say() -> None:
-    """docs/guarantees.md states these figures; they follow from the number of tests."""
-    assert TESTS * TRIAL.level + FOR_LAWS <= FALSE_ALARMS * (1.0 + 1e-12)
-    assert binomial_tail(TRIAL.critical, TRIAL.runs, TRIAL.delta) <= TRIAL.level
-    assert binomial_tail(TRIAL.critical - 1, TRIAL.runs, TRIAL.delta) > TRIAL.level
-    assert TRIAL.detectable() < 1.45 * TRIAL.delta
-    assert detectable_share(TRIAL) < 1.5 * TRIAL.delta
+    """docs/guarantees.md states these figures; a rule more or less does not change them."""
+    assert TESTS <= MOST_TESTS
+    assert MOST_TESTS * ERROR_LEVEL + FOR_LAWS <= FALSE_ALARMS
+    for trial in (SHORT, LONG, PATHS):
+        assert trial.level == ERROR_LEVEL
+        assert binomial_tail(trial.critical, trial.runs, trial.delta) <= trial.level
+        assert binomial_tail(trial.critical - 1, trial.runs, trial.delta) > trial.level
+    assert SHORT.detectable() < 1.45 * SHORT.delta
+    assert detectable_share(SHORT) < 1.5 * SHORT.delta
 
 
 def test_every_certified_rule_is_tested() -> None:
@@ -88,17 +117,3 @@ def test_every_certified_rule_is_tested() -> None:
     assert names == {rule.name for rule in certified()}
     assert {"hoeffding", "kt", "learned-bets", "betting", "beta-mixture", "normal-mixture", "stitched", "lil"} <= names
     assert "gap-mixture" in names
-
-
-def test_the_documents_state_the_figures_of_this_suite() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "guarantees.md").read_text()
-    for line in (
-        f"| tests of an error rate | {TESTS} |",
-        f"| false alarms of the whole suite, if seeds were drawn anew | at most {FALSE_ALARMS:g} |",
-        f"| of one test | {TRIAL.level:.1e} |",
-        f"| a test fails from | {TRIAL.critical} wrong runs of {TRIAL.runs} |",
-        f"detects with probability 0.9 | {TRIAL.detectable():.3f} (delta is {TRIAL.delta:g}) |",
-        f"| smallest false discovery rate, likewise | {detectable_share(TRIAL):.3f} |",
-        f"plays {TRIAL.runs} runs of {TRIAL.horizon} rounds at delta = {TRIAL.delta:g}",
-    ):
-        assert line in text, line

@@ -133,15 +133,15 @@ def chained(
 def verified(events: Iterable[Event], number: int = 0, chain: bytes = b"") -> Iterator[Event]:
     """The entries after `number`, whose chain was `chain`; the first that does not follow from them is named."""
     for event in events:
-        if event.number != number + 1:
+        if event[0] != number + 1:
             raise DamagedJournal(
                 f"entry {number + 1} of the journal is missing: after {number} comes {event.number}. "
                 "Entries are never removed by goodarm; restore the store from a backup."
             )
-        if event.chain != link(chain, *event[:7]):
+        if event[7] != link(chain, *event[:7]):
             raise DamagedJournal(
                 f"entry {event.number} of the journal ({event.kind}) is not what was written: its chain does not "
                 "follow from its content and the entry before. Restore the store from a backup."
             )
-        number, chain = event.number, event.chain
+        number, chain = event[0], event[7]
         yield event

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from goodarm.engine.told import ASK, TELL
 
 LONG = 20_000
 """Runs of plain entries that are shorter are folded one by one: a compiled loop takes its time to load."""
-MOST = 500_000
+MOST = 100_000
 """Entries that are held in memory at a time."""
 PLAIN = frozenset({journal.ASKED, journal.TOLD, journal.MISSING, journal.GIVEN, journal.VERDICT, journal.REQUEST})
 
@@ -24,6 +26,23 @@ def fold_all(fold: Fold, events: Iterable[Event]) -> None:
         for event in events:
             fold.apply(event)
         return
+    with _no_collecting():
+        _fold_runs(fold, events)
+
+
+@contextmanager
+def _no_collecting() -> Iterator[None]:
+    """Hundreds of thousands of small tuples and no cycles: looking for garbage among them takes longer than they do."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _fold_runs(fold: Fold, events: Iterable[Event]) -> None:
     run: list[Event] = []
     for event in events:
         plain = event.kind in PLAIN

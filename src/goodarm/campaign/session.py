@@ -17,8 +17,8 @@ from goodarm.campaign.stores import Snapshot, Store
 from goodarm.engine.step_file import can_be_packed
 from goodarm.errors import DamagedJournal, Refused, UnknownName
 
-SNAPSHOT_EVERY = 10_000
-"""Entries between two snapshots: read back in a fraction of a second."""
+SNAPSHOT_EVERY = 2_000
+"""Entries between two snapshots, and at least two per arm: folded one by one in a fraction of a second."""
 
 Clock = Callable[[], float]
 
@@ -195,7 +195,8 @@ class Session:
 
     def _keep_snapshot(self) -> None:
         fold = self.fold
-        if fold.number - self.snapshot_at >= SNAPSHOT_EVERY and fold.same_rules and can_be_packed(fold.step):
+        since, enough = fold.number - self.snapshot_at, max(SNAPSHOT_EVERY, 2 * len(fold.books))
+        if since >= enough and fold.same_rules and can_be_packed(fold.step):
             self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, pack(fold)))
             self.snapshot_at = fold.number
 

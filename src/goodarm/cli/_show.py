@@ -36,7 +36,8 @@ def in_options(message: str) -> str:
         value = (match[2] or "").strip("'\"")
         return name if value in ("", "True") else f"{name} {value}"
 
-    return re.sub(r"`([a-z_]+)(?:=([^`]*))?`", option, message)
+    told = message.replace("pass rewards=Gaussian(scale=...)", "use Gaussian rewards")
+    return re.sub(r"`([a-z_]+)(?:=([^`]*))?`", option, told)
 
 
 def print_json(value: Any) -> None:

@@ -15,7 +15,7 @@ from goodarm.engine import loop as independent
 from goodarm.engine import structured
 from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, Kind, Parts, Tables
 from goodarm.engine.rule_parts import drawn, identification_parts, learner_parts, present_pool
-from goodarm.engine.selectors import choosing_parameters, in_turn, selector_for, tree_for
+from goodarm.engine.selectors import choosing_parameters, in_turn, refuse_nan, selector_for, tree_for
 from goodarm.models import Estimator
 from goodarm.models._base import first_upkeep, new_table
 from goodarm.models.misfit import misfit
@@ -100,11 +100,13 @@ class Assembly:
             state.pool, _ = self.loop(
                 state.tables, state.pool, source, self.bar, self.parameters, generator, until, trace
             )
+            refuse_nan(state.tables.kept)
             return
         stop = min(until, int(progress[UPKEEP_DUE]))
         state.pool, wants = self.loop(
             (state.tables, state.belief), state.pool, source, self.bar, self.parameters, generator, stop, trace
         )
+        refuse_nan(state.tables.kept)
         if wants or progress[ROUND] >= progress[UPKEEP_DUE]:
             progress[UPKEEP_DUE] = self.estimator.upkeep(state.belief, state.arms, state.round, self.bar)
 

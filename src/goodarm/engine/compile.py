@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
+from goodarm.engine.explain import Explained
 from goodarm.fingerprint import fingerprint, reachable
 
 _registered: set[FunctionType] = set()
@@ -28,7 +29,7 @@ def compiled(loop: Callable[..., Any]) -> Any:
     assert isinstance(loop, FunctionType)
     register([loop])
     loop.__qualname__ = f"{loop.__qualname__}.{fingerprint([loop])[:24]}"
-    return njit(cache=True, nogil=True, error_model="numpy")(loop)
+    return Explained(njit(cache=True, nogil=True, error_model="numpy")(loop))
 
 
 def named_by_content(function: FunctionType, content: str) -> FunctionType:

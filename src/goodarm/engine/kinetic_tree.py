@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from goodarm.engine.winner_tree import leaves_for
+from goodarm.engine.winner_tree import leaves_for, note_nan
 from goodarm.rules.beliefs import Table
 
 COLUMNS = 4
@@ -34,6 +34,7 @@ def empty(arms: int) -> Table:
 
 def set_leaf(tree: Table, arm: int, mean: float, slope: float) -> None:
     """Write a leaf without looking at its ancestors."""
+    note_nan(tree, slope)
     leaf = tree.shape[0] // 2 + arm
     tree[leaf, 0] = mean
     tree[leaf, 1] = slope

@@ -21,6 +21,11 @@ from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 FOREVER = 2.0**53
 """The last round that a float counts exactly; stands in for a horizon that was not given."""
 
+NO_INDEX = (
+    "a sampling rule's index is NaN: it can't be compared, and no arm can be chosen by it. Return a number for every "
+    "arm that was pulled, also where rewards are all 0 or all 1."
+)
+
 
 class Selector(NamedTuple):
     """A way to find the arm."""
@@ -47,6 +52,12 @@ def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]
     if isinstance(rule, LineRule):
         return tuple(take(setting.sampling, parameters_of(part, 2)) for part in (rule.slope, rule.clock))
     return take(setting.sampling, rule.defaults), ()
+
+
+def refuse_nan(kept: Table) -> None:
+    """Refuse an index that was NaN, from what a selector keeps: a tree that counts it, or the arms' last indices."""
+    if kept[:1, -1:].any() if kept.ndim == 2 else np.isnan(kept).any():
+        raise InvalidValue(NO_INDEX)
 
 
 @cache
@@ -125,6 +136,8 @@ def _scan(value: Formula) -> Selector:
         for i in range(len(arms)):
             if is_open(arms, i):
                 index = value(read_arm(arms, i), pool, bar, parameters)
+                if math.isnan(index):
+                    raise InvalidValue(NO_INDEX)
                 if leader < 0 or index > best:
                     best, leader = index, i
         return leader

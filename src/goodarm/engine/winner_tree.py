@@ -23,11 +23,19 @@ def empty(arms: int) -> Table:
     leaves = leaves_for(arms)
     tree = np.full((2 * leaves, COLUMNS), -np.inf)
     tree[leaves : leaves + arms, 1] = np.arange(arms)
+    tree[0, -1] = 0.0
     return tree
+
+
+def note_nan(tree: Table, index: float) -> None:
+    """NaN is neither larger nor smaller: an arm that has it would be pulled always, or never. Noted in node 0."""
+    if index != index:
+        tree[0, -1] = 1.0
 
 
 def set_leaf(tree: Table, arm: int, index: float) -> None:
     """Write a leaf without looking at its ancestors; `build` must follow."""
+    note_nan(tree, index)
     tree[tree.shape[0] // 2 + arm, 0] = index
 
 
@@ -41,7 +49,7 @@ def build(tree: Table) -> None:
 
 
 def push(tree: Table, arm: int, index: float) -> None:
-    """Change one leaf and the path above it."""
+    """Change one leaf and the path above it; NaN loses against nobody, and so shows at the top."""
     node = tree.shape[0] // 2 + arm
     tree[node, 0] = index
     winner = float(arm)
@@ -58,5 +66,7 @@ def push(tree: Table, arm: int, index: float) -> None:
 
 
 def top(tree: Table) -> int:
-    """The arm with the largest index."""
+    """The arm with the largest index; an index that is NaN is noted in node 0."""
+    if tree[1, 0] != tree[1, 0]:
+        tree[0, -1] = 1.0
     return int(tree[1, 1])

@@ -13,7 +13,7 @@ from goodarm.policies.parameters import check_setting, owners_of
 from goodarm.problem import Bar, Bounded, Rewards
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
-from goodarm.rules.parameters import Formula, Learner, Setting, parameters_of, take
+from goodarm.rules.parameters import Formula, Learner, Setting, name_owner, parameters_of, take
 from goodarm.rules.sampling import IndexRule, LineRule, SamplingRule
 from goodarm.verdict import Criterion, Guarantee
 
@@ -85,6 +85,7 @@ def check_model(
 
 def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
     """Call the rules' functions once as Python: a slip in one's own rule is told in a line, not by the compiler."""
+    _name_functions(sampling, rule)
     own, pool = setting.sampling, _pool_of(sampling.learner or rule.learner)
     if isinstance(sampling, IndexRule):
         _try(sampling.name, sampling.index, 1, _PULLED, pool, _BAR, *take(own, sampling.defaults))
@@ -103,6 +104,16 @@ def _pool_of(learner: Learner | None) -> Pool:
     return Pool(1.0, 1e6, learner.start(_BAR)) if learner else Pool(1.0, 1e6)
 
 
+def _name_functions(sampling: SamplingRule, rule: IdentificationRule) -> None:
+    """So that an error of the compiler can say whose function it is about."""
+    name_owner(rule.name, rule.formula)
+    name_owner(sampling.name, sampling.formula)
+    if isinstance(sampling, LineRule):
+        name_owner(sampling.name, sampling.clock)
+    for learner in filter(None, (sampling.learner, rule.learner)):
+        name_owner(learner.name, learner.start, learner.fit, learner.next_round)
+
+
 def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
     call = f"{formula.__name__}({', '.join(inspect.signature(formula).parameters)})"
     try:
@@ -114,7 +125,7 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
             f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."
         ) from error
     values = got if isinstance(got, tuple) else (got,)
-    if len(values) != numbers or not all(isinstance(value, int | float) for value in values):
+    if len(values) != numbers or not all(isinstance(value, int | float) and value == value for value in values):
         wanted = "a number" if numbers == 1 else f"{numbers} numbers"
         raise InvalidValue(f"the rule {name!r} can't be used: {call} must return {wanted}; it returned {got!r}.")
 

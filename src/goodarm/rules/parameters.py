@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from goodarm.errors import InvalidValue
 
@@ -42,6 +43,22 @@ def _parameters(formula: Formula, skip: int) -> tuple[tuple[str, float], ...]:
                 f"write it as {argument.name}=1.0 so that the rule can be named without it."
             )
     return tuple((argument.name, float(argument.default)) for argument in arguments)
+
+
+_owners: WeakKeyDictionary[Formula, str] = WeakKeyDictionary()
+
+
+def name_owner(owner: str, *formulas: Formula) -> None:
+    """Remember whose functions these are, for messages about them."""
+    for formula in formulas:
+        _owners[formula] = owner
+
+
+def owner_of(function: Formula, reachable: Callable[[list[Any]], list[Any]]) -> str | None:
+    """The rule whose function this is, or calls it; `reachable` lists the functions that a function calls."""
+    if function in _owners:
+        return _owners[function]
+    return next((owner for formula, owner in list(_owners.items()) if function in reachable([formula])), None)
 
 
 def first_line(formula: Formula) -> str:

@@ -54,8 +54,7 @@ class Door:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                if scope["path"].startswith(("/api/", "/login", "/logout", "/metrics")):
-                    headers.setdefault("cache-control", "no-cache")
+                headers.setdefault("cache-control", "no-cache")  # asked again each time: a page is of one version
             await send(message)
 
         try:

@@ -2,8 +2,18 @@
 
 from goodarm.testing.beliefs import arm_after
 from goodarm.testing.checks import Violation
+from goodarm.testing.identification import check_identification, identification_checks
 from goodarm.testing.kit import Check, check_policy
 from goodarm.testing.reference import scan
 from goodarm.testing.subject import Subject
 
-__all__ = ["Check", "Subject", "Violation", "arm_after", "check_policy", "scan"]
+__all__ = [
+    "Check",
+    "Subject",
+    "Violation",
+    "arm_after",
+    "check_identification",
+    "check_policy",
+    "identification_checks",
+    "scan",
+]

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from goodarm.environments import Environment, bernoulli, beta, gaussian
 from goodarm.errors import InvalidValue
 from goodarm.policies import Policy, policy
-from goodarm.problem import Bar
+from goodarm.problem import Bar, Bounded, Gaussian
 from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, MEAN, PULLS, Pool, Table, is_open
 from goodarm.rules.identification import EvidenceRule, IdentificationRule
 from goodarm.rules.sampling import ChoiceRule
@@ -109,3 +109,12 @@ GAUSSIAN = (
     HardInstance("Gaussian, ten arms at and just below", gaussian([0.0] * 5 + [-0.001] * 5, 0.0)),
 )
 """For rules that are valid for Gaussian rewards."""
+
+AT_THE_THRESHOLD = BOUNDED[0]
+
+
+def instances_for(rule: IdentificationRule) -> tuple[HardInstance, ...]:
+    """Where a rule is played: of 0/1 rewards a rule by totals needs few, since its errors on them are computed."""
+    drawn = [i for i in BOUNDED if not rule.by_totals or i.name.startswith(("ten arms at", "Beta"))]
+    bounded = tuple(drawn) if rule.valid_for(Bounded()) else ()
+    return bounded + (GAUSSIAN if rule.valid_for(Gaussian(1.0)) else ())

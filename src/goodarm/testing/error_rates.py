@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from goodarm.testing.adversary import HardInstance, adversarial
 from goodarm.testing.checks import require
 from goodarm.verdict import Criterion, Verdict
 
+ERROR_LEVEL = 2e-9
+"""The probability of a false alarm of one test of an error rate."""
 LAW_LEVEL = 1e-9
 """The probability of a false alarm of one test of a law: of a reward's distribution, of an exact sampler."""
 
@@ -24,7 +26,7 @@ LAW_LEVEL = 1e-9
 class Trial:
     """How an error rate is tested. `level` is the probability of a false alarm of one test."""
 
-    level: float
+    level: float = ERROR_LEVEL
     runs: int = 3000
     horizon: int = 800
     delta: float = 0.1
@@ -45,8 +47,8 @@ class Trial:
     def detectable(self, power: float = 0.9) -> float:
         """The smallest true error rate that fails the test with probability `power`.
 
-        >>> round(Trial(level=1e-8).detectable(), 3)
-        0.14
+        >>> round(Trial().detectable(), 3)
+        0.142
         """
         low, high = self.delta, 1.0
         for _ in range(60):
@@ -73,11 +75,15 @@ def wrong_runs(rule: IdentificationRule, instance: HardInstance, trial: Trial) -
 
 def require_error_rate(rule: IdentificationRule, instance: HardInstance, trial: Trial) -> None:
     """P(any wrong verdict in a run) <= delta, by an exact binomial test."""
-    wrong = wrong_runs(rule, instance, trial)
+    require_few(wrong_runs(rule, instance, trial), trial, f"{rule.name} on {instance}")
+
+
+def require_few(wrong: int, trial: Trial, where: str) -> None:
+    """So many wrong runs must not be too unlikely at an error rate of delta."""
     require(
         wrong < trial.critical,
-        f"{rule.name} on {instance}: {wrong} of {trial.runs} runs have a wrong verdict; at an error rate of "
-        f"{trial.delta} that has probability {binomial_tail(wrong, trial.runs, trial.delta):.2g}",
+        f"{where}: {wrong} of {trial.runs} runs have a wrong verdict; at an error rate of {trial.delta} that has "
+        f"probability {binomial_tail(wrong, trial.runs, trial.delta):.2g}",
     )
 
 
@@ -129,8 +135,3 @@ def detectable_share(trial: Trial, power: float = 0.9) -> float:
     while binomial_tail(critical, trial.runs, rate) < power:
         rate += 1e-4
     return rate
-
-
-def shared(trial: Trial, tests: int, false_alarms: float) -> Trial:
-    """The trial with its level set so that all tests together raise a false alarm with probability `false_alarms`."""
-    return replace(trial, level=false_alarms / tests)

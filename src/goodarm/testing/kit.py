@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -37,7 +37,7 @@ def properties(module: ModuleType) -> dict[str, Callable[[Subject], None]]:
 
 def check_policy(
     policy: str | Policy, environment: str | Environment | None = None, *, thorough: bool = True, compiled: bool = True
-) -> Iterator[Check]:
+) -> list[Check]:
     """The checks of a policy, to be called one by one; with pytest:
 
         @pytest.mark.parametrize("check", check_policy(policy(my_rule, "kt")), ids=str)
@@ -49,12 +49,11 @@ def check_policy(
 
     >>> for check in check_policy("ucb+kt", thorough=False, compiled=False):
     ...     check()
-    >>> next(check_policy("ucb+kt")).name
+    >>> check_policy("ucb+kt")[0].name
     'each_arm_is_pulled_once_first'
     """
     made = policy if isinstance(policy, Policy) else make_policy(policy)
     place = usual_environment(made) if environment is None else find_environment(environment)
     subject = Subject(made, place, compiled=compiled)
-    for module in (checks, rule_checks, slow_checks) if thorough else (checks, rule_checks):
-        for name, property in properties(module).items():
-            yield Check(name, subject, property)
+    modules = (checks, rule_checks, slow_checks) if thorough else (checks, rule_checks)
+    return [Check(name, subject, property) for module in modules for name, property in properties(module).items()]

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
 
+from goodarm.errors import Refused
 from goodarm.service.guard import route_of
 from goodarm.service.models import (
     Ask,
@@ -67,7 +68,10 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
 
     def play(campaign: Any) -> dict[str, Any]:
         verdicts = told(campaign.tell(body.ticket, body.reward))["verdicts"]
-        tickets = campaign.ask(1, key=key)
+        try:
+            tickets = campaign.ask(1, key=key)
+        except Refused:  # it has ended: the reward counts, and nothing more is asked
+            tickets = []
         return {"ticket": ticket_row(tickets[0]) if tickets else None, "verdicts": verdicts}
 
     return Reply(await request.app.state.desk.write(name, play))
