@@ -7,6 +7,7 @@ from a stale cache. `goodarm.fingerprint` walks over all of them for both.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
@@ -15,6 +16,8 @@ from goodarm.engine.explain import Explained
 from goodarm.fingerprint import fingerprint, reachable
 
 _registered: set[FunctionType] = set()
+_registering = threading.RLock()
+"""Two threads that compile at once must not find a function marked as registered before numba knows it."""
 
 
 def compiled(loop: Callable[..., Any]) -> Any:
@@ -52,10 +55,11 @@ def register(functions: Iterable[FunctionType]) -> None:
     """Tell numba that it may compile these functions and everything they call."""
     from numba.extending import overload
 
-    for function in reachable(functions):
-        if function not in _registered:
-            _registered.add(function)
-            overload(function, strict=False)(_always(named_by_content(function, fingerprint([function]))))
+    with _registering:
+        for function in reachable(functions):
+            if function not in _registered:
+                overload(function, strict=False)(_always(named_by_content(function, fingerprint([function]))))
+                _registered.add(function)
 
 
 def _always(implementation: FunctionType) -> Any:
