@@ -10,7 +10,7 @@ NODE_PACKAGES := typescript@5.9.3 axe-core@4.14.0 uplot@1.6.32
 DEMO_READY := $(VENV)/.ready-demo
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo reproduce docs wheel test lint types contract pytest bench format audit clean browser node postgresql
+.PHONY: demo reproduce docs wheel test lint types contract pytest bench format audit clean browser node postgresql java
 
 # The main job: a live campaign of 200 headlines with delayed clicks, its log judged, the page to look at.
 demo: $(DEMO_READY)
@@ -40,7 +40,7 @@ types: $(READY)
 contract: $(READY)
 	$(BIN)/lint-imports
 
-pytest: $(READY) browser node postgresql
+pytest: $(READY) browser node postgresql java
 	$(BIN)/pytest -n 2 --dist worksteal
 
 # What the dashboard's tests need beyond Python; where it can't be had they are skipped, and say so.
@@ -52,6 +52,9 @@ browser:
 
 postgresql:
 	@sh tests/install_postgresql.sh
+
+java:
+	@sh tests/install_java.sh
 
 node: | $(BIN)/python
 	@command -v npm >/dev/null || { echo "no npm: types of the dashboard and axe are not checked"; exit 0; }; \
