@@ -33,7 +33,7 @@ def spell(key: str, number: int) -> str:
     """A ticket as people and programs pass it on.
 
     >>> spell("a campaign's key", 17)
-    '17-dc58'
+    '17-a8f0'
     """
     return f"{number}-{blake2b(f'{key}{number}'.encode(), digest_size=2).hexdigest()}"
 
