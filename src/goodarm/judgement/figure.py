@@ -89,12 +89,9 @@ def draw(forest: Forest) -> Figure:
     axes.set_ylim(-0.8, rows - 0.2)
     axes.set_xlim(*_span(forest))
     _dress(axes, forest)
-    top = below if density else axes
-    top.set_title(_folded(forest.title), loc="left", fontsize=10.5, fontweight="bold", pad=22, parse_math=False)
-    top.annotate(
-        _folded(forest.setting, 130), (0.0, 1.0), xycoords="axes fraction", xytext=(0, 6), textcoords="offset points",
-        color="0.35", fontsize=8, parse_math=False,
-    )  # fmt: skip
+    # of the figure, not of the axes: long names of arms push those to the right
+    figure.suptitle(_folded(forest.title), x=0.01, ha="left", fontsize=10.5, fontweight="bold", parse_math=False)
+    figure.supxlabel(_folded(forest.setting, 130), x=0.01, ha="left", fontsize=8, color="0.35", parse_math=False)
     axes.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor="none", fontsize=8)
     return figure
 

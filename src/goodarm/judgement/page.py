@@ -125,7 +125,7 @@ def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float
     word = judgement.words[int(arms.verdict[i])]
     cells.append(f'<td class="words verdict {kind}" data-value="{word}" title="{judgement.guarantee}">{word}</td>')
     cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
-    for label, value in (("mean", arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
+    for label, value in ((_mean_word(judgement), arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
         cells.append(_cell(label, amount(float(value), question), float(value)))
     cells.append(_cell("pulls", whole(arms.pulls[i]), arms.pulls[i]))
     cells.append(_cell("evidence", f"{arms.evidence[i]:.1f}", arms.evidence[i]))
@@ -134,6 +134,10 @@ def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float
         when = "" if arms.when[i] is None else str(arms.when[i])
         cells.append(f'<td class="number" data-label="known at" data-value="{_plain(when)}">{_shown(when)}</td>')
     return f'<tr data-verdict="{kind}" data-name="{_plain(name.lower())}">{"".join(cells)}</tr>'
+
+
+def _mean_word(judgement: Judgement) -> str:
+    return "mean" if judgement.question.versus is None else "difference"
 
 
 def _cell(label: str, text: str, value: float) -> str:
