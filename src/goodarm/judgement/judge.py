@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.errors import MissingExtra, UnreadableTable
+from goodarm.errors import UnreadableTable
 from goodarm.judgement.columns import Columns, choose_columns, noun
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
@@ -93,7 +93,7 @@ def _spark_table(name: str) -> LogSource:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MissingExtra("judging a Spark table", "spark") from None
+        raise UnreadableTable(f"spark:{name} needs PySpark and a Java. Install it with: pip install pyspark") from None
     source = FrameSource(SparkSession.builder.getOrCreate().table(name))
     source.title = f"spark:{name}"
     return source
