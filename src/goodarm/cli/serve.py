@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from goodarm.cli._options import Json
+
 EXAMPLES = (
     "goodarm serve --demo",
     "goodarm serve --store sqlite:///goodarm.db --workers 2",
@@ -37,8 +39,11 @@ def serve(
     private_webhooks: Private = False,
     origin: Origin = None,
     failed_logins: FailedLogins = 10,
+    json: Json = False,
 ) -> None:
     """Serve the campaigns of a store over HTTP, with a dashboard at /."""
+    from json import dumps
+
     from goodarm.service.run import serve as run
     from goodarm.service.settings import Settings
 
@@ -46,4 +51,4 @@ def serve(
         store, host, port, workers, private_targets=private_webhooks, origin=origin, demo=demo,
         failed_logins=failed_logins,
     )  # fmt: skip
-    run(settings, say=lambda line: typer.echo(line))
+    run(settings, say=lambda line: typer.echo(dumps({"says": line}) if json else line))
