@@ -21,11 +21,11 @@ expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "42
 """
 ON_ONE_CAMPAIGN = """
 [parameters]
-"path.name" = "fuzzed"
+"path.name" = "fuzzed {seed}"
 """
 ENDLESS = "events$"
-ENDING = "events$|/close$|/retire$"
-"""Left out where every request is about one campaign: it would soon be closed."""
+ENDING = "events$|/close$|/retire$|/check$|/export$"
+"""Left out where every request is about one campaign: it would soon be closed, or read as a whole each time."""
 GENERATED = re.compile(r"(\d+) generated")
 PER_OPERATION = 60
 
@@ -40,11 +40,11 @@ class Fuzzed(NamedTuple):
 
 def fuzz(server: Server, token: str, folder: Path, requests: int, seconds: float) -> Fuzzed:
     """Runs with new seeds until so many requests were generated, one failed, or the time is over."""
-    terms = {"name": "fuzzed", "arms": ["calm", "loud"], "threshold": 0.5, "reserve": 0.2}
-    assert server.call("POST", "/api/v1/campaigns", terms, token).status in (201, 409)
     began, done, seed = time.monotonic(), 0, 0
     while done < requests and time.monotonic() - began < seconds:
         seed += 1
+        terms = {"name": f"fuzzed {seed}", "arms": ["calm", "loud"], "threshold": 0.5, "reserve": 0.2}
+        assert server.call("POST", "/api/v1/campaigns", terms, token).status == 201
         left = seconds - (time.monotonic() - began)
         printed, failed = _run(server, token, folder, seed, left)
         found = GENERATED.search(printed)
@@ -57,7 +57,7 @@ def fuzz(server: Server, token: str, folder: Path, requests: int, seconds: float
 def _run(server: Server, token: str, folder: Path, seed: int, seconds: float) -> tuple[str, bool]:
     one = seed % 2 == 0
     config = folder / "schemathesis.toml"
-    config.write_text(CONFIG + (ON_ONE_CAMPAIGN if one else ""))
+    config.write_text(CONFIG + (ON_ONE_CAMPAIGN.format(seed=seed) if one else ""))
     beside = Path(sys.executable).with_name("schemathesis")
     command = str(beside) if beside.exists() else str(shutil.which("schemathesis"))
     ran = subprocess.run(

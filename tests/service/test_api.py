@@ -232,6 +232,7 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/void", {"ticket": "x", "reason": ""}, 422, "body.reason"),
     ("POST", "/pause", {"arm": "no"}, 404, "unknown arm 'no'"),
     ("GET", "/history?limit=0", None, 422, "query.limit"),
+    ("GET", "/history?afterr=1", None, 422, "query.afterr: there is no such parameter"),
     ("GET", "/export?format=xls", None, 422, "query.format"),
     ("PUT", "/ask", None, 405, "POST would be"),
     ("GET", "/nothing", None, 404, "openapi.json"),

@@ -32,6 +32,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
+QUERY = {"history": ("after", "limit", "kind"), "remaining": ("draws",), "export": ("format",)}
+"""The routes with parameters in their query; a slip in a name is told."""
+
 Observe = Callable[[Scope, int, float], None]
 
 
@@ -176,9 +179,13 @@ def too_many_failures() -> Refusal:
 def needs(role: Role) -> Callable[..., Awaitable[Role]]:
     """A dependency that lets only this role and those above it in."""
 
-    async def enough(mine: Annotated[Role, Security(role_of)]) -> Role:
+    async def enough(request: Request, mine: Annotated[Role, Security(role_of)]) -> Role:
         if mine < role:
             raise Refusal(403, "role", f"This needs the role {role.name}; your token has the role {mine.name}.")
+        known = QUERY.get(request.url.path.rpartition("/")[2], ())
+        for name in request.query_params:
+            if known and name not in known:
+                raise Refusal(422, "form", f"query.{name}: there is no such parameter; there is {', '.join(known)}.")
         return mine
 
     return enough
