@@ -76,7 +76,7 @@ def run() -> Section:
             "Arms pulled, round by round, and rounds of verdicts were compared first and are equal.",
             "`scan of the formula` evaluates mean + sqrt(2 sigma^2 log t / N) for each open arm from its counts, as "
             "the algorithm is printed. `scan of kept lines` keeps mean and 1/sqrt(N) of each open arm in two arrays: "
-            "one multiplication and one addition an arm; a harder opponent, for which no target was set.",
+            "one multiplication and one addition per arm; a harder opponent, for which no target was set.",
         ],
     )
 

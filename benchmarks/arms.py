@@ -30,7 +30,7 @@ def rows_of(name: str) -> list[Row]:
             {
                 "policy": name,
                 "K": arms,
-                "ns a round": 1e9 * median(seconds[str(arms)]),
+                "ns per round": 1e9 * median(seconds[str(arms)]),
                 "rounds/s": 1.0 / median(seconds[str(arms)]),
             },
             ratio(seconds["1000"], seconds[str(arms)]),

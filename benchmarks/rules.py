@@ -25,7 +25,7 @@ def run() -> Section:
     seconds = {arms: in_turns({name: contender(name, arms) for name in names}, REPETITIONS) for arms in SIZES}
     rows = [
         Row(
-            {"policy": name, "K": arms, "ns a round": 1e9 * median(seconds[arms][name])},
+            {"policy": name, "K": arms, "ns per round": 1e9 * median(seconds[arms][name])},
             ratio(seconds[arms][name], seconds[arms][REFERENCE]),
             PROMISED.get(name),
         )

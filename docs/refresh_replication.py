@@ -44,7 +44,7 @@ def take_reproduction(folder: Path) -> None:
 
 
 def must_hold() -> Iterator[str]:
-    """One row a dataset: scores, their ratio, and wrong runs with the exact one-sided test against delta."""
+    """One row per dataset: scores, their ratio, and wrong runs with the exact one-sided test against delta."""
     yield "| dataset | runs | HDoC | value | ratio | of the ceiling | wrong runs | p-value |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for dataset, runs in MUST_HOLD:

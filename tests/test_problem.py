@@ -116,7 +116,7 @@ def test_more_pulls_than_a_sum_can_hold_are_refused() -> None:
 
 
 def test_sums_keep_their_digits_up_to_the_farthest_threshold_that_is_accepted() -> None:
-    """The same rewards around 0 and around a million scales give the same evidence after 500,000 pulls an arm."""
+    """The same rewards around 0 and around a million scales give the same evidence after 500,000 pulls per arm."""
     near, far = (
         simulate("uniform+normal-mixture", gaussian([xi, xi - 0.02], xi), horizon=10**6, seed=3).runs[0]
         for xi in (0.37, 999_999.37)

@@ -38,7 +38,7 @@ class TestLowerBound:
         assert values[0] < 0.0
 
     def test_printed_synthetic_means_need_about_1e7_pulls_an_arm(self):
-        # spec of the environments: "the lower bound asks for about 1e7 pulls an arm".
+        # spec of the environments: "the lower bound asks for about 1e7 pulls per arm".
         assert lower_bound([0.50025], 0.5, 0.05, 1) == pytest.approx((math.log(10.0) - 1.0) * 8e6, rel=1e-3)
 
     @pytest.mark.parametrize("delta", [0.0, 0.5, 0.7, -0.1, math.nan])

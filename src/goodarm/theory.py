@@ -151,7 +151,7 @@ def _descending(means: Means, threshold: float, divergence: Divergence) -> npt.N
     given = np.asarray(means, dtype=np.float64)
     if given.ndim != 1 or given.size == 0:
         raise InvalidValue(
-            f"means must be a non-empty list of numbers, one an arm; got an array of shape {given.shape}."
+            f"means must be a non-empty list of numbers, one per arm; got an array of shape {given.shape}."
         )
     mu = np.sort(given)[::-1]
     if not (np.all(np.isfinite(mu)) and math.isfinite(threshold)):

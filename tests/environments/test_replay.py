@@ -65,7 +65,7 @@ def test_rewards_are_the_logged_ones() -> None:
     arms = [name for name, values in rewards.items() for _ in values]
     found = replay({"arm": arms, "reward": [*rewards["low"], *rewards["high"]]}, threshold=0.5)
     pulls = 2000
-    runs = simulate("uniform+kt", found, horizon=2, runs=pulls, seed=3)  # one pull of each arm a run
+    runs = simulate("uniform+kt", found, horizon=2, runs=pulls, seed=3)  # one pull of each arm per run
     sums = np.array([run.reward for run in runs.runs])
     possible = np.array([x + y for x in rewards["low"] for y in rewards["high"]])
     nearest = np.abs(sums[:, None] - possible[None, :])

@@ -37,7 +37,7 @@ def test_a_gap_in_a_dataframe_is_named():
         ([[1.0, np.inf], [2.0, 3.0]], "feature 1 of arm 0 is inf"),
         ([[1.0, 7.0], [2.0, 7.0]], "feature 1 is 7.0 for every arm"),
         ([[0.0, 1.0], [0.0, 2.0]], "feature 0 is 0.0 for every arm"),
-        ([1.0, 2.0], "one row an arm and at least one column"),
+        ([1.0, 2.0], "one row per arm and at least one column"),
         ([[1.0], [2.0, 3.0]], "all rows equally long"),
         ([["red"], ["blue"]], "features must be numbers"),
     ],

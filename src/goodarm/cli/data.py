@@ -55,7 +55,7 @@ def fetch(name: Name, mirror: Mirror = None, json: Json = False) -> None:
 
 @data.command(cls=Verb)
 def path(name: Name, json: Json = False) -> None:
-    """Print where a dataset's files lie on this machine, one a line."""
+    """Print where a dataset's files lie on this machine, one per line."""
     from goodarm.environments.datasets import dataset
     from goodarm.errors import UnavailableData
 

@@ -120,7 +120,7 @@ def change(tree: Table, arm: int, mean: float, slope: float, clock: float, last:
         rival = node ^ 1
         rival_mean, rival_slope = tree[rival, 0], tree[rival, 1]
         rival_value = rival_mean + clock * rival_slope
-        # a tie goes to the left child, whose number is even; no branch here, since nobody could foretell it
+        # a tie goes to the left child, whose number is even; no branch here, since it could not be predicted
         lost = (rival_value > value) | ((rival_value == value) & (rival < node))
         lead, closing = mean - rival_mean, rival_slope - slope
         margin = rounding(mean, slope, rival_mean, rival_slope, reach)

@@ -32,7 +32,7 @@ class Instance(NamedTuple):
     means: Floats  # (K,) true means
     extra: Floats  # whatever the reward function needs besides
     streams: NDArray[np.int64]  # (K,) which reward stream belongs to which arm; 0 .. K-1 unless arms were permuted
-    columns: int = 0  # the first `columns` * K numbers of `extra` belong to the arms: blocks of K, one number an arm
+    columns: int = 0  # the first `columns` * K numbers of `extra` belong to the arms: blocks of K, one number per arm
 
     def permuted(self, order: NDArray[np.int64]) -> Instance:
         """The same arms in another order, each with its own rewards; the columns of `extra` move with them."""
@@ -78,7 +78,7 @@ class Environment:
 
     @property
     def features(self) -> Floats | None:
-        """What is known of the arms before any pull, one row an arm; None where nothing is."""
+        """What is known of the arms before any pull, one row per arm; None where nothing is."""
         return self.describe() if self.describe else None
 
     @cached_property

@@ -48,7 +48,7 @@ def family_from_totals(
 
 
 def family_from_table(source: Source, threshold: float, *, horizon: int = 1_000_000) -> Environment:
-    """The family of a CSV or Parquet file, or a dataframe, with the columns `pulls` and `total`, one row an arm."""
+    """The family of a CSV or Parquet file, or a dataframe, with the columns `pulls` and `total`, one row per arm."""
     pulls, totals = read_columns(source, "pulls", "total")
     name = f"family:{Path(source).name}" if isinstance(source, str | Path) else "family"
     try:

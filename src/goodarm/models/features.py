@@ -36,11 +36,11 @@ pass intercept=True.
     array, names = _as_array(features, columns)
     if array.ndim != 2 or array.shape[1] == 0:
         raise InvalidValue(
-            f"features must be a table of one row an arm and at least one column; got shape {array.shape}."
+            f"features must be a table of one row per arm and at least one column; got shape {array.shape}."
         )
     if arms is not None and len(array) != arms:
         raise InvalidValue(
-            f"features have {len(array)} rows, but there are {arms} arms. Give one row an arm, in their order."
+            f"features have {len(array)} rows, but there are {arms} arms. Give one row per arm, in their order."
         )
     _refuse_nan(array, names)
     _refuse_constant(array, names)
@@ -73,7 +73,7 @@ def _as_array(features: Any, columns: Sequence[str] | None) -> tuple[Floats, lis
     try:
         array = np.array(features, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidValue(f"features must be numbers, one row an arm, all rows equally long ({error}).") from None
+        raise InvalidValue(f"features must be numbers, one row per arm, all rows equally long ({error}).") from None
     return array, [str(j) for j in range(array.shape[-1] if array.ndim else 0)]
 
 

@@ -1,4 +1,4 @@
-"""What a reproduction amounts to: one line a policy and dataset, from the rows of its runs."""
+"""What a reproduction amounts to: one line per policy and dataset, from the rows of its runs."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def _figure(each: FigureOf, folder: Path) -> list[Path]:
 
 
 def write_rows(found: Replication, path: Path) -> None:
-    """One row an arm, run, policy and dataset."""
+    """One row per arm, run, policy and dataset."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 

@@ -13,7 +13,7 @@ BATCH = 10
 
 
 class PaperDataset(NamedTuple):
-    """An environment, its printed results, and how long a run is. `printed` has one score a policy of Table 1."""
+    """An environment, its printed results, and how long a run is. `printed` has one score per policy of Table 1."""
 
     name: str
     quick_horizon: int

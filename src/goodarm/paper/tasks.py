@@ -129,7 +129,7 @@ def _facts(task: Task, runs: Runs) -> dict[str, Any]:
 
 
 def _rows(runs: Runs) -> Columns:
-    """One row an arm and run: short columns, since a reproduction has millions of rows."""
+    """One row per arm and run: short columns, since a reproduction has millions of rows."""
     arms = runs.spec.environment.arms
     return {
         "run": np.repeat(np.array([run.number for run in runs.runs], dtype=np.int32), arms),

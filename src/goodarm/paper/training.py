@@ -64,7 +64,7 @@ class PaperTraining:
         return f"dgai-offline(alpha={self.alpha!r}, beta={self.beta!r}, ridge={self.ridge!r})"
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One row an epoch, for tables and figures."""
+        """One row per epoch, for tables and figures."""
         for number, epoch in enumerate(self.history):
             yield {"epoch": number, **epoch._asdict()}
 

@@ -23,7 +23,7 @@ LOW, HIGH = 0.1, 0.9
 
 
 class Remaining(NamedTuple):
-    """More pulls until the verdict, one entry an arm, given what has been seen of it and of the others.
+    """More pulls until the verdict, one entry per arm, given what has been seen of it and of the others.
 
     median, low, high : quantiles 0.5, 0.1, 0.9; `limit` where the verdict lies beyond it
     expected          : mean of min(pulls, limit). Without a limit it would be infinite for every arm, since a mean may

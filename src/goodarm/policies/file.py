@@ -34,7 +34,7 @@ class SavedPolicy:
     guarantee  : what its verdicts are worth on the family it was learned on
     rewards    : the reward family, the only one it may be used with
     learned_on : environment, reading, threshold, arms, delta, horizon, seed, objective, runs, version
-    history    : one entry a step of learning: the parameter and the score
+    history    : one entry per step of learning: the parameter and the score
     """
 
     policy: str

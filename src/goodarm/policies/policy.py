@@ -130,7 +130,7 @@ class Policy:
         return Guarantee.CALIBRATED if own is Guarantee.HEURISTIC and passes else own
 
     def on(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> Policy:
-        """This policy for one problem: a certificate that does not speak of it is taken off, with a warning."""
+        """This policy for one problem: a certificate measured on another problem is dropped, with a warning."""
         lost = self.certificate.covers(environment, fingerprint, problem, horizon) if self.certificate else None
         if lost is None:
             return self

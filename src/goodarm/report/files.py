@@ -119,7 +119,7 @@ def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:
 
 
 def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
-    """One row an arm, run and policy, written column by column: a million arms never become Python objects."""
+    """One row per arm, run and policy, written column by column: a million arms never become Python objects."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 

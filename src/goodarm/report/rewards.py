@@ -76,7 +76,7 @@ def as_json(summary: RewardSummary) -> dict[str, Any]:
 
 
 def table(summary: RewardSummary) -> Table:
-    """One row a policy: cumulative reward and regret with their 95% intervals."""
+    """One row per policy: cumulative reward and regret with their 95% intervals."""
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     drawn.add_column("policy", overflow="fold")
     for heading in ("reward", "± 95%", "regret", "± 95%", "rounds/s"):

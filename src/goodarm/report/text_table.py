@@ -46,7 +46,7 @@ def footnotes(summary: Summary) -> Iterator[str]:
 
 
 def table(summary: Summary, width: int) -> Table:
-    """One row a policy; in a narrow terminal, cells that belong together are stacked."""
+    """One row per policy; in a narrow terminal, cells that belong together are stacked."""
     return _wide_table(summary) if width >= WIDE else _narrow_table(summary)
 
 

@@ -33,7 +33,7 @@ HEADERS = {
 }
 
 QUERY = {"history": ("after", "limit", "kind"), "remaining": ("draws",), "export": ("format",)}
-"""The routes with parameters in their query; a slip in a name is told."""
+"""The routes with parameters in their query; a misspelt name is refused."""
 
 Observe = Callable[[Scope, int, float], None]
 

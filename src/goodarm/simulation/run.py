@@ -26,7 +26,7 @@ STRIDE = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What came out of one run. Arrays have one entry an arm."""
+    """What came out of one run. Arrays have one entry per arm."""
 
     number: int
     means: NDArray[np.float64]

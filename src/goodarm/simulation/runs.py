@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(values: NDArray[np.float64]) -> Estimate:
-    """Mean and interval of one number a run.
+    """Mean and interval of one number per run.
 
     >>> found = estimate(np.array([1.0, 2.0, 3.0]))
     >>> found.mean, round(found.low, 6), round(found.high, 6), found.runs

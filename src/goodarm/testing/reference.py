@@ -1,6 +1,6 @@
 """A plain scan in plain Python: the same rules, every arm looked at in every round, nothing compiled.
 
-It is what the engine is compared with, arm by arm. Slow (some microseconds an arm and round) and meant to be read.
+It is what the engine is compared with, arm by arm. Slow (some microseconds per arm and round) and meant to be read.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from goodarm.verdict import Criterion
 
 @dataclass(frozen=True)
 class Scan:
-    """What the plain scan did; arrays have one entry an arm, `trace` one a round."""
+    """What the plain scan did; arrays have one entry per arm, `trace` one per round."""
 
     trace: NDArray[np.int64]
     verdicts: NDArray[np.int64]

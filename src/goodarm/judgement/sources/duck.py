@@ -123,7 +123,7 @@ class DuckSource:
         return name
 
     def run(self, query: str, *, lazily: bool = False) -> Any:
-        """A query whose failure is told in a line; lazily, its rows are computed when they are asked for."""
+        """A query whose failure becomes one line; its rows are computed when they are asked for."""
         import duckdb
 
         try:

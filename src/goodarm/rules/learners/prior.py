@@ -68,7 +68,7 @@ def start(bar: Bar) -> Prior:
 def boldness_for(horizon: float, arms: float) -> float:
     """0.8 + 0.6/(1 + 20 K/T): how much wider than it is the posterior is taken when sampling; from 0.8 to 1.4.
 
-    With ten pulls an arm there is no time to look twice at an arm that began badly; with a hundred there is.
+    With ten pulls per arm there is no time to look twice at an arm that began badly; with a hundred there is.
 
     >>> round(boldness_for(100_000.0, 10_000.0), 3), boldness_for(math.inf, 10.0)
     (1.0, 1.4)

@@ -62,7 +62,7 @@ def other_leader(arms: Table, first: int, bar: Bar, generator: Generator, redraw
 
 
 def pieces(arms: Table, first: int, level: float, bar: Bar) -> tuple[Row, Row]:
-    """Ends of the pieces, one an arm, and the arms that often exceed the level; those have no piece."""
+    """Ends of the pieces, one per arm, and the arms that often exceed the level; those have no piece."""
     ends, near = np.empty(len(arms)), np.empty(len(arms))
     end, count = 0.0, 0
     for i in range(len(arms)):
