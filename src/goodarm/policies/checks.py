@@ -84,7 +84,7 @@ def check_model(
 
 
 def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
-    """Call the rules' functions once as Python: a mistake in one's own rule gets a message of one line, not the compiler's."""
+    """Call the rules' functions once as Python: a mistake in one's own rule gets a message of ours, in one line."""
     _name_functions(sampling, rule)
     own, pool = setting.sampling, _pool_of(sampling.learner or rule.learner)
     if isinstance(sampling, IndexRule):
