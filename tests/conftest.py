@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+collect_ignore = ["conftest.py"]
+"""Folders have a conftest.py of their own, and doctest would import all of them under one name."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_is_heard() -> None:

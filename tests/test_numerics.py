@@ -11,7 +11,7 @@ from numba.extending import register_jitable
 from scipy import integrate, special, stats
 
 from goodarm import numerics
-from goodarm.numerics import beta, binomial, entropy, logistic, normal
+from goodarm.numerics import beta, binomial, entropy, logistic, normal, scale
 
 fixed = settings(max_examples=100, deadline=None, derandomize=True)
 shapes = st.floats(math.log(0.5), math.log(1e7)).map(math.exp)
@@ -366,6 +366,7 @@ CALLS = {
     "binomial_tail": [(0, 5, 0.3), (3, 5, 0.3), (6, 5, 0.3), (60_000, 100_000, 0.59)],
     "clopper_pearson": [(0, 20, 0.95), (3, 20, 0.95), (20, 20, 0.95), (700, 1_000_000, 0.99)],
     "clopper_pearson_upper": [(0, 20, 0.95), (3, 20, 0.95), (20, 20, 0.95)],
+    "log_scale_evidence": [(10_000.0, 10_000.0), (10_000.0, 12_100.0), (1.0, 0.0)],
     "sigmoid": [(0.0,), (3.0,), (-800.0,), (800.0,)],
     "deviance": [(3.0, 2.0, 1.0), (1.0 + 1e-9, 1.0, 1e-9), (0.0, 2.0, -2.0), (1e7, 1e-305, 1e7), (1.0, 0.0, 1.0)],
     "cubed_surplus": POINTS_Z,
@@ -384,7 +385,7 @@ CALLS = {
 }
 FUNCTIONS = {
     name: function
-    for module in (entropy, logistic, normal, beta, binomial)
+    for module in (entropy, logistic, normal, beta, binomial, scale)
     for name, function in inspect.getmembers(module, inspect.isfunction)
     if function.__module__ == module.__name__
 }

@@ -83,7 +83,7 @@ def test_means_are_copied_and_kept() -> None:
 def test_unknown_environments_suggest_the_nearest() -> None:
     with pytest.raises(UnknownName, match="kano-1"):
         environment("kano1")
-    with pytest.raises(InvalidValue, match="--threshold"):
+    with pytest.raises(InvalidValue, match=r"threshold=0\.05"):
         environment("table:means.csv")
     with pytest.raises(UnreadableTable, match="no such file"):
         environment("table:nowhere.csv", threshold=0.5)

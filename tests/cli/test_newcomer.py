@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from goodarm.cli import VERBS, app
+from goodarm.cli._replay import ReplayWarning
 from goodarm.policies import PAIRINGS
 
 SMALL = ("compare", "kano-1", "--horizon", "300", "--runs", "1", "--policy", "hdoc")
@@ -107,7 +109,9 @@ def test_separators_are_seen(separator: str, tmp_path: Path) -> None:
 
 def test_true_and_false_are_rewards(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("arm,reward\na,true\na,False\nb,TRUE\n")
-    result = goodarm(*SMALL[:1], f"replay:{tmp_path / 'log.csv'}", *SMALL[2:], "--threshold", "0.6", "--json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReplayWarning)  # three rows are few
+        result = goodarm(*SMALL[:1], f"replay:{tmp_path / 'log.csv'}", *SMALL[2:], "--threshold", "0.6", "--json")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["good_arms"] == 1.0
 

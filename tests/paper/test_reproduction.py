@@ -109,16 +109,18 @@ def test_every_file_that_a_task_loads_is_part_of_the_key() -> None:
         "from dataclasses import replace\n"
         "from goodarm.paper.tasks import Task, perform\n"
         "from goodarm.paper.scope import QUICK\n"
+        "from goodarm.simulation.stop import Stop\n"
         "for goal, entry in (('verdicts', 'value'), ('verdicts', 'dgai-offline'), ('reward', 'ucb1'),"
         " ('policy', 'dgai learned')):\n"
-        "    perform(Task(goal, 'synth-small', entry, 20_000, 0, 1, 0, QUICK._replace(epochs=2)), pathlib.Path())\n"
+        "    task = Task(goal, 'synth-small', entry, 20_000, 0, 1, 0, QUICK._replace(epochs=2))\n"
+        "    perform(task, pathlib.Path(), Stop())\n"
         "print(*(name for name in sys.modules if name.startswith('goodarm.')))"
     )
     ran = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
     loaded = {name.removeprefix("goodarm.").replace(".", "/") + ".py" for name in ran.stdout.split()}
     aside = {
         "errors.py", "arguments.py", "paper/kept.py", "scores.py", "simulation/declared.py", "simulation/runs.py",
-        "simulation/tables.py", "version.py",
+        "simulation/stop.py", "simulation/tables.py", "version.py",
     }  # fmt: skip
     rooms = {f"{name}.py" for name in ("paper", "simulation")}  # their __init__ files hold no code
     assert {name for name in loaded if not plays(name) and name not in aside | rooms} == {

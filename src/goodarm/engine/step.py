@@ -361,7 +361,7 @@ class Step:
         """Keep what the pool was for tickets that were asked for under it, where a bet depends on it."""
         if self.by_totals or self.policy.identification.learner is None:
             self.versions[-1] = self.state.pool.learned
-        elif self.state.pool.learned is not self.versions[-1] and self.state.pool.learned != self.versions[-1]:
+        elif not _same(self.state.pool.learned, self.versions[-1]):
             self.versions.append(self.state.pool.learned)
 
     def _decided_now(self) -> list[int]:
@@ -373,3 +373,8 @@ class Step:
                 f"{what} need a rule by totals, rewards in [0, 1] and no model of the arms, since their order is lost; "
                 f"{self.policy.name} has not all of them. Use 'value+gap-mixture', or ask and tell one by one."
             )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Has nothing been learned since? Beliefs are tuples of numbers and arrays."""
+    return one is other or all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))

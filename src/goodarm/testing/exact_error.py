@@ -72,7 +72,7 @@ def exact_error(
     >>> from goodarm.rules.identification.beta_mixture import beta_mixture
     >>> exact = exact_error(beta_mixture, 0.5, pulls=200)
     >>> round(exact.good, 4), round(exact.bad, 4)
-    (0.0541, 0.0541)
+    (0.074, 0.074)
     """
     bar = Problem(threshold=threshold, arms=arms, delta=delta).bar
     parameters = tuple({**rule.defaults, **values}.values())

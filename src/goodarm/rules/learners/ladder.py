@@ -112,16 +112,24 @@ def fit(arms: Table, pool: Pool, bar: Bar, firmness: float = 3.0) -> Pool:
         sums = firmness * fixed
         for j in range(counts.size):
             posterior = before * rows[j]
-            sums = sums + posterior * (counts[j] / posterior.sum())
-        weights = sums / sums.sum()
+            sums = sums + posterior * (counts[j] / added_up(posterior))
+        weights = sums / added_up(sums)
         if np.abs(weights - before).max() < 1e-4:
             break
     return having_learned(pool, Ladder(weights, ladder.steps, ladder.leaving, pool.horizon - pool.round))
 
 
+def added_up(numbers: Row) -> float:
+    """Their sum, one by one: numpy's own adds in another order as Python than compiled, and rounds otherwise."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
+
+
 def grouped(arms: Table, ladder: Ladder) -> tuple[Table, Row]:
     """Likelihoods (M, 2 STEPS) of the M different (N, S) that pulled arms have, and how many arms have each."""
-    order = np.argsort(arms[:, PULLS] + arms[:, TOTAL] / (arms[:, PULLS] + 1.0))
+    order = np.argsort(arms[:, PULLS] + arms[:, TOTAL] / (arms[:, PULLS] + 1.0), kind="mergesort")
     firsts = np.empty(order.size, dtype=np.int64)
     counts = np.zeros(order.size)
     found = 0

@@ -17,6 +17,7 @@ def learned_beta(pool: Pool, bar: Bar) -> float:
     spread is learned, beta = 1.5.
 
     >>> from goodarm.problem import Problem
+    >>> from goodarm.rules.learners.prior import Prior
     >>> pool = Pool(0.0, 1e6, Prior(0.5, 1.0, 0.25 / 500.0, 0.9))
     >>> round(learned_beta(pool, Problem(threshold=0.5, arms=1000).bar), 4)
     1.5575
