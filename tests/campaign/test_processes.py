@@ -101,6 +101,7 @@ def test_the_server_itself_is_killed(server: PostgresqlServer, tmp_path: Path) -
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # JAX, where an earlier test has loaded it, warns of every fork
 def test_a_hold_survives_a_fork(tmp_path: Path) -> None:
     """A store that came through a fork opens its own connection: the parent's stays untouched."""
     address = f"sqlite:///{tmp_path / 'store.db'}"
