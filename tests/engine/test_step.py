@@ -193,6 +193,15 @@ def test_later_arms_start_with_their_debt() -> None:
     assert pulls[2] > pulls[0] + 4, "a smaller share of delta needs more evidence"
 
 
+def test_more_than_delta_is_not_given_away() -> None:
+    with pytest.raises(InvalidValue, match="add up to at most 1"):
+        new_step(2, weights=[0.9, 0.9])
+    step = new_step(2, weights=[0.5, 0.4])
+    with pytest.raises(InvalidValue, match="add up to at most 1"):
+        step.add_arms([0.2])
+    assert len(step.state.arms) == 2
+
+
 @pytest.mark.parametrize("name", ["value+gap-mixture", "hdoc+kt", "uniform+hoeffding"])
 def test_a_replay_is_the_steps(name: str) -> None:
     rng = np.random.default_rng(5)

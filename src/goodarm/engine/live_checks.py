@@ -11,6 +11,9 @@ from goodarm.problem import Bounded, Problem
 from goodarm.rules.identification import ModelRule, RadiusRule
 from goodarm.verdict import Criterion
 
+ROUNDING = 1e-9
+"""How far above 1 the shares of all arms may add up."""
+
 
 def check_live(policy: Policy, problem: Problem) -> None:
     """Refuse policies that can't be used where rewards come late."""
@@ -33,12 +36,17 @@ def by_totals(policy: Policy, problem: Problem) -> bool:
     return policy.identification.by_totals and isinstance(problem.rewards, Bounded)
 
 
-def offsets_of(problem: Problem, weights: ArrayLike | None) -> NDArray[np.float64]:
-    """log(w K) of each arm; 0 where all arms have the same share."""
+def offsets_of(problem: Problem, weights: ArrayLike | None, spent: float = 0.0) -> NDArray[np.float64]:
+    """log(w K) of each arm; 0 where all arms have the same share. `spent` is what earlier arms have of delta."""
     if weights is None:
         return np.zeros(problem.arms)
     shares = np.asarray(weights, dtype=np.float64)
     if shares.ndim != 1 or not (np.isfinite(shares) & (shares > 0.0)).all():
         raise InvalidValue("weights, the arms' shares of the error probability, must be positive numbers.")
+    if shares.sum() + spent > 1.0 + ROUNDING:
+        raise InvalidValue(
+            "weights, the arms' shares of the error probability, must add up to at most 1; got "
+            f"{shares.sum() + spent:g}. Divide them by their sum."
+        )
     offsets: NDArray[np.float64] = np.log(shares * problem.arms)
     return offsets

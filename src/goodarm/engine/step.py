@@ -19,6 +19,7 @@ from goodarm.engine import loop as independent
 from goodarm.engine.asking import choose_next, note_ask
 from goodarm.engine.assemble import State
 from goodarm.engine.live import (
+    OFFSET_COLUMN,
     PENDING_COLUMN,
     live_sampling,
     start_at_offset,
@@ -239,7 +240,8 @@ class Step:
             )
         old, state = self.state.tables, self.state
         more = np.zeros((len(weights), old.arms.shape[1]))
-        start_at_offset(more, offsets_of(self.problem, weights))
+        spent = float(np.exp(old.arms[:, OFFSET_COLUMN]).sum()) / self.problem.arms
+        start_at_offset(more, offsets_of(self.problem, weights, spent))
         table = np.vstack([old.arms, more])
         count = len(table)
         ledger = empty_ledger(count if self.fdr else 0)

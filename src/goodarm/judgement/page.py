@@ -165,7 +165,7 @@ def _bar(arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
 def _density(judgement: Judgement, forest: Forest) -> str:
     """How the means of all arms lie, coloured by verdict."""
     bins = forest.edges.size - 1
-    most = max(float(sum(forest.counts.values()).max()), 1.0)  # type: ignore[union-attr]
+    most = max(float(sum(forest.counts.values()).max()), 1.0)  # type: ignore[union-attr]  # a sum of arrays
     bars = []
     wide = WIDTH / bins
     for j in range(bins):
