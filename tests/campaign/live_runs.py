@@ -72,7 +72,6 @@ class Delay:
 
     lost  : share of tickets that are voided, whatever their reward
     later : arms that are added on the way, each at the mean of the first
-    debt  : do later arms pay for their place?
     retire: share of the arms that are withdrawn when their evidence looks worst
     """
 
@@ -82,7 +81,6 @@ class Delay:
     asks: int = 160
     lost: float = 0.0
     later: int = 0
-    debt: bool = True
     retire: bool = False
     kind: type[Fold] = field(default=Fold, repr=False)
 
@@ -100,7 +98,7 @@ def play(terms: Terms, means: list[float], delay: Delay, seed: int) -> list[str]
     asked = 0
     while asked < delay.asks:
         if delay.later and len(live.fold.books) < len(means) + delay.later and asked % 4 == 0:
-            add_later(live, delay)
+            add_later(live)
         for _ in range(min(delay.batch, delay.asks - asked)):
             ticket = live.ask()
             if ticket is None:
@@ -131,10 +129,10 @@ def deliver(live: Live, out: list[tuple[int, float, int, float | None]], now: in
         live.tell(ticket, reward)
 
 
-def add_later(live: Live, delay: Delay) -> None:
+def add_later(live: Live) -> None:
     terms = live.fold.terms
     later = len(live.fold.books) - len(terms.arms) + 1
-    live.add_arm(terms.later_weight(later) if delay.debt else 1.0 / len(terms.arms))
+    live.add_arm(terms.later_weight(later))
 
 
 def retire_worst(live: Live) -> None:

@@ -91,7 +91,8 @@ def test_the_server_itself_is_killed(server: PostgresqlServer, tmp_path: Path) -
     Campaign.create(address, "c", [f"arm {i}" for i in range(5)], 0.5, delta=1e-9).close()
     processes = [begin(address, tmp_path, seed, pairs=60) for seed in range(2)]
     for lines in (10, 40):
-        wait_for(tmp_path / "book-0", lines)
+        for seed in range(2):
+            wait_for(tmp_path / f"book-{seed}", lines)
         server.kill()
         server.start()
     for process in processes:

@@ -16,6 +16,7 @@ from live_runs import Delay, Live, play, terms_of, wrong
 
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
+from goodarm.engine.live import FOR_BAD, FOR_GOOD
 from goodarm.testing.error_rates import LAW_LEVEL, Trial
 
 DELTA = 0.1
@@ -123,13 +124,23 @@ class DroppedWhenLate(Fold):
         return super()._came_back(event, None if reward == 0.0 and (event.ticket or 0) % 10 < 4 else reward)
 
 
+class LaterWithoutDebt(Fold):
+    """A twin in which every later arm has the share of the first ones, as if delta had no end."""
+
+    def _added(self, event: Event) -> Iterable[int]:
+        before = len(self.books)
+        super()._added(event)
+        self.step.state.arms[before:, [FOR_GOOD, FOR_BAD]] = 0.0
+        return ()
+
+
 BROKEN: list[tuple[str, Delay, dict[str, Any]]] = [
     ("uniform+gap-mixture", Delay(early=1.0, batch=20, kind=CountedWhenTold), {}),
     ("uniform+gap-mixture", Delay(early=0.0, window=120, asks=480, kind=CountedWhenTold), {}),
     ("uniform+kt", Delay(early=1.0, batch=20, kind=BetAtTheTell), {}),
     ("value+learned-bets", Delay(early=1.0, batch=20, kind=BetAtTheTell), {}),
     ("uniform+gap-mixture", Delay(early=1.0, batch=20, kind=DroppedWhenLate, asks=480), {}),
-    ("uniform+kt", Delay(early=1.0, asks=800, later=40, debt=False), {"arms": 1, "reserve": 0.2}),
+    ("uniform+kt", Delay(early=1.0, asks=800, later=40, kind=LaterWithoutDebt), {"arms": 1, "reserve": 0.2}),
 ]
 
 

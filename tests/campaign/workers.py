@@ -18,7 +18,7 @@ def ask_and_tell(address: str, book: str, seed: int, pairs: int, batch: int = 1)
     """Ask, tell, and write down what was acknowledged, each line before the next operation begins."""
     rng = random.Random(seed)
     file = os.open(book, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    with Campaign.open(address, "c") as campaign:
+    with insisting(lambda: Campaign.open(address, "c")) as campaign:
         for turn in range(pairs):
             tickets = insisting(lambda key=f"{seed}-{turn}": campaign.ask(batch, key=key))
             rewards = [(ticket.ticket, float(rng.random() < 0.5)) for ticket in tickets]
