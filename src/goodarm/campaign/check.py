@@ -85,6 +85,10 @@ def _wrong(fold: Fold, event: Event) -> str:
     """What is wrong with the next entry, if anything."""
     if event.kind == journal.ASKED and event.arm != fold.choose():
         return f"the policy would have asked for another arm than {fold.books[event.arm or 0].entry.id!r}"
+    if event.kind == journal.BLOCK and fold.same_rules:
+        asked = {int(arm): int(count) for arm, count in event.content["arms"]}
+        if fold.choose_block(sum(asked.values())) != asked:
+            return "the policy would have asked for another block"
     if event.kind == journal.VERDICT and event.arm in fold.undeclared:
         return _audited(fold, event)
     return ""

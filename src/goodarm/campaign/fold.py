@@ -23,6 +23,7 @@ from goodarm.campaign.terms import Terms, rules_fingerprint
 from goodarm.campaign.tickets import Line
 from goodarm.engine.live import PENDING_COLUMN
 from goodarm.engine.step import Step
+from goodarm.engine.step_blocks import absorb_block, ask_block, note_block
 from goodarm.errors import DamagedJournal
 from goodarm.rules.sampling import ChoiceRule
 
@@ -116,7 +117,7 @@ class Fold:
 
     def choose_block(self, pulls: int) -> dict[int, int]:
         """So many asks at once: pulls per arm. They are out from now on: the next entry must be this block's."""
-        counts = self.step.ask_block(pulls)
+        counts = ask_block(self.step, pulls)
         self._asked_block = True
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
 
@@ -211,23 +212,13 @@ class Fold:
             if book.first is None:
                 book.first = ticket
         if not self._asked_block:
-            self._replay_block(event.number, block)
+            note_block(self.step, self._counts(list(block.out.items())))
         self._asked_block = False
         self.tickets = ticket
         self.blocks[ticket] = block
         if self.lapses:
             self.deadlines.append((event.at, ticket))
         return ()
-
-    def _replay_block(self, number: int, block: OpenBlock) -> None:
-        """Ask as it was asked then; rules of another version may choose otherwise."""
-        if self.same_rules and self.choose_block(block.pending) == block.out:
-            return
-        if self.same_rules:
-            raise DamagedJournal(f"entry {number}: the policy would have asked for another block.")
-        for arm, count in block.out.items():
-            for _ in range(count):
-                self.step.ask(arm)
 
     def _part(self, event: Event) -> Iterable[int]:
         block = self.blocks[event.ticket or 0]
@@ -262,7 +253,7 @@ class Fold:
         totals = np.zeros(len(self.books))
         for arm, _, total in rows:
             totals[arm] = total
-        return self.step.absorb_block(told, totals)
+        return absorb_block(self.step, told, totals)
 
     def _counts(self, rows: list[tuple[int, int]]) -> NDArray[np.int64]:
         """One count per arm."""

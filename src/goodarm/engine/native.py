@@ -7,9 +7,20 @@ from typing import Any
 
 from goodarm.engine.asking import choose_next, note_ask
 from goodarm.engine.compile import compiled
-from goodarm.engine.loop import Tables
+from goodarm.engine.loop import FRESH, OPEN, ROUND, Tables
 from goodarm.fingerprint import reachable
-from goodarm.rules.beliefs import Pool, at_round
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    FOR_BAD,
+    FOR_GOOD,
+    PULLS,
+    TOTAL,
+    VERDICT,
+    Pool,
+    at_round,
+    read_arm_with_row,
+)
+from goodarm.rules.identification.false_discovery import settle
 from goodarm.rules.parameters import Formula
 
 _native: dict[Any, Any] = {}
@@ -52,5 +63,63 @@ def asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., 
             return pulls
 
         _native[key] = compiled(ask_many)
+    found: Callable[..., int] = _native[key]
+    return found
+
+
+def showing(update: Formula) -> Callable[..., None]:
+    """Let the selector see many arms that have changed, compiled."""
+    key = ("showing", update)
+    if key not in _native:
+
+        def show_many(tables: Tables, which: Any, pool: Pool, bar: Any, choosing: Any) -> None:
+            if tables.progress[FRESH] >= len(tables.arms):
+                for i in which:
+                    update(tables.kept, i, read_arm_with_row(tables.arms, i), pool, bar, choosing)
+
+        _native[key] = compiled(show_many)
+    found: Callable[..., None] = _native[key]
+    return found
+
+
+def judging(evidence: Formula, decide: Formula, fdr: bool) -> Callable[..., int]:
+    """Evidence and verdicts of many arms whose totals have changed, compiled; what `Step._judge` does for a few."""
+    key = ("judging", evidence, decide, fdr)
+    if key not in _native:
+
+        def count(arms: Any, i: int, bar: Any, observing: Any) -> None:
+            if abs(arms[i, VERDICT]) != 1.0:
+                arms[i, FOR_GOOD], arms[i, FOR_BAD] = evidence(
+                    arms[i, PULLS], arms[i, TOTAL], arms[i, ARM_FIELDS:], bar, *observing
+                )
+
+        def judge_many(
+            tables: Tables, stale: Any, which: Any, pool: Pool, bar: Any, observing: Any, deciding: Any, decided: Any
+        ) -> int:
+            arms, progress, many = tables.arms, tables.progress, 0
+            for i in stale:
+                count(arms, i, bar, observing)
+            for i in which:
+                if abs(arms[i, VERDICT]) == 1.0:
+                    continue
+                count(arms, i, bar, observing)
+                if fdr:
+                    found = settle(arms, i, tables.ledger, tables.settled, bar)
+                    progress[OPEN] -= found
+                    for j in range(found):
+                        decided[many + j] = tables.settled[j]
+                        tables.decided_at[tables.settled[j]] = progress[ROUND]
+                    many += found
+                else:
+                    verdict = decide(read_arm_with_row(arms, i), pool, bar, deciding)
+                    if verdict != 0.0:
+                        progress[OPEN] -= 1 if arms[i, VERDICT] == 0.0 else 0
+                        arms[i, VERDICT] = verdict
+                        tables.decided_at[i] = progress[ROUND]
+                        decided[many] = i
+                        many += 1
+            return many
+
+        _native[key] = compiled(judge_many)
     found: Callable[..., int] = _native[key]
     return found

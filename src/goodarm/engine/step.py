@@ -18,16 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 from goodarm.engine import loop as independent
 from goodarm.engine.asking import choose_next, note_ask
 from goodarm.engine.assemble import State
-from goodarm.engine.live import (
-    OFFSET_COLUMN,
-    PENDING_COLUMN,
-    live_sampling,
-    start_at_offset,
-)
+from goodarm.engine.live import OFFSET_COLUMN, PENDING_COLUMN, live_sampling, start_at_offset
 from goodarm.engine.live_assembly import MANY, kind_of_live, live_parts
 from goodarm.engine.live_checks import by_totals, check_live, offsets_of
 from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, Tables
-from goodarm.engine.native import asking, native
+from goodarm.engine.native import native
 from goodarm.engine.rule_parts import learner_parts
 from goodarm.engine.selectors import tree_for
 from goodarm.engine.told import (
@@ -44,11 +39,9 @@ from goodarm.rules.beliefs import (
     CLOSED,
     FOR_BAD,
     FOR_GOOD,
-    MEAN,
     PULLS,
     TOTAL,
     VERDICT,
-    WIDTH,
     Pool,
     at_round,
     read_arm_with_row,
@@ -123,21 +116,6 @@ class Step:
         if self.fdr:
             self.refresh()
 
-    def ask_block(self, pulls: int) -> NDArray[np.int64]:
-        """So many asks at once; returns the pulls of each arm. Fewer in all only where no arm is open."""
-        self._only_totals("blocks")
-        counts = np.zeros(len(self.state.arms), dtype=np.int64)
-        pool = at_round(self.state.pool, float(self.asks))
-        ask_many = asking(self.parts.prepare, self.parts.select, self.parts.update)
-        done = ask_many(
-            self.state.tables, pool, self.assembly.bar, self.generator, self.assembly.parameters[0], pulls, counts
-        )
-        self.asks += int(done)
-        self.stale.update(np.flatnonzero(counts).tolist())
-        if self.fdr:
-            self.refresh()
-        return counts
-
     # Absorbing
 
     def absorb(self, arm: int, reward: float, asked: tuple[int, int] | None = None) -> list[int]:
@@ -171,28 +149,6 @@ class Step:
         if arms[arm, PENDING_COLUMN] + arms[arm, PULLS] == 0.0 and arm < progress[FRESH]:
             progress[FRESH] = arm  # asked for again before the rule chooses
         return self._judge([arm])
-
-    def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Rewards of many pulls at once: per arm how many, and their sum; returns the arms decided by them."""
-        self._only_totals("blocks")
-        counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
-        arms, progress = self.state.arms, self.state.tables.progress
-        if (counts > arms[:, PENDING_COLUMN]).any():
-            arm = int(np.argmax(counts > arms[:, PENDING_COLUMN]))
-            raise InvalidValue(
-                f"arm {arm} has {arms[arm, PENDING_COLUMN]:g} pulls under way, and {counts[arm]:g} were told."
-            )
-        there = np.flatnonzero(counts)
-        arms[there, PENDING_COLUMN] -= counts[there]
-        arms[there, PULLS] += counts[there]
-        arms[there, TOTAL] += sums[there]
-        arms[there, MEAN] = arms[there, TOTAL] / arms[there, PULLS]
-        arms[there, WIDTH] = 1.0 / np.sqrt(arms[there, PULLS])
-        progress[ROUND] += int(counts.sum())
-        decided = self._judge(there.tolist())
-        if progress[ROUND] >= progress[FIT_DUE]:
-            self._fit()
-        return decided
 
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Asks and tells of a journal in their order, compiled: a million of them in about a second.
@@ -368,13 +324,6 @@ class Step:
 
     def _decided_now(self) -> list[int]:
         return np.flatnonzero(self.state.decided_at == self.state.round).tolist()
-
-    def _only_totals(self, what: str) -> None:
-        if not self.by_totals or self.assembly.estimator is not None:
-            raise InvalidValue(
-                f"{what} need a rule by totals, rewards in [0, 1] and no model of the arms, since their order is lost; "
-                f"{self.policy.name} has not all of them. Use 'value+gap-mixture', or ask and tell one by one."
-            )
 
 
 def _same(one: Any, other: Any) -> bool:
