@@ -7,11 +7,14 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.section import Row, Section
-from goodarm import Campaign
+from goodarm import Campaign, bernoulli, simulate
+from goodarm.campaign.terms import DEFAULT_POLICY
 
 ARMS = 1000
 BLOCK = 100_000
@@ -55,22 +58,61 @@ def run() -> Section:
         for process in processes:
             process.join()
         seconds = time.perf_counter() - started
-        rows = [summary(address, seconds)]
-    note = "wrong: verdicts that are not what the simulated click rates say; delta is 5% for any at all."
-    return Section("blocks", f"{ARMS} arms, blocks of {BLOCK:,}, {PROCESSES} processes, SQLite", "wrong", rows, [note])
+        found = in_blocks(address, seconds)
+    rows = compared(found, one_by_one())
+    note = (
+        "wrong: verdicts that are not what the simulated click rates say; delta is 5% for any at all. One by one: "
+        "`simulate` with the same policy, click rates and number of impressions, other rewards. Pulls per verdict: "
+        "over the arms that both have decided, the pulls that were told when the verdict fell."
+    )
+    title = f"{ARMS} arms at {THRESHOLD:.0%}, blocks of {BLOCK:,}, {PROCESSES} processes, SQLite"
+    return Section("blocks", title, "wrong", rows, [note])
 
 
-def summary(address: str, seconds: float) -> Row:
-    rates = means()
+class Outcome(NamedTuple):
+    """What came of the impressions: 1, -1 or 0 per arm, and the pulls that were told when its verdict fell."""
+
+    how: str
+    impressions: int
+    entries: int | None
+    seconds: float
+    verdicts: NDArray[np.int64]
+    pulls: NDArray[np.int64]
+
+
+def in_blocks(address: str, seconds: float) -> Outcome:
+    verdicts, pulls = np.zeros(ARMS, dtype=np.int64), np.zeros(ARMS, dtype=np.int64)
     with Campaign.open(address, "c") as campaign:
-        tally, entries = campaign.tally(), campaign.number
-        wrong = sum(
-            (row.verdict == "good") != (rates[int(row.arm)] >= THRESHOLD)
-            for row in campaign.arms()
-            if row.verdict != "open"
+        told, entries = campaign.tally().told, campaign.number
+        for i in range(ARMS):
+            decision = campaign.audit(str(i))
+            if decision is not None:
+                verdicts[i], pulls[i] = 1 if decision["verdict"] == "good" else -1, decision["told"]
+    return Outcome("blocks", told, entries, seconds, verdicts, pulls)
+
+
+def one_by_one() -> Outcome:
+    started = time.perf_counter()
+    environment = bernoulli(means(), threshold=THRESHOLD)
+    played = simulate(DEFAULT_POLICY, environment, horizon=IMPRESSIONS, seed=13)
+    (one,) = played.runs
+    return Outcome(
+        "one by one", int(one.pulls.sum()), None, time.perf_counter() - started, one.verdicts.astype(np.int64),
+        one.pulls.astype(np.int64),
+    )  # fmt: skip
+
+
+def compared(*outcomes: Outcome) -> list[Row]:
+    true = np.where(means() >= THRESHOLD, 1, -1)
+    both = np.logical_and.reduce([each.verdicts != 0 for each in outcomes])
+    return [
+        Row(
+            {
+                "how": each.how, "impressions": each.impressions, "entries": each.entries, "seconds": each.seconds,
+                "good": int((each.verdicts > 0).sum()), "bad": int((each.verdicts < 0).sum()),
+                "open": int((each.verdicts == 0).sum()), "pulls per verdict": float(each.pulls[both].mean()),
+            },
+            float(((each.verdicts != 0) & (each.verdicts != true)).sum()),
         )
-    cells = {
-        "impressions": tally.told, "entries": entries, "seconds": seconds, "good": tally.good, "bad": tally.bad,
-        "open": tally.open,
-    }  # fmt: skip
-    return Row(cells, float(wrong))
+        for each in outcomes
+    ]  # fmt: skip
