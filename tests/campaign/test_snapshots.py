@@ -10,7 +10,9 @@ import pytest
 
 from goodarm import Campaign
 from goodarm.campaign import replay, session
-from goodarm.campaign.stores import Snapshot
+from goodarm.campaign.snapshot import BOOK_FIELDS
+from goodarm.campaign.stores import Snapshot, memory
+from goodarm.errors import DamagedJournal
 
 
 @pytest.fixture(autouse=True)
@@ -104,3 +106,44 @@ def test_a_compiled_replay_is_the_same_to_the_bit(policy: str, tmp_path: Any, mo
     assert compiled._session.fold.disagreement == ""
     assert future(compiled) == future(one_by_one)
     assert compiled.check().ok
+
+
+def test_what_is_kept_of_tickets_is_the_same_too(tmp_path: Any, clock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rewards without tickets, tickets whose time has passed, keys of asks, totals that are no whole numbers."""
+    rng = random.Random(5)
+    campaign = Campaign.create(
+        "memory:", "c", [f"arm {i}" for i in range(5)], 0.5, after=100.0, unanswered="zero", delta=0.3, clock=clock
+    )
+    for turn in range(60):
+        tickets = campaign.ask(4, key=f"turn {turn}")
+        campaign.tell_arm(f"arm {turn % 5}", rng.random())
+        campaign.tell_many([(ticket, rng.random() ** 3) for ticket in tickets[rng.randrange(4) :]])
+        clock.now += 10.0
+    campaign.export(tmp_path / "c.jsonl")
+    one_by_one = Campaign.import_from("memory:", tmp_path / "c.jsonl", clock=clock)._session.fold
+    monkeypatch.setattr(replay, "LONG", 2)
+    monkeypatch.setattr(replay, "MOST", 40)
+    monkeypatch.setattr(memory, "BLOCK_OF_ROWS", 7)
+    at_once = Campaign.import_from("memory:", tmp_path / "c.jsonl", clock=clock)._session.fold
+    assert any(book.missing for book in at_once.books)
+    assert any(book.decision for book in at_once.books)
+    for one, other in zip(one_by_one.books, at_once.books, strict=True):
+        assert [getattr(one, name) for name in BOOK_FIELDS] == [getattr(other, name) for name in BOOK_FIELDS]
+    assert (one_by_one.pending, one_by_one.tickets) == (at_once.pending, at_once.tickets)
+    assert (one_by_one.number, one_by_one.chain, one_by_one.at) == (at_once.number, at_once.chain, at_once.at)
+    assert {ticket for _, ticket in at_once.deadlines} >= set(at_once.pending)
+
+
+@pytest.mark.parametrize("entry", [2, 40, 333])
+def test_the_first_damaged_entry_is_named(entry: int, tmp_path: Any) -> None:
+    """Whichever way it is read: all columns at once when a campaign is opened, or one by one by `check`."""
+    store = busy(f"memory:{tmp_path}", "value+gap-mixture").store
+    events = store._kept[0].events  # type: ignore[attr-defined]  # this is the damage
+    events[entry - 1] = events[entry - 1]._replace(at=1.0)
+    events[350] = events[350]._replace(at=1.0)
+    store.keep(0, None)
+    with pytest.raises(DamagedJournal, match=f"entry {entry} of the journal"):
+        Campaign.open(store, "c")
+    del events[entry - 1]
+    with pytest.raises(DamagedJournal, match=f"entry {entry} of the journal is missing"):
+        Campaign.open(store, "c")

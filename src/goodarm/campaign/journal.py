@@ -89,6 +89,10 @@ class Event(NamedTuple):
         return None
 
 
+Row = tuple[int, str, int | None, int | None, float | None, str | None, float, bytes]
+"""An entry as a plain tuple, its fields in the order of `Event`."""
+
+
 def digest(text: str) -> str:
     """A short stand-in for a text of the caller's, which may contain anything."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -134,14 +138,22 @@ def verified(events: Iterable[Event], number: int = 0, chain: bytes = b"") -> It
     """The entries after `number`, whose chain was `chain`; the first that does not follow from them is named."""
     for event in events:
         if event[0] != number + 1:
-            raise DamagedJournal(
-                f"entry {number + 1} of the journal is missing: after {number} comes {event.number}. "
-                "Entries are never removed by goodarm; restore the store from a backup."
-            )
+            raise missing_entry(number, event[0])
         if event[7] != link(chain, *event[:7]):
-            raise DamagedJournal(
-                f"entry {event.number} of the journal ({event.kind}) is not what was written: its chain does not "
-                "follow from its content and the entry before. Restore the store from a backup."
-            )
+            raise changed_entry(event[0], event[1])
         number, chain = event[0], event[7]
         yield event
+
+
+def missing_entry(after: int, found: int) -> DamagedJournal:
+    return DamagedJournal(
+        f"entry {after + 1} of the journal is missing: after {after} comes {found}. "
+        "Entries are never removed by goodarm; restore the store from a backup."
+    )
+
+
+def changed_entry(number: int, kind: str) -> DamagedJournal:
+    return DamagedJournal(
+        f"entry {number} of the journal ({kind}) is not what was written: its chain does not follow from its content "
+        "and the entry before. Restore the store from a backup."
+    )

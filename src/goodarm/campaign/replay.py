@@ -1,4 +1,4 @@
-"""Folding a long stretch of a journal at once: bookkeeping here, the rules' part compiled."""
+"""Folding a long stretch of a journal at once: bookkeeping in arrays, the rules' part compiled."""
 
 from __future__ import annotations
 
@@ -9,25 +9,33 @@ from contextlib import contextmanager
 import numpy as np
 
 from goodarm.campaign import journal
+from goodarm.campaign.columns import CODES, Columns, Integers, joined, verified_columns
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import Event
+from goodarm.campaign.journal import Event, Row
 from goodarm.engine.told import ASK, TELL
 
 LONG = 20_000
 """Runs of plain entries that are shorter are folded one by one: a compiled loop takes its time to load."""
 MOST = 100_000
 """Entries that are held in memory at a time."""
-PLAIN = frozenset({journal.ASKED, journal.TOLD, journal.MISSING, journal.GIVEN, journal.VERDICT, journal.REQUEST})
+ASKED, TOLD, GIVEN, MISSING, VERDICT, REQUEST = (
+    CODES[kind]
+    for kind in (journal.ASKED, journal.TOLD, journal.GIVEN, journal.MISSING, journal.VERDICT, journal.REQUEST)
+)
+PLAIN = (ASKED, TOLD, GIVEN, MISSING, VERDICT, REQUEST)
 
 
-def fold_all(fold: Fold, events: Iterable[Event]) -> None:
-    """Apply entries in order, as `Fold.apply` would, one by one."""
-    if fold.in_order or fold.draws or not fold.step.replayable:
-        for event in events:
-            fold.apply(event)
-        return
+def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
+    """Verify and apply the entries that follow, in order, as `Fold.apply` would, one by one."""
+    at_once = not (fold.in_order or fold.draws) and fold.step.replayable
     with _no_collecting():
-        _fold_runs(fold, events)
+        verified = verified_columns(chunks, fold.number, fold.chain)
+        if at_once:
+            for columns in _long(verified):
+                _fold_runs(fold, columns)
+        else:
+            for columns in verified:
+                _one_by_one(fold, columns.rows)
 
 
 @contextmanager
@@ -42,69 +50,87 @@ def _no_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _fold_runs(fold: Fold, events: Iterable[Event]) -> None:
-    run: list[Event] = []
-    for event in events:
-        plain = event.kind in PLAIN
-        # never cut between a tell and the verdict that follows from it
-        if not plain or (len(run) >= MOST and event.kind == journal.ASKED):
-            _take(fold, run)
-            run.clear()
-        if plain:
-            run.append(event)
+def _long(chunks: Iterable[Columns]) -> Iterator[Columns]:
+    """Stretches of about `MOST` entries, never cut between a tell and the verdicts that follow from it."""
+    held: list[Columns] = []
+    for columns in chunks:
+        if sum(len(each.rows) for each in held) >= MOST and columns.rows[0][1] != journal.VERDICT:
+            yield joined(held)
+            held.clear()
+        held.append(columns)
+    if held:
+        yield joined(held)
+
+
+def _fold_runs(fold: Fold, columns: Columns) -> None:
+    """Runs of plain entries at once, and what is between them one by one."""
+    others = np.flatnonzero(~np.isin(columns.kinds, PLAIN)).tolist()
+    start = 0
+    for stop in [*others, len(columns.rows)]:
+        if stop - start >= LONG:
+            _take(fold, columns.part(start, stop))
+            _one_by_one(fold, columns.rows[stop : stop + 1])
         else:
-            fold.apply(event)
-    _take(fold, run)
+            _one_by_one(fold, columns.rows[start : stop + 1])
+        start = stop + 1
 
 
-def _take(fold: Fold, run: list[Event]) -> None:
-    if len(run) < LONG:
-        for event in run:
-            fold.apply(event)
-        return
-    kinds, arms, rewards, verdicts = _keep_books(fold, run)
-    fold.step.replay(np.array(kinds, dtype=np.int8), np.array(arms), np.array(rewards))
-    _compare(fold, verdicts)
-    fold.number, fold.chain, fold.at = run[-1].number, run[-1].chain, run[-1].at
+def _one_by_one(fold: Fold, rows: list[Row]) -> None:
+    for event in map(Event._make, rows):
+        fold.apply(event)
 
 
-def _keep_books(fold: Fold, run: list[Event]) -> tuple[list[int], list[int], list[float], list[Event]]:
-    """What the fold keeps besides the rules' evidence; returns asks and tells for these, and the verdicts."""
-    kinds: list[int] = []
-    arms: list[int] = []
-    rewards: list[float] = []
-    verdicts: list[Event] = []
-    books, pending = fold.books, fold.pending
-    for event in run:
-        _, kind, ticket, arm, reward, _, at, _ = event
-        if kind == journal.VERDICT:
-            verdicts.append(event)
-            continue
-        if kind == journal.REQUEST or arm is None or ticket is None:
-            continue
-        book = books[arm]
-        if kind in (journal.ASKED, journal.GIVEN):
-            book.asked += 1
-            book.last = ticket
-            if book.first is None:
-                book.first = ticket
-            fold.tickets = ticket
-            pending[ticket] = (arm, at)
-            if fold.lapses:
-                fold.deadlines.append((at, ticket))
-            kinds.append(ASK)
-            arms.append(arm)
-            rewards.append(0.0)
-        if kind != journal.ASKED:
-            del pending[ticket]
-            value = reward or 0.0
-            book.told += 1
-            book.total += value
-            book.missing += kind == journal.MISSING
-            kinds.append(TELL)
-            arms.append(arm)
-            rewards.append(value)
-    return kinds, arms, rewards, verdicts
+def _take(fold: Fold, run: Columns) -> None:
+    _keep_books(fold, run)
+    asks, tells = np.isin(run.kinds, (ASKED, GIVEN)), np.isin(run.kinds, (TOLD, GIVEN, MISSING))
+    # a reward without a ticket is an ask and a tell
+    times = asks.astype(np.int64) + tells
+    second = np.cumsum(times)[tells] - 1
+    kinds = np.full(int(times.sum()), ASK, dtype=np.int8)
+    kinds[second] = TELL
+    rewards = np.zeros(len(kinds))
+    rewards[second] = run.rewards[tells]
+    fold.step.replay(kinds, np.repeat(run.arms, times), rewards)
+    _compare(fold, [Event._make(run.rows[j]) for j in np.flatnonzero(run.kinds == VERDICT)])
+    last = run.rows[-1]
+    fold.number, fold.chain, fold.at = last[0], last[7], last[6]
+
+
+def _keep_books(fold: Fold, run: Columns) -> None:
+    """What the fold keeps besides the rules' evidence."""
+    asks, tells = np.isin(run.kinds, (ASKED, GIVEN)), np.isin(run.kinds, (TOLD, GIVEN, MISSING))
+    asked, told = run.arms[asks], run.arms[tells]
+    arms = len(fold.books)
+    totals = np.array([book.total for book in fold.books])
+    np.add.at(totals, told, run.rewards[tells])  # one by one in their order, as the books add
+    first, last = np.full(arms, -1), np.full(arms, -1)
+    last[asked] = run.tickets[asks]
+    first[asked[::-1]] = run.tickets[asks][::-1]
+    counts = (np.bincount(each, minlength=arms) for each in (asked, told, run.arms[run.kinds == MISSING]))
+    columns = (each.tolist() for each in (*counts, totals, first, last))
+    for book, *(more_asked, more_told, missing, total, one, other) in zip(fold.books, *columns, strict=True):
+        book.asked += more_asked
+        book.told += more_told
+        book.missing += missing
+        book.total = total
+        if other >= 0:
+            book.last = other
+            book.first = one if book.first is None else book.first
+    _keep_pending(fold, run, np.flatnonzero(asks), run.tickets[tells])
+
+
+def _keep_pending(fold: Fold, run: Columns, asks: Integers, ended: Integers) -> None:
+    """Which tickets are out after the run."""
+    tickets = run.tickets[asks]
+    for ticket in ended[~np.isin(ended, tickets)].tolist():
+        del fold.pending[ticket]
+    still = asks[~np.isin(tickets, ended)]
+    for ticket, arm, at in zip(*(column[still].tolist() for column in (run.tickets, run.arms, run.at)), strict=True):
+        fold.pending[ticket] = (arm, at)
+        if fold.lapses:
+            fold.deadlines.append((at, ticket))
+    if len(tickets):
+        fold.tickets = int(tickets[-1])
 
 
 def _compare(fold: Fold, verdicts: list[Event]) -> None:

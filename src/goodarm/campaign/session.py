@@ -85,7 +85,7 @@ class Session:
             next(verified([first]))
             fold = Fold(first)
             self.snapshot_at = 0
-        fold_all(fold, verified(self.store.read(self.campaign, fold.number), fold.number, fold.chain))
+        fold_all(fold, self.store.chunks(self.campaign, fold.number))
         return fold
 
     def _from_snapshot(self, first: Event) -> Fold | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple
 
-from goodarm.campaign.journal import Event
+from goodarm.campaign.journal import Event, Row
 
 FORMAT = 1
 """Of the tables; raised when an older goodarm would misread them."""
@@ -53,8 +53,13 @@ class Store(ABC):
         """Write entries, within a transaction."""
 
     @abstractmethod
+    def chunks(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[list[Row]]:
+        """The entries after one number, up to and with another, in order, many at a time."""
+
     def read(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[Event]:
-        """The entries after one number, up to and with another, in order."""
+        """The same, one by one."""
+        for rows in self.chunks(campaign, after, until):
+            yield from map(Event._make, rows)
 
     @abstractmethod
     def newer(self, campaign: int, after: int) -> Iterable[Event]:

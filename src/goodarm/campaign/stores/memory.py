@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from goodarm.campaign.journal import Event
-from goodarm.campaign.stores._base import Snapshot, Store
+from goodarm.campaign.journal import Event, Row
+from goodarm.campaign.stores._base import BLOCK_OF_ROWS, Snapshot, Store
 from goodarm.errors import DamagedJournal
 
 
@@ -69,10 +69,11 @@ class MemoryStore(Store):
                 raise DamagedJournal(f"ticket {event.ticket} has ended before; it can't end twice.")
             kept.events.append(event)
 
-    def read(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[Event]:
+    def chunks(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[list[Row]]:
         with self._lock:
             found = self._kept[campaign].events[after:until]
-        yield from found
+        for start in range(0, len(found), BLOCK_OF_ROWS):
+            yield list(found[start : start + BLOCK_OF_ROWS])
 
     def newer(self, campaign: int, after: int) -> Iterable[Event]:
         with self._lock:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from goodarm.campaign.journal import Event
+from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
 from goodarm.errors import MissingExtra, UnusableStore
 
@@ -142,14 +142,14 @@ class PostgresqlStore(Store):
                 for event in events:
                     copy.write_row((campaign, *event, event.ending))
 
-    def read(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[Event]:
+    def chunks(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[list[Row]]:
         while until is None or after < until:
             many = BLOCK_OF_ROWS if until is None else min(BLOCK_OF_ROWS, until - after)
             with self._thread, self._explained():
                 rows = self._here().execute(f"{NEWER} LIMIT {many}", (campaign, after), binary=True).fetchall()
             if not rows:
                 return
-            yield from map(Event._make, rows)
+            yield rows
             after = rows[-1][0]
 
     def newer(self, campaign: int, after: int) -> Iterable[Event]:

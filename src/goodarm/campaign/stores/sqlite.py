@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from goodarm.campaign.journal import Event
+from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
 from goodarm.campaign.stores.file_lock import FileLock, refuse_network
 from goodarm.errors import UnusableStore
@@ -144,7 +144,7 @@ class SqliteStore(Store):
     def append(self, campaign: int, events: Sequence[Event]) -> None:
         self._connection.executemany(INSERT, [(campaign, *event, event.ending) for event in events])
 
-    def read(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[Event]:
+    def chunks(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[list[Row]]:
         last = ENDLESS if until is None else until
         while after < last:
             with self._thread, _explained(self.path):
@@ -155,7 +155,7 @@ class SqliteStore(Store):
                 )
             if not rows:
                 return
-            yield from map(Event._make, rows)
+            yield rows
             after = rows[-1][0]
 
     def newer(self, campaign: int, after: int) -> Iterable[Event]:
