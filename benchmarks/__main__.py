@@ -29,6 +29,7 @@ BENCHMARKS = {
     "blocks": "benchmarks.campaign_blocks",
     "judge": "benchmarks.judge",
     "service": "benchmarks.service",
+    "generated": "benchmarks.generated",
     "families": "benchmarks.families",
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",
@@ -54,7 +55,7 @@ def main() -> None:
     elif options.markdown:
         print(as_markdown(sections))
     elif options.write:
-        options.write.write_text(between_marks(options.write.read_text(), as_markdown(sections)))
+        options.write.write_text(written(options.write.read_text(), sections))
     else:
         Console().print(machine_text(), style="dim", markup=False)
 
@@ -63,12 +64,27 @@ def as_markdown(sections: list[Section]) -> str:
     return "\n\n".join([machine_text(), *(section.markdown() for section in sections)])
 
 
-def between_marks(page: str, tables: str) -> str:
+def written(page: str, sections: list[Section]) -> str:
+    """The page with these tables: each between marks of its own name where it has them, the others between the plain ones.
+
+    A section's own marks are `<!-- measured NAME: begin -->` and `<!-- measured NAME: end -->`.
+    """
+    left = []
+    for section in sections:
+        begin, end = (mark.replace("measured", f"measured {section.name}") for mark in (BEGIN, END))
+        if begin in page:
+            page = between_marks(page, as_markdown([section]), begin, end)
+        else:
+            left.append(section)
+    return between_marks(page, as_markdown(left), BEGIN, END) if left else page
+
+
+def between_marks(page: str, tables: str, begin_mark: str = BEGIN, end_mark: str = END) -> str:
     """The page with what stands between its marks replaced."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = page.partition(begin_mark)
+    _, end, after = rest.partition(end_mark)
     if not (begin and end):
-        raise SystemExit(f"no {BEGIN} ... {END} in the file; nothing was written")
+        raise SystemExit(f"no {begin_mark} ... {end_mark} in the file; nothing was written")
     return f"{before}{begin}\n{tables}\n{end}{after}"
 
 

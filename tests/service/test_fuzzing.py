@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzzing import all_journals_check, fuzz
-from serving import make_token, serving
+from fuzzing import fuzz
 
 REQUESTS = 10_000
 SECONDS = 1500.0
@@ -13,10 +12,6 @@ SECONDS = 1500.0
 
 
 def test_ten_thousand_generated_requests(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    token = make_token(store, "admin")
-    with serving(store, "--failed-logins", "1000000000") as server:
-        fuzzed = fuzz(server, token, tmp_path, REQUESTS, SECONDS)
-        assert fuzzed.failure == ""
-        assert fuzzed.requests >= REQUESTS
-        all_journals_check(server, token)
+    fuzzed = fuzz(tmp_path, REQUESTS, SECONDS)
+    assert fuzzed.failure == ""
+    assert fuzzed.requests >= REQUESTS

@@ -61,6 +61,28 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
         assert server.call("GET", path_of("c", "/check")).json["ok"]
 
 
+def is_running(process: int) -> bool:
+    """Neither gone nor a zombie that nobody has buried."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_workers_end_when_the_server_that_started_them_was_killed(tmp_path: Path, stream: bool) -> None:
+    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2") as server:
+        make(server)
+        until(lambda: len(server.workers()) == 2)
+        workers = server.workers()
+        opened = server.stream(path_of("c", "/events")) if stream else None
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait(60)
+        until(lambda: not any(map(is_running, workers)))
+        if opened is not None:
+            opened[0].close()
+
+
 class Client(threading.Thread):
     """Asks and tells, and keeps a book of what was acknowledged."""
 

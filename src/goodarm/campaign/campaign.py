@@ -9,19 +9,19 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
-from goodarm.campaign import journal, operations, transfer, views
+from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign.arms import ArmsGiven, check_metadata
 from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import as_payload, chained
 from goodarm.campaign.session import Clock, Session
-from goodarm.campaign.stores import Store, open_store
-from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed
+from goodarm.campaign.stores import Store, held
+from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket
 from goodarm.campaign.views import ArmRow, Verdicts
+from goodarm.campaign.waiting import WaitingTicket, waiting_of
 from goodarm.campaign.words import Tally, details, headline
-from goodarm.errors import InvalidValue, LateReward, Refused
+from goodarm.errors import LateReward, Refused
 from goodarm.plan import Remaining
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, Rewards
@@ -78,6 +78,7 @@ most 5%
         criterion: str | None = None,
         clock: Clock = time.time,
         token: str | None = None,
+        key: str | None = None,
     ) -> Self:
         """Create a campaign in a store, and hold it open.
 
@@ -88,6 +89,7 @@ most 5%
         unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
+        key        : a text of the caller's; creating the same name with the same key again opens it
         """
         if is_server(store):
             terms_given = {
@@ -95,17 +97,19 @@ most 5%
                 "reserve": reserve, "after": after, "unanswered": unanswered, "seed": seed, "metadata": metadata,
                 "criterion": criterion,
             }  # fmt: skip
-            return cast(Self, _served().make(str(store), token, name, arms, terms_given))
+            return cast(Self, _served().make(str(store), token, name, arms, terms_given, key))
         terms = agreed(
             arms, threshold, delta, policy, rewards, horizon, reserve, after, unanswered, seed, metadata, criterion
         )
-        _check_name(name)
-        event = chained(b"", 1, journal.CREATED, float(clock()), payload=as_payload(terms.as_json()))
-        with _held(store) as opened:
+        check_name(name)
+        events = requests.opening(terms, float(clock()), key)
+        with held(store) as opened:
             with opened.transaction(None):
-                if opened.find(name) is not None:
+                found = opened.find(name)
+                if found is None:
+                    opened.append(opened.add(name), events)
+                elif key is None or requests.request(opened, found, key) is None:
                     raise Refused(f"there is a campaign {name!r} in {opened.address} already. Choose another name.")
-                opened.append(opened.add(name), [event])
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
     @classmethod
@@ -113,7 +117,7 @@ most 5%
         """Open a campaign that was created before, by this process or another, or that a server holds (http://…)."""
         if is_server(store):
             return cast(Self, _served().hold(str(store), token, name))
-        with _held(store) as opened:
+        with held(store) as opened:
             campaign = cls(Session(opened, name, clock), owns_store=opened is not store)
             campaign._session.fold  # noqa: B018  read now, so that a damaged journal is noticed here
             return campaign
@@ -160,18 +164,21 @@ most 5%
         with self._writing():
             operations.void(self._session, ticket, reason)
 
-    def tell_arm(self, arm: str, reward: float) -> Told:
-        """A reward without a ticket: asked and told at once. Whoever tells it answers for telling all of them."""
+    def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
+        """A reward without a ticket: asked and told at once. Whoever tells it answers for telling all of them.
+
+        key : a text of the caller's; told again with the same key, it counts once
+        """
         seen = len(self._session.verdicts_seen)
         with self._writing():
-            operations.tell_arm(self._session, arm, reward)
+            operations.tell_arm(self._session, arm, reward, key)
             return Told(self._rows_since(seen), [])
 
-    def ask_block(self, n: int) -> Block:
-        """`n` asks in one entry: so many pulls of each arm."""
+    def ask_block(self, n: int, *, key: str | None = None) -> Block:
+        """`n` asks in one entry: so many pulls of each arm; the same key again gets the same block."""
         operations.check_count(n)
         with self._writing():
-            return operations.ask_block(self._session, n)
+            return operations.ask_block(self._session, n, key)
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
         """Rewards of a block, {arm: (told, total)}, whole or in parts; a part told twice counts once."""
@@ -182,10 +189,10 @@ most 5%
 
     # arms
 
-    def add_arms(self, arms: ArmsGiven) -> None:
-        """More arms, each with its share of what was reserved."""
+    def add_arms(self, arms: ArmsGiven, *, key: str | None = None) -> None:
+        """More arms, each with its share of what was reserved; with the same key again they are added once."""
         with self._writing():
-            operations.add_arms(self._session, arms)
+            operations.add_arms(self._session, arms, key)
 
     def pause(self, arm: str) -> None:
         """Do not ask for this arm until it is resumed."""
@@ -236,6 +243,10 @@ most 5%
         """The open arms with the most evidence, nearest to their verdict first."""
         return views.nearest(self._look(), many)
 
+    def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
+        """The tickets and blocks that are out, the oldest first."""
+        return waiting_of(self._look(), float(self._session.clock()), limit)
+
     def audit(self, arm: str) -> dict[str, Any] | None:
         """What the verdict on an arm rests on, as it was journaled; None while the arm is open."""
         fold = self._look()
@@ -276,8 +287,8 @@ most 5%
         cls, store: str | Store, path: str | Path, name: str | None = None, *, clock: Clock = time.time
     ) -> Self:
         """Put an exported campaign into a store, under its own name or another, and hold it open."""
-        _check_name(chosen := transfer.exported_name(path) if name is None else name)
-        with _held(store) as opened:
+        check_name(chosen := transfer.exported_name(path) if name is None else name)
+        with held(store) as opened:
             transfer.restore(opened, chosen, path)
             return cls(Session(opened, chosen, clock), owns_store=opened is not store)
 
@@ -376,24 +387,7 @@ most 5%
                 callback(views.arm_rows(session.fold, [event.arm or 0])[0])
 
 
-@contextmanager
-def _held(store: str | Store) -> Iterator[Store]:
-    """The store, let go of again if nothing comes of it."""
-    opened = open_store(store)
-    try:
-        yield opened
-    except BaseException:
-        if opened is not store:
-            opened.close()
-        raise
-
-
 def _served() -> type[ServedCampaign]:
     from goodarm.campaign.served import ServedCampaign
 
     return ServedCampaign
-
-
-def _check_name(name: Any) -> None:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
-        raise InvalidValue(f"a campaign's name must be a printable text of at most 200 characters; got {name!r}.")

@@ -1,11 +1,12 @@
 """One HTTP connection to a goodarm server: kept open, retried with backoff, refusals raised as the library's errors.
 
-Every call may be sent twice: a reward told again is the same reward, and whatever hands out tickets carries a key by
-which the server knows it again.
+Every call may be sent twice: a reward told again is the same reward, and whatever would do something a second time
+carries a key by which the server knows it again.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 import ssl
@@ -56,13 +57,10 @@ class Connection:
         """The JSON that a path shows."""
         return json.loads(self.call("GET", path))
 
-    def post(self, path: str, body: Any = None, key: str | None = None, *, again: bool = True) -> Any:
-        """Send JSON, get JSON; the key marks a repeated request as the same one.
-
-        again : whether it may be sent twice; if not, it is tried again only when the server can't have got it
-        """
+    def post(self, path: str, body: Any = None, key: str | None = None) -> Any:
+        """Send JSON, get JSON; the key marks a repeated request as the same one."""
         headers = {"Idempotency-Key": key} if key else {}
-        answer = self.call("POST", path, {} if body is None else body, headers, again=again)
+        answer = self.call("POST", path, {} if body is None else body, headers)
         return json.loads(answer) if answer else None
 
     def close(self) -> None:
@@ -70,11 +68,9 @@ class Connection:
         with self._lock:
             self._hang_up()
 
-    def call(
-        self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, *, again: bool = True
-    ) -> bytes:
+    def call(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> bytes:
         """One request, tried again while the server is away or busy."""
-        sent = dict(headers or {}) | {"Accept": "application/json"}
+        sent = dict(headers or {}) | {"Accept": "application/json", "Accept-Encoding": "gzip"}
         if self._token is not None:
             sent["Authorization"] = f"Bearer {self._token}"
         data = None
@@ -82,9 +78,9 @@ class Connection:
             data = json.dumps(body, allow_nan=False).encode()
             sent["Content-Type"] = "application/json"
         with self._lock:
-            return self._try(method, self._prefix + path, data, sent, again)
+            return self._try(method, self._prefix + path, data, sent)
 
-    def _try(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str], again: bool) -> bytes:
+    def _try(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> bytes:
         reason: object = ""
         for attempt in range(self._attempts):
             if attempt:
@@ -95,12 +91,7 @@ class Connection:
             except (OSError, HTTPException) as error:
                 self._hang_up()
                 reason = error
-                if again or isinstance(error, ConnectionRefusedError):
-                    continue
-                raise ServerUnreachable(
-                    f"{self.address} did not answer {method} {path}: {error}. It may have done what was asked: look "
-                    "before you ask again."
-                ) from None
+                continue
             if status < 400:
                 return answer
             if status not in AGAIN:
@@ -120,7 +111,8 @@ class Connection:
                 self._open = HTTPConnection(self._host, self._port, timeout=self._timeout)
         self._open.request(method, path, data, dict(headers))
         response = self._open.getresponse()
-        return response.status, response.read()
+        content = response.read()
+        return response.status, gzip.decompress(content) if response.headers["Content-Encoding"] == "gzip" else content
 
     def _hang_up(self) -> None:
         if self._open is not None:

@@ -12,6 +12,7 @@ from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.blocks import check_part
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, digest
+from goodarm.campaign.requests import ASK, answered, keep
 from goodarm.campaign.session import Session
 from goodarm.campaign.tickets import Block, Ticket, read_ticket, spell
 from goodarm.campaign.views import iso
@@ -31,10 +32,9 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
     fold = session.fold
     if n > LARGEST_ASK:
         raise InvalidValue(f"at most {LARGEST_ASK:,} tickets can be asked at once; got {n:,}. Use ask_block.")
-    if key is not None:
-        answered = _answered(session, key)
-        if answered is not None:
-            return answered
+    before = answered(session, key, ASK)
+    if before is not None:
+        return [Ticket(*ticket) for ticket in before["tickets"]]
     _refuse_ended(fold)
     tickets = []
     for _ in range(n):
@@ -44,19 +44,8 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
         number = fold.tickets + 1
         session.write(journal.ASKED, ticket=number, arm=arm)
         tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id))
-    if key is not None:
-        content = {"key": key, "n": n, "tickets": [list(ticket) for ticket in tickets]}
-        session.write(journal.REQUEST, ticket=0, content=content)
+    keep(session, key, ASK, n=n, tickets=[list(ticket) for ticket in tickets])
     return tickets
-
-
-def _answered(session: Session, key: str) -> list[Ticket] | None:
-    """The tickets that were handed out for the same key before."""
-    if not isinstance(key, str) or not key:
-        raise InvalidValue(f"key must be a text that is not empty; got {key!r}.")
-    session.flush()
-    found = session.store.ending(session.campaign, 0, digest(key))
-    return None if found is None else [Ticket(*ticket) for ticket in found.content["tickets"]]
 
 
 def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
@@ -152,15 +141,21 @@ def void(session: Session, given: Any, reason: str) -> None:
             raise Refused(f"the ticket {spell(fold.terms.key, ticket)} can't be voided: it is {how} already.")
 
 
-def tell_arm(session: Session, arm: str, reward: Any) -> None:
+def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
     fold = session.fold
     number, value = number_of(fold, arm), checked_reward(fold, reward)
+    if answered(session, key, "tell_arm", arm=arm, reward=value) is not None:
+        return
     _refuse_ended(fold)
     session.write(journal.GIVEN, ticket=fold.tickets + 1, arm=number, reward=value)
+    keep(session, key, "tell_arm", arm=arm, reward=value)
 
 
-def ask_block(session: Session, n: int) -> Block:
+def ask_block(session: Session, n: int, key: str | None) -> Block:
     fold = session.fold
+    before = answered(session, key, "ask_block", n=n)
+    if before is not None:
+        return _block_again(session, before)
     if fold.in_order:
         raise UnsoundPairing(
             f"{fold.terms.policy} counts rewards in the order of asking, which a block does not keep. "
@@ -173,7 +168,16 @@ def ask_block(session: Session, n: int) -> Block:
     number = fold.tickets + 1
     if arms:
         session.write(journal.BLOCK, ticket=number, content={"arms": arms})
+    keep(session, key, "ask_block", n=n, ticket=number, entry=fold.number if arms else 0)
     return Block(spell(fold.terms.key, number), {fold.books[arm].entry.id: count for arm, count in arms})
+
+
+def _block_again(session: Session, before: Mapping[str, Any]) -> Block:
+    """The block that a request was answered with, from its own entry."""
+    fold, entry = session.fold, before["entry"]
+    found = next(iter(session.store.read(session.campaign, entry - 1, entry)), None) if entry else None
+    pulls = {} if found is None else {fold.books[arm].entry.id: count for arm, count in found.content["arms"]}
+    return Block(spell(fold.terms.key, before["ticket"]), pulls)
 
 
 def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: str) -> None:
@@ -197,9 +201,11 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
     session.write(journal.PART, ticket=ticket, content={"part": part, "arms": [list(row) for row in found]})
 
 
-def add_arms(session: Session, arms: ArmsGiven) -> None:
+def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
     fold = session.fold
     terms = fold.terms
+    if answered(session, key, "add_arms", arms=[entry.id for entry in read_arms(arms)]) is not None:
+        return
     entries = read_arms(arms, fold.index)
     _refuse_ended(fold)
     if not terms.reserve:
@@ -214,6 +220,7 @@ def add_arms(session: Session, arms: ArmsGiven) -> None:
     later = len(fold.books) - len(terms.arms)
     weights = [terms.later_weight(later + j + 1) for j in range(len(entries))]
     session.write(journal.ADDED, content={"arms": [entry.as_json() for entry in entries], "weights": weights})
+    keep(session, key, "add_arms", arms=[entry.id for entry in entries])
 
 
 def turn(session: Session, arm: str, kind: str) -> None:

@@ -23,6 +23,7 @@ from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
 from goodarm.campaign.tickets import Block, Ticket
 from goodarm.campaign.views import ArmRow, Verdicts
+from goodarm.campaign.waiting import WaitingTicket
 from goodarm.campaign.words import Tally, details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.plan import Remaining
@@ -48,7 +49,10 @@ class ServedCampaign(Campaign):
         self._heard = 0
 
     @classmethod
-    def make(cls, address: str, token: str | None, name: str, arms: ArmsGiven, terms: Mapping[str, Any]) -> Self:
+    def make(
+        cls, address: str, token: str | None, name: str, arms: ArmsGiven, terms: Mapping[str, Any],
+        key: str | None = None,
+    ) -> Self:  # fmt: skip
         """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
         given = {key: value for key, value in terms.items() if value is not None}
         if "policy" in given and not isinstance(given["policy"], str):
@@ -59,7 +63,7 @@ class ServedCampaign(Campaign):
             given["after"] = f"{read_duration(given['after'])}s"
         entries = [arm.as_json() for arm in read_arms(arms)]
         with _connected(address, token) as connection:
-            connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, again=False)
+            connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, key or _new_key())
             return cls(connection, name)
 
     @classmethod
@@ -73,7 +77,7 @@ class ServedCampaign(Campaign):
     # asking and telling
 
     def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
-        answer = self._post("/ask", {"n": n}, key=key or uuid.uuid4().hex)
+        answer = self._post("/ask", {"n": n}, key=key or _new_key())
         return [Ticket(**ticket) for ticket in answer["tickets"]]
 
     def tell(self, ticket: Ticket | str, reward: float) -> Told:
@@ -86,18 +90,17 @@ class ServedCampaign(Campaign):
 
     def step(self, ticket: Ticket | str, reward: float) -> Ticket | None:
         body = {"ticket": _text(ticket), "reward": _number(reward)}
-        following = self._post("/step", body, key=uuid.uuid4().hex)["ticket"]
+        following = self._post("/step", body, key=_new_key())["ticket"]
         return None if following is None else Ticket(**following)
 
     def void(self, ticket: Ticket | Block | str, reason: str) -> None:
         self._post("/void", {"ticket": _text(ticket), "reason": reason})
 
-    def tell_arm(self, arm: str, reward: float) -> Told:
-        """Not tried again when the answer is lost: without a ticket the reward would count twice."""
-        return _told(self._post("/tell-arm", {"arm": arm, "reward": _number(reward)}, again=False))
+    def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
+        return _told(self._post("/tell-arm", {"arm": arm, "reward": _number(reward)}, key=key or _new_key()))
 
-    def ask_block(self, n: int) -> Block:
-        return Block(**self._post("/ask-block", {"n": n}, again=False))
+    def ask_block(self, n: int, *, key: str | None = None) -> Block:
+        return Block(**self._post("/ask-block", {"n": n}, key=key or _new_key()))
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
         body = {"ticket": _text(block), "rewards": {arm: list(told) for arm, told in rewards.items()}, "part": part}
@@ -105,8 +108,8 @@ class ServedCampaign(Campaign):
 
     # arms
 
-    def add_arms(self, arms: ArmsGiven) -> None:
-        self._post("/arms", {"arms": [arm.as_json() for arm in read_arms(arms)]}, again=False)
+    def add_arms(self, arms: ArmsGiven, *, key: str | None = None) -> None:
+        self._post("/arms", {"arms": [arm.as_json() for arm in read_arms(arms)]}, key=key or _new_key())
 
     def pause(self, arm: str) -> None:
         self._post("/pause", {"arm": arm})
@@ -139,6 +142,9 @@ class ServedCampaign(Campaign):
     def nearest(self, many: int = 10) -> list[ArmRow]:
         still = [row for row in self.arms() if row.verdict == "open" and row.status == "open"]
         return sorted(still, key=lambda row: row.needed - row.evidence)[:many]
+
+    def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
+        return [WaitingTicket(**row) for row in self._get(f"/waiting?limit={limit}")["tickets"]]
 
     def audit(self, arm: str) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self._get(f"/arms/{quote(arm, safe='')}")["audit"]
@@ -226,9 +232,9 @@ class ServedCampaign(Campaign):
         self._call_listeners()
         return answer
 
-    def _post(self, rest: str, body: Any, *, key: str | None = None, again: bool = True) -> Any:
+    def _post(self, rest: str, body: Any, *, key: str | None = None) -> Any:
         self._refuse_closed()
-        answer = self._connection.post(self._path + rest, body, key, again=again)
+        answer = self._connection.post(self._path + rest, body, key)
         self._call_listeners()
         return answer
 
@@ -267,6 +273,11 @@ def _connected(address: str, token: str | None) -> Iterator[Connection]:
     except BaseException:
         connection.close()
         raise
+
+
+def _new_key() -> str:
+    """By which the server knows a request that is sent again."""
+    return uuid.uuid4().hex
 
 
 def _rewards_text(rewards: Rewards) -> str:

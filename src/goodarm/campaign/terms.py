@@ -206,6 +206,12 @@ def rewards_from_text(text: str) -> Rewards:
         ) from None
 
 
+def check_name(name: Any) -> None:
+    """Refuse what can't be a campaign's name."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
+        raise InvalidValue(f"a campaign's name must be a printable text of at most 200 characters; got {name!r}.")
+
+
 def check_terms(terms: Terms) -> None:
     """Refuse what makes no sense together."""
     if terms.unanswered not in UNANSWERED:

@@ -28,6 +28,10 @@ Origin = Annotated[
 FailedLogins = Annotated[
     int, typer.Option("--failed-logins", metavar="N", help="Wrong tokens per minute before an address must wait.")
 ]
+StalledAfter = Annotated[
+    float,
+    typer.Option("--stalled-after", metavar="S", help="Seconds after which who does not read is dropped."),
+]
 
 
 def serve(
@@ -39,6 +43,7 @@ def serve(
     private_webhooks: Private = False,
     origin: Origin = None,
     failed_logins: FailedLogins = 10,
+    stalled_after: StalledAfter = 20.0,
     json: Json = False,
 ) -> None:
     """Serve the campaigns of a store over HTTP, with a dashboard at /."""
@@ -49,6 +54,6 @@ def serve(
 
     settings = Settings(
         store, host, port, workers, private_targets=private_webhooks, origin=origin, demo=demo,
-        failed_logins=failed_logins,
+        failed_logins=failed_logins, stalled_after=stalled_after,
     )  # fmt: skip
     run(settings, say=lambda line: typer.echo(dumps({"says": line}) if json else line))

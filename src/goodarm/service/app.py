@@ -13,8 +13,9 @@ from typing import Any
 from fastapi import FastAPI
 
 from goodarm.errors import DamagedJournal, Refused, UnknownName, UnknownTicket, UnusableStore
-from goodarm.service import problems
+from goodarm.service import orphan, problems
 from goodarm.service.campaigns import Campaigns
+from goodarm.service.compressed import Compressed
 from goodarm.service.demo import Visitors
 from goodarm.service.guard import Door
 from goodarm.service.lease import Lease
@@ -50,7 +51,8 @@ def make(settings: Settings) -> FastAPI:
         description="Which of my options clear the bar? Campaigns over HTTP.", lifespan=_life,
     )  # fmt: skip
     app.state.settings, app.state.metrics = settings, metrics
-    app.add_middleware(Door, settings=settings, observe=metrics.observe)
+    app.add_middleware(Compressed)
+    app.add_middleware(Door, settings=settings, observe=metrics.observe)  # added last, and so the outermost
     problems.install(app, STATUS)
     for topic in (people, campaigns, tickets, reads, webhooks, plan, health):
         app.include_router(topic.router)
@@ -72,6 +74,8 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
     state.sender = Sender(found.desk, state.webhooks, Lease(side, "webhooks"), private=settings.private_targets)
     state.planner = Planner()
     found.start()
+    ending = threading.Event()
+    orphan.watch(settings.parent, ending)
     tasks = [asyncio.create_task(state.sender.run(), name="goodarm-sender")]
     if settings.demo:
         tasks.append(asyncio.create_task(_demo(found, Lease(side, "demo")), name="goodarm-simulated-visitors"))
@@ -86,6 +90,7 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
             await asyncio.to_thread(found.stop)
             side.close()
             Metrics.stop()
+            ending.set()
 
 
 async def _demo(campaigns: Campaigns, lease: Lease) -> None:

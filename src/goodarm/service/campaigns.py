@@ -12,8 +12,8 @@ from goodarm.campaign import Campaign, open_store
 from goodarm.campaign.terms import rewards_from_text
 from goodarm.errors import UnknownName
 from goodarm.service import demo, views
+from goodarm.service.bodies import NewCampaign
 from goodarm.service.desk import Desk
-from goodarm.service.models import NewCampaign
 from goodarm.service.problems import Refusal
 from goodarm.service.replies import etag, matches
 from goodarm.service.settings import Settings
@@ -54,9 +54,9 @@ class Campaigns:
         names = await self.names()
         return list(await asyncio.gather(*(self.desk.read(name, views.summary) for name in names)))
 
-    async def create(self, body: NewCampaign) -> dict[str, Any]:
-        """Start a campaign."""
-        given = body.model_dump(exclude_none=True)
+    async def create(self, body: NewCampaign, key: str | None) -> dict[str, Any]:
+        """Start a campaign; the same key and name again find the one that was started."""
+        given = body.model_dump(exclude_none=True) | ({"key": key} if key else {})
         given["arms"] = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
         try:
             if "rewards" in given:
@@ -89,7 +89,8 @@ class Campaigns:
 
         def look(campaign: Campaign) -> tuple[str, Any]:
             shown = (each for each in arguments if not isinstance(each, Trail))
-            tag = etag(name, campaign.terms.key, campaign.number, view.__name__, *shown)
+            old = campaign.tally().overdue if view is views.summary and views.grows_old(campaign) else 0
+            tag = etag(name, campaign.terms.key, campaign.number, view.__name__, old, *shown)
             return tag, None if matches(tag, if_none_match) else view(campaign, *arguments)
 
         return await self.desk.read(name, look)

@@ -32,7 +32,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
-QUERY = {"history": ("after", "limit", "kind"), "remaining": ("draws",), "export": ("format",)}
+QUERY = {
+    "history": ("after", "limit", "kind"), "remaining": ("draws",), "export": ("format",), "waiting": ("limit",),
+}  # fmt: skip
 """The routes with parameters in their query; a misspelt name is refused."""
 
 Observe = Callable[[Scope, int, float], None]

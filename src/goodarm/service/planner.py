@@ -7,7 +7,7 @@ from typing import Any
 
 from goodarm.campaign.words import count_words
 from goodarm.plan.quick import LIMIT, QuickPlan, quick_plan
-from goodarm.service.models import PlanWish
+from goodarm.service.bodies import PlanWish
 from goodarm.service.problems import Refusal
 
 MOST_WAITING = 8

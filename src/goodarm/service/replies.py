@@ -33,6 +33,13 @@ async def _arm(arm: Annotated[str, Path(min_length=1, max_length=200, examples=[
 # They are async so that FastAPI does not start a thread for each.
 CampaignName = Annotated[str, Depends(_name)]
 ArmName = Annotated[str, Depends(_arm)]
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key", min_length=1, max_length=200,
+        description="of the client's choice; the same request with the same key again is done once",
+    ),
+]  # fmt: skip
 IfNoneMatch = Annotated[str | None, Header(description="an ETag; answered with 304 if nothing changed")]
 NOT_CHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing changed since the ETag."}}
 

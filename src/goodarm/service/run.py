@@ -17,6 +17,10 @@ from goodarm.service.settings import Settings, is_loopback, sqlite_path
 
 STOP_SECONDS = 2
 """How long open requests may take when the server is stopped; streams are ended at once."""
+KEPT_BY_THE_SYSTEM = 262_144
+"""Bytes of an answer that may wait in the system's buffer for one client."""
+HEALTH_SECONDS = 30
+"""A worker that says nothing for so long hangs, and is replaced; on a busy machine a healthy one may be slow."""
 
 
 class AddressTaken(GoodarmError):
@@ -33,7 +37,7 @@ def serve(settings: Settings, say: Callable[[str], None], log_level: str = "warn
         raise MissingExtra("goodarm serve", "service")
     with _demo_store(settings) as store, tempfile.TemporaryDirectory(prefix="goodarm-metrics-") as folder:
         ready = _with_rights(replace(settings, store=store))
-        listening = _listen(ready.host, ready.port)
+        listening = _listen(ready.host, ready.port, ready.stalled_after)
         with listening:
             ready = replace(ready, port=listening.getsockname()[1])
             _prepare(ready, Path(folder))
@@ -49,7 +53,7 @@ def _run(settings: Settings, listening: socket.socket, log_level: str) -> None:
     config = Config(
         "goodarm.service.app:from_environment", factory=True, workers=settings.workers, log_level=log_level,
         access_log=False, timeout_graceful_shutdown=STOP_SECONDS, server_header=False, timeout_keep_alive=30,
-        lifespan="on",
+        lifespan="on", http="goodarm.service.protocol:Protocol", timeout_worker_healthcheck=HEALTH_SECONDS,
     )  # fmt: skip
     # uvicorn raises the signal again that stopped it; folders are to be removed first, and 0 is the exit code.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
@@ -94,10 +98,14 @@ def _with_rights(settings: Settings) -> Settings:
     return replace(settings, open=not any_token)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int, stalled_after: float) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Every connection inherits these: the system keeps little for a client that does not read, and not for long.
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KEPT_BY_THE_SYSTEM)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, max(int(1000 * stalled_after), 1))
     try:
         made.bind((host, port))
         made.listen(2048)
@@ -112,7 +120,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _prepare(settings: Settings, folder: Path) -> None:
     """What the workers read from their environment."""
-    settings.to_environment()
+    replace(settings, parent=os.getpid() if settings.workers > 1 else 0).to_environment()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 
 

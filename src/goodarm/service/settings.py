@@ -42,12 +42,18 @@ class Settings:
     """Operations that may wait for the writer of one worker."""
     update_every: float = 0.2
     """Seconds between two looks of a worker's poller at the journal."""
+    stalled_after: float = 20.0
+    """Seconds after which a client that takes nothing of its answer is hung up on."""
+    parent: int = 0
+    """The process that started the workers; 0 where the server is one process."""
 
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise InvalidValue(f"workers must be at least 1; got {self.workers}.")
         if not 0 <= self.port <= 65535:
             raise InvalidValue(f"port must lie between 0 and 65535; got {self.port}.")
+        if not self.stalled_after > 0.0:
+            raise InvalidValue(f"stalled_after must be a positive number of seconds; got {self.stalled_after}.")
         if ENDS_WITH_THE_SERVER.match(self.store):
             raise InvalidValue(
                 f"the store {self.store!r} ends with its process and can't be served. "

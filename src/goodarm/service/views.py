@@ -74,9 +74,14 @@ def summary(campaign: Campaign) -> dict[str, Any]:
     """A campaign at a glance; made anew when its journal has grown."""
     number = campaign.number
     known = _summaries.get(campaign)
-    if known is None or known["number"] != number or _guesses[campaign][1] != number:
+    if known is None or known["number"] != number or _guesses[campaign][1] != number or grows_old(campaign):
         _summaries[campaign] = known = _summary(campaign)
     return known
+
+
+def grows_old(campaign: Campaign) -> bool:
+    """Do tickets become overdue by the clock alone, without an entry in the journal?"""
+    return campaign.terms.after is not None
 
 
 def _summary(campaign: Campaign) -> dict[str, Any]:
@@ -122,6 +127,13 @@ def remaining_pulls(campaign: Campaign, draws: int) -> dict[str, Any]:
     left = campaign.remaining(draws)._asdict()
     lists = {name: [_plain(float(each)) for each in values] for name, values in left.items() if name != "limit"}
     return lists | {"limit": left["limit"]}
+
+
+def waiting_tickets(campaign: Campaign, limit: int) -> dict[str, Any]:
+    """The tickets that are out, and how many there are."""
+    tally = campaign.tally()
+    rows = [ticket._asdict() for ticket in campaign.waiting(limit)]
+    return {"pending": tally.pending, "overdue": tally.overdue, "after": campaign.terms.after, "tickets": rows}
 
 
 def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:

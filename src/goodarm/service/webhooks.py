@@ -12,10 +12,11 @@ import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 
-from goodarm.errors import GoodarmError, InvalidValue
+from goodarm.errors import GoodarmError, InvalidValue, Refused
 from goodarm.service.side import Side
 from goodarm.service.signature import sign
 from goodarm.service.targets import Target, resolve
@@ -25,6 +26,8 @@ FIRST_WAIT, GROWTH = 2.0, 4.0
 """Seconds before the second attempt, and how the wait grows: the last one comes after about three hours."""
 TIMEOUT = 10.0
 NOTE = "delivery"
+SHOWN_AGAIN = 3600.0
+"""Seconds for which a lost answer, with its secret, can be asked for once more."""
 
 
 class UnknownWebhook(GoodarmError, LookupError):
@@ -50,16 +53,30 @@ class Webhooks:
     def __init__(self, side: Side, *, private: bool, clock: Callable[[], float] = time.time) -> None:
         self._side, self._private, self._clock = side, private, clock
 
-    def register(self, campaign: str, url: str, after: int) -> Webhook:
-        """A new webhook; its target is looked up now, and again at each delivery."""
+    def register(self, campaign: str, url: str, after: int, key: str | None = None) -> Webhook:
+        """A new webhook; its target is looked up now, and again at each delivery.
+
+        key : of the caller's; for an hour the same key gets the same webhook, its secret included. The id is made of
+              it, so that two workers that are asked at once make one
+        """
         resolve(url, private=self._private)
-        made = Webhook(secrets.token_hex(6), campaign, url, secrets.token_urlsafe(32), after, self._clock(), None)
-        self._side.change(
+        id = secrets.token_hex(6) if key is None else blake2b(f"{campaign}\0{key}".encode(), digest_size=6).hexdigest()
+        made = Webhook(id, campaign, url, secrets.token_urlsafe(32), after, self._clock(), None)
+        new = self._side.change(
             "insert into goodarm_webhooks (id, campaign, url, secret, after_number, created_at)"
-            " values (?, ?, ?, ?, ?, ?)",
+            " values (?, ?, ?, ?, ?, ?) on conflict (id) do nothing",
             (made.id, made.campaign, made.url, made.secret, made.after, made.created_at),
         )
-        return made
+        return made if new else self._again(made)
+
+    def _again(self, asked: Webhook) -> Webhook:
+        """The webhook that the same request has made before."""
+        (found,) = self._found("where id = ?", (asked.id,))
+        if (found.campaign, found.url) != (asked.campaign, asked.url) or found.ended_at is not None:
+            raise Refused("this key was used for another webhook, or for one that has ended. Use a new key.")
+        if asked.created_at - found.created_at > SHOWN_AGAIN:
+            raise Refused("this key was used more than an hour ago, and secrets are not shown again. Use a new key.")
+        return found
 
     def of(self, campaign: str) -> list[Webhook]:
         """All of a campaign, ended ones too."""

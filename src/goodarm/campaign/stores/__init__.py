@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from goodarm.campaign.stores._base import Snapshot, Store
 from goodarm.campaign.stores.memory import MemoryStore
 from goodarm.errors import InvalidValue
 
-__all__ = ["MemoryStore", "Snapshot", "Store", "open_store"]
+__all__ = ["MemoryStore", "Snapshot", "Store", "held", "open_store"]
 
 _shared: dict[str, MemoryStore] = {}
 
@@ -35,6 +37,18 @@ def open_store(address: str | Path | Store) -> Store:
         f"can't tell what kind of store {address!r} is. Write sqlite:///banners.db for a file, "
         "postgresql://user@host/database for a server, or memory: for nothing that lasts."
     )
+
+
+@contextmanager
+def held(store: str | Path | Store) -> Iterator[Store]:
+    """The store at an address, let go of again if nothing comes of it."""
+    opened = open_store(store)
+    try:
+        yield opened
+    except BaseException:
+        if opened is not store:
+            opened.close()
+        raise
 
 
 def _named(address: str) -> Store | None:

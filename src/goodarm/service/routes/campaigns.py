@@ -6,10 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from goodarm.service.bodies import Close, NewArms, NewCampaign, OneArm
 from goodarm.service.guard import route_of
-from goodarm.service.models import Campaigns, Close, NewArms, NewCampaign, OneArm, Summary
 from goodarm.service.problems import documented
-from goodarm.service.replies import NOT_CHANGED, CampaignName, IfNoneMatch, Reply, etag, fresh, matches
+from goodarm.service.replies import NOT_CHANGED, CampaignName, IfNoneMatch, Key, Reply, etag, fresh, matches
+from goodarm.service.shown import Campaigns, Summary
 from goodarm.service.tokens import Role
 from goodarm.service.views import summary
 
@@ -22,7 +23,7 @@ CHANGE = documented((400, 401, 403, 404, 409, 413, 422, 429))
 async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> Response:
     """All campaigns of the store, each at a glance."""
     found = await request.app.state.campaigns.summaries()
-    tag = etag(*((each["name"], each["number"]) for each in found))
+    tag = etag(*((each["name"], each["number"], each["tally"]["overdue"]) for each in found))
     return fresh(tag, None if matches(tag, if_none_match) else {"campaigns": found})
 
 
@@ -30,9 +31,9 @@ async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> 
     "", status_code=201, response_model=Summary, responses=documented((400, 401, 403, 409, 413, 422, 429)),
     **route_of(Role.admin),
 )  # fmt: skip
-async def create(request: Request, body: NewCampaign) -> Response:
+async def create(request: Request, body: NewCampaign, key: Key = None) -> Response:
     """Start a campaign."""
-    return Reply(await request.app.state.campaigns.create(body), 201)
+    return Reply(await request.app.state.campaigns.create(body, key), 201)
 
 
 @router.get("/{name}", response_model=Summary, responses=READ | NOT_CHANGED, **route_of(Role.reader))
@@ -43,10 +44,10 @@ async def one_campaign(request: Request, name: CampaignName, if_none_match: IfNo
 
 
 @router.post("/{name}/arms", status_code=201, response_model=Summary, responses=CHANGE, **route_of(Role.admin))
-async def add_arms(request: Request, name: CampaignName, body: NewArms) -> Response:
+async def add_arms(request: Request, name: CampaignName, body: NewArms, key: Key = None) -> Response:
     """Arms that join later; they need a reserve."""
     given = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
-    return await _changed(request, name, lambda campaign: campaign.add_arms(given), 201)
+    return await _changed(request, name, lambda campaign: campaign.add_arms(given, key=key), 201)
 
 
 @router.post("/{name}/pause", response_model=Summary, responses=CHANGE, **route_of(Role.admin))

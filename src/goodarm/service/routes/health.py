@@ -6,8 +6,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from goodarm.service.guard import route_of
-from goodarm.service.models import Health
 from goodarm.service.problems import documented
+from goodarm.service.shown import Health
 from goodarm.service.tokens import Role
 
 router = APIRouter(tags=["health"])

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Request, Response, Security
 
+from goodarm.service.bodies import Login
 from goodarm.service.guard import COOKIE, address_of, not_known, role_of, too_many_failures
-from goodarm.service.models import Login, Me
 from goodarm.service.problems import documented
+from goodarm.service.shown import Me
 from goodarm.service.tokens import SESSION_SECONDS, Role, Tokens
 
 router = APIRouter(tags=["people"])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
+from goodarm.service.bodies import PlanWish
 from goodarm.service.guard import route_of
-from goodarm.service.models import PlanShown, PlanWish
 from goodarm.service.problems import documented
 from goodarm.service.replies import Reply
+from goodarm.service.shown import PlanShown
 from goodarm.service.tokens import Role
 
 router = APIRouter(prefix="/api/v1", tags=["plan"])

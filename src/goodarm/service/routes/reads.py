@@ -9,14 +9,24 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from goodarm.service.guard import route_of
-from goodarm.service.models import ArmPage, ArmTable, Checked, History, ProgressPage, RemainingShown, Verdicts
 from goodarm.service.problems import documented
 from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply, fresh
+from goodarm.service.shown import (
+    ArmPage,
+    ArmTable,
+    Checked,
+    History,
+    ProgressPage,
+    RemainingShown,
+    Verdicts,
+    WaitingShown,
+)
 from goodarm.service.tokens import Role
-from goodarm.service.views import arm_page, arm_table, history, progress, remaining_pulls, verdicts
+from goodarm.service.views import arm_page, arm_table, history, progress, remaining_pulls, verdicts, waiting_tickets
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["reads"], responses=documented((401, 403, 404, 422, 429)))
 MOST_EVENTS = 10_000
+MOST_WAITING = 100_000
 After = Annotated[int, Query(ge=0, lt=2**53, description="entries after this number")]
 Limit = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
 Kind = Annotated[str | None, Query(max_length=20, examples=["verdict"])]
@@ -55,6 +65,14 @@ async def one_arm(request: Request, name: CampaignName, arm: ArmName, if_none_ma
 async def over_time(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """Verdicts over time."""
     return await _read(request, name, if_none_match, progress)
+
+
+@router.get("/waiting", response_model=WaitingShown, **route_of(Role.reader))
+async def waiting(
+    request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
+) -> Response:
+    """The tickets that are out, the oldest first; without an ETag, since their age grows by itself."""
+    return Reply(await request.app.state.desk.read(name, lambda campaign: waiting_tickets(campaign, limit)))
 
 
 @router.get("/history", response_model=History, responses=NOT_CHANGED, **route_of(Role.reader))

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from goodarm.errors import Refused
+from goodarm.service.bodies import Ask, AskBlock, Tell, TellArm, TellBlock, TellMany, Void
 from goodarm.service.guard import route_of
-from goodarm.service.models import (
-    Ask,
-    AskBlock,
-    BlockShown,
-    Stepped,
-    Tell,
-    TellArm,
-    TellBlock,
-    TellMany,
-    Tickets,
-    Told,
-    Void,
-)
 from goodarm.service.problems import documented
-from goodarm.service.replies import CampaignName, Reply
+from goodarm.service.replies import CampaignName, Key, Reply
+from goodarm.service.shown import BlockShown, Stepped, Tickets, Told
 from goodarm.service.tokens import Role
 from goodarm.service.views import ticket_row, told
 
 REFUSALS = documented((400, 401, 403, 404, 409, 413, 422, 429))
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], responses=REFUSALS)
-Key = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key", min_length=1, max_length=200, description="the same key again gets the same tickets",
-    ),
-]  # fmt: skip
 
 
 @router.post("/ask", response_model=Tickets, **route_of(Role.writer))
@@ -57,9 +40,9 @@ async def tell_many(request: Request, name: CampaignName, body: TellMany) -> Res
 
 
 @router.post("/tell-arm", response_model=Told, **route_of(Role.writer))
-async def tell_arm(request: Request, name: CampaignName, body: TellArm) -> Response:
+async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key = None) -> Response:
     """A reward without a ticket; whoever tells it answers for having told all of them."""
-    return await _told(request, name, lambda campaign: campaign.tell_arm(body.arm, body.reward))
+    return await _told(request, name, lambda campaign: campaign.tell_arm(body.arm, body.reward, key=key))
 
 
 @router.post("/step", response_model=Stepped, **route_of(Role.writer))
@@ -78,9 +61,9 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
 
 
 @router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
-async def ask_block(request: Request, name: CampaignName, body: AskBlock) -> Response:
+async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: Key = None) -> Response:
     """Many asks in one entry: so many pulls of each arm."""
-    block = await request.app.state.desk.write(name, lambda campaign: campaign.ask_block(body.n))
+    block = await request.app.state.desk.write(name, lambda campaign: campaign.ask_block(body.n, key=key))
     return Reply({"ticket": block.ticket, "pulls": block.pulls})
 
 

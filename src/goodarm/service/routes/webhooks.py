@@ -7,10 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 
+from goodarm.service.bodies import NewWebhook
 from goodarm.service.guard import route_of
-from goodarm.service.models import Deliveries, NewWebhook, Webhooks, WebhookShown
 from goodarm.service.problems import documented
-from goodarm.service.replies import CampaignName, Reply
+from goodarm.service.replies import CampaignName, Key, Reply
+from goodarm.service.shown import Deliveries, Webhooks, WebhookShown
 from goodarm.service.tokens import Role
 from goodarm.service.webhooks import Webhook
 
@@ -34,12 +35,13 @@ async def all_webhooks(request: Request, name: CampaignName) -> Response:
 
 
 @router.post(
-    "/webhooks", status_code=201, response_model=WebhookShown, responses=documented((400, 413)), **route_of(Role.admin)
-)
-async def register(request: Request, name: CampaignName, body: NewWebhook) -> Response:
+    "/webhooks", status_code=201, response_model=WebhookShown, responses=documented((400, 409, 413)),
+    **route_of(Role.admin),
+)  # fmt: skip
+async def register(request: Request, name: CampaignName, body: NewWebhook, key: Key = None) -> Response:
     """Call this address at every verdict from now on. The answer shows the secret of the signatures, once."""
     number = await request.app.state.desk.read(name, lambda campaign: campaign.number)
-    hook = await asyncio.to_thread(request.app.state.webhooks.register, name, body.url, number)
+    hook = await asyncio.to_thread(request.app.state.webhooks.register, name, body.url, number, key)
     return Reply(_shown(hook) | {"secret": hook.secret}, 201)
 
 

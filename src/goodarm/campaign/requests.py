@@ -1,0 +1,62 @@
+"""Keys of the caller's: the same key again gets the same answer, so that a lost answer can be asked for once more.
+
+A key and what it was answered with are an entry of the journal, in the same transaction as what was done.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from goodarm.campaign import journal
+from goodarm.campaign.journal import Event, as_payload, chained, digest
+from goodarm.campaign.session import Session
+from goodarm.campaign.stores import Store
+from goodarm.campaign.terms import Terms
+from goodarm.errors import InvalidValue, Refused
+
+ASK = "ask"
+
+
+def answered(session: Session, key: str | None, what: str, **asked: Any) -> dict[str, Any] | None:
+    """What a request with the same key was answered with before; None if it is new, or has no key."""
+    if key is None:
+        return None
+    session.flush()
+    found = request(session.store, session.campaign, key)
+    if found is None:
+        return None
+    content = found.content
+    if content.get("for", ASK) != what or any(content[name] != value for name, value in asked.items()):
+        raise Refused(f"the key {key!r} was used for another request already. Use a new key for each request.")
+    return content
+
+
+def keep(session: Session, key: str | None, what: str, **content: Any) -> None:
+    """Put down how a request with a key was answered."""
+    if key is not None:
+        session.write(journal.REQUEST, ticket=0, content=request_content(key, what, **content))
+
+
+def opening(terms: Terms, at: float, key: str | None) -> list[Event]:
+    """The first entries of a journal: what was agreed, and the key of whoever created it."""
+    events = [chained(b"", 1, journal.CREATED, at, payload=as_payload(terms.as_json()))]
+    if key is not None:
+        payload = as_payload(request_content(key, "create"))
+        events.append(chained(events[0].chain, 2, journal.REQUEST, at, ticket=0, payload=payload))
+    return events
+
+
+def request_content(key: str, what: str, **content: Any) -> dict[str, Any]:
+    """The content of its entry."""
+    return {"key": check_key(key), **({} if what == ASK else {"for": what}), **content}
+
+
+def request(store: Store, campaign: int, key: str) -> Event | None:
+    """The entry of a key, if it was used before."""
+    return store.ending(campaign, 0, digest(check_key(key)))
+
+
+def check_key(key: Any) -> str:
+    if not isinstance(key, str) or not key:
+        raise InvalidValue(f"key must be a text that is not empty; got {key!r}.")
+    return key

@@ -1,0 +1,47 @@
+"""What is out: tickets and blocks that somebody has and has not told, the oldest first."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import NamedTuple
+
+from goodarm.campaign.fold import Fold
+from goodarm.campaign.tickets import spell
+from goodarm.campaign.views import iso
+from goodarm.errors import InvalidValue
+
+
+class WaitingTicket(NamedTuple):
+    """A ticket, or a block, that is out.
+
+    arm      : None for a block
+    pulls    : rewards that are missing; 1 for a ticket
+    asked_at : as ISO 8601 in UTC; `seconds` ago
+    overdue  : whether it has been out for longer than the campaign's `after`
+    """
+
+    ticket: str
+    arm: str | None
+    pulls: int
+    asked_at: str
+    seconds: float
+    overdue: bool
+
+
+def waiting_of(fold: Fold, now: float, limit: int) -> list[WaitingTicket]:
+    """Tickets are numbered in the order of asking, so that the smallest numbers are the oldest."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise InvalidValue(f"limit must be a whole number of at least 1; got {limit!r}.")
+    out = [*islice(fold.pending, limit), *islice(fold.blocks, limit)]
+    return [_waiting(fold, ticket, now) for ticket in sorted(out)[:limit]]
+
+
+def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:
+    if ticket in fold.blocks:
+        arm, pulls, at = None, fold.blocks[ticket].pending, fold.blocks[ticket].at
+    else:
+        number, at = fold.pending[ticket]
+        arm, pulls = fold.books[number].entry.id, 1
+    age = max(now - at, 0.0)
+    overdue = fold.terms.after is not None and age > fold.terms.after
+    return WaitingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue)

@@ -1,0 +1,101 @@
+"""Large answers are sent compressed to whoever takes them so: 10,000 arms are 2 MB of JSON, and a tenth of it in gzip.
+
+Only what is read as a whole is compressed: never the event stream, which must leave piece by piece, and never what
+comes with a secret or a cookie, whose length would then tell of its content.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections import OrderedDict
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SMALLEST = 1_000
+"""Bytes below which compressing is not worth it."""
+AT_ONCE = 50_000
+"""Bytes above which another thread compresses, so that nobody waits for it."""
+LEVEL = 5
+KINDS = ("application/json", "application/x-ndjson", "text/css", "text/html", "text/javascript", "image/svg+xml")
+SECRET = ("/webhooks", "/deliveries", "/login", "/logout", "/me")
+KEPT = 64
+"""Compressed files of the dashboard that a worker remembers."""
+
+
+class Compressed:
+    """Between the door and the routes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._files: OrderedDict[str, bytes] = OrderedDict()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not may_be_compressed(scope):
+            await self._app(scope, receive, send)
+            return
+        start: Message | None = None
+        pieces: list[bytes] = []
+
+        async def sending(message: Message) -> None:
+            nonlocal start
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.add_vary_header("Accept-Encoding")
+                if worth_it(message["status"], headers):
+                    start = message
+                    return
+            elif start is not None:
+                pieces.append(message.get("body", b""))
+                if message.get("more_body", False):
+                    return
+                await self._finish(scope["path"], start, b"".join(pieces), send)
+                return
+            await send(message)
+
+        await self._app(scope, receive, sending)
+
+    async def _finish(self, path: str, start: Message, body: bytes, send: Send) -> None:
+        headers = MutableHeaders(scope=start)
+        if len(body) >= SMALLEST:
+            body = await self._squeeze(path, headers.get("etag"), body)
+            headers["content-encoding"] = "gzip"
+            headers["content-length"] = str(len(body))
+            if "etag" in headers and not headers["etag"].startswith("W/"):
+                headers["etag"] = f"W/{headers['etag']}"  # the same content in another form
+        await send(start)
+        await send({"type": "http.response.body", "body": body})
+
+    async def _squeeze(self, path: str, etag: str | None, body: bytes) -> bytes:
+        """Files are compressed once, data each time."""
+        if path.startswith("/api/") or etag is None:
+            return await asyncio.to_thread(_gzip, body) if len(body) > AT_ONCE else _gzip(body)
+        if etag not in self._files:
+            self._files[etag] = await asyncio.to_thread(_gzip, body)
+            while len(self._files) > KEPT:
+                self._files.popitem(last=False)
+        return self._files[etag]
+
+
+def may_be_compressed(scope: Scope) -> bool:
+    """By the request alone: who asks takes gzip, and what is asked for has no secrets.
+
+    >>> takes = [(b"accept-encoding", b"br, gzip")]
+    >>> [may_be_compressed({"method": "GET", "path": path, "headers": takes}) for path in ("/app.js", "/c/events")]
+    [True, False]
+    """
+    if scope["method"] != "GET" or scope["path"].endswith((*SECRET, "/events")):
+        return False
+    taken = [each.strip().lower() for each in Headers(scope=scope).get("accept-encoding", "").split(",")]
+    return any(each == "gzip" or (each.startswith("gzip;") and not each.endswith("q=0")) for each in taken)
+
+
+def worth_it(status: int, headers: Headers) -> bool:
+    """By the answer's own words."""
+    kind = headers.get("content-type", "").partition(";")[0]
+    return status == 200 and kind in KINDS and "set-cookie" not in headers and "content-encoding" not in headers
+
+
+def _gzip(body: bytes) -> bytes:
+    return gzip.compress(body, LEVEL, mtime=0)

@@ -1,0 +1,72 @@
+"""Clients that do not read, over real sockets: dropped, and never waited for."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from serving import Server, events, path_of, serving
+
+ARMS = 10_000
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(f"sqlite:///{tmp_path_factory.mktemp('stalled')}/a.db", "--stalled-after", "1") as running:
+        arms = [{"id": f"arm {i}", "label": f"An arm with a label that is long enough, {i}"} for i in range(ARMS)]
+        assert running.call("POST", "/api/v1/campaigns", {"name": "c", "arms": arms, "threshold": 0.5}).status == 201
+        yield running
+
+
+def stalled(server: Server, path: str) -> socket.socket:
+    """Somebody who asks for a lot and reads nothing."""
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    made.connect((server.host, server.port))
+    made.sendall(f"GET {path} HTTP/1.1\r\nHost: {server.host}:{server.port}\r\n\r\n".encode())
+    return made
+
+
+def is_held(server: Server, client: socket.socket) -> bool:
+    """Whether the server still has its end of the connection, as the kernel says."""
+    near = client.getsockname()[1]
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        ports = [int(fields[i].rpartition(":")[2], 16) for i in (1, 2)]
+        if ports == [server.port, near]:
+            return fields[9] != "0"  # a socket that no process holds has no inode
+    return False
+
+
+@pytest.mark.parametrize("rest", ["/events", "/arms"])
+def test_who_does_not_read_is_hung_up_on_and_nobody_waits_for_them(server: Server, rest: str) -> None:
+    clients = [stalled(server, path_of("c", rest)) for _ in range(5)]
+    connection, response = server.stream(path_of("c", "/events"))
+    reader = events(response)
+    assert len(json.loads(next(reader)["data"])["arms"]) == ARMS
+    deadline = time.monotonic() + 60.0
+    held, turns = True, 0
+    while held or turns < 3:
+        assert server.call("POST", path_of("c", "/ask"), {"n": 1}).status == 200
+        assert json.loads(next(reader)["data"])["arms"]
+        held, turns = any(is_held(server, client) for client in clients), turns + 1
+        assert time.monotonic() < deadline, "a client that does not read is still held"
+    assert is_held(server, connection.sock), "one that reads was dropped too"
+    connection.close()
+    for client in clients:
+        client.close()
+
+
+def test_a_server_stops_although_somebody_does_not_read(tmp_path: Path) -> None:
+    with serving(f"sqlite:///{tmp_path}/a.db") as server:
+        arms = [f"an arm with a name that is long enough {i}" for i in range(ARMS)]
+        assert server.call("POST", "/api/v1/campaigns", {"name": "c", "arms": arms, "threshold": 0.5}).status == 201
+        client = stalled(server, path_of("c", "/events"))
+        while not is_held(server, client):
+            time.sleep(0.05)
+        assert server.stop() == 0
+        client.close()
