@@ -179,6 +179,6 @@ def run() -> Section:
                 rows.append(load(address, f"PostgreSQL, {WORKERS} workers, {CLIENTS} clients"))
     return Section(
         "service", f"ask and tell over HTTP, {ARMS:,} arms; one worker is killed with -9 half-way", "", rows,
-        ["An operation is an ask or a tell. Clients and server share this machine. The broken connections are those of the "
-         "killed worker; its clients sent the same requests again."],
+        ["An operation is an ask or a tell. Clients and server share this machine. The broken connections are those of "
+         "the killed worker; its clients sent the same requests again."],
     )  # fmt: skip
