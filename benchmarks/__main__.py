@@ -65,7 +65,7 @@ def as_markdown(sections: list[Section]) -> str:
 
 
 def written(page: str, sections: list[Section]) -> str:
-    """The page with these tables: each between marks of its own name where it has them, the rest between the plain ones.
+    """The page with these tables: each between marks of its own name where it has them, others between the plain ones.
 
     A section's own marks are `<!-- measured NAME: begin -->` and `<!-- measured NAME: end -->`.
     """

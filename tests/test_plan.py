@@ -12,6 +12,7 @@ from goodarm.environments import bernoulli
 from goodarm.errors import InvalidValue, UnknownName, UnreadableTable
 from goodarm.numerics import bernoulli_kl
 from goodarm.plan import campaign_lower_bound, decidable, plan, pulls_lower_bound, remaining
+from goodarm.plan.quick import quick_plan
 from goodarm.problem import Gaussian, Problem
 from goodarm.report import plan_figure
 from goodarm.simulation.simulate import simulate
@@ -285,3 +286,20 @@ def test_remaining_learns_the_prior_from_the_other_arms() -> None:
 def test_wrong_totals_are_named(pulls: list, totals: list, options: dict, message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         remaining(pulls, totals, threshold=0.5, **options)
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.1, 0.3])
+def test_a_quick_plan_is_what_remains_of_arms_that_nobody_has_pulled(gap: float) -> None:
+    """The closed form against the bisection: one arm with this mean, known exactly."""
+    arms, mean = 50, 0.5 + gap
+    left = remaining([0.0] * arms, [0.0] * arms, threshold=0.5, prior=(mean * 1e12, (1.0 - mean) * 1e12), limit=1e9)
+    assert quick_plan(threshold=0.5, arms=arms, gap=gap).median == pytest.approx(left.median.sum(), abs=arms)
+
+
+def test_a_quick_plan_for_gaussian_rewards_scales_with_the_square_of_gap_over_scale() -> None:
+    plans = [quick_plan(threshold=3.0, arms=10, gap=gap, rewards=Gaussian(scale)) for gap, scale in ((1, 2), (10, 20))]
+    assert plans[0][:5] == plans[1][:5]
+    with pytest.raises(InvalidValue, match="gap must be a positive number"):
+        quick_plan(threshold=3.0, arms=10, gap=-1.0, rewards=Gaussian(1.0))
+    with pytest.raises(InvalidValue, match="normal:MEAN,SD"):
+        quick_plan(threshold=3.0, arms=10, prior="beta:1,2", rewards=Gaussian(1.0))

@@ -303,6 +303,12 @@ def test_a_plan(server: Server) -> None:
     assert 0 < made["half"] <= made["eighty"] <= made["ninety"] <= made["rounds"]["median"] <= made["rounds"]["high"]
     assert "pulls" in made["sentence"]
     assert "beta:A,B" in problem(server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "prior": "x"}), 400)
+    assert server.call("POST", "/api/v1/plan", {"arms": 100_000, "threshold": 0.02}).status == 200
+    measured = {"arms": 10, "threshold": 10.0, "gap": 1.0, "rewards": "gaussian:2"}
+    assert server.call("POST", "/api/v1/plan", measured).json["rounds"]["median"] == 540
+    assert "normal:MEAN,SD" in problem(server.call("POST", "/api/v1/plan", measured | {"gap": None, "prior": "x"}), 400)
+    outside = {"arms": 10, "threshold": 10.0}
+    assert "between 0 and 1" in problem(server.call("POST", "/api/v1/plan", outside), 400)
 
 
 def test_the_stream_tells_changes_and_resumes_where_it_was_left(server: Server, name: str) -> None:

@@ -107,3 +107,29 @@ def _from_prior(arms: int, prior: str) -> MeansGuess:
         f"can't read the prior {prior!r}. Write beta:A,B with positive A and B, for example beta:1,50 (mean A/(A+B)), "
         "or uniform:LOW,HIGH within [0, 1]."
     )
+
+
+def guess_real_means(threshold: float, arms: int, *, gap: float | None, prior: str) -> MeansGuess:
+    """For rewards on the real line: half of the means `gap` above and half below, or drawn from normal:MEAN,SD.
+
+    >>> guess_real_means(10.0, 4, gap=None, prior="normal:10,2").words
+    'means drawn from a normal distribution around 10 with standard deviation 2'
+    """
+    if gap is not None:
+        check_real(gap=gap)
+        if not 0.0 < gap < np.inf:
+            raise InvalidValue(f"gap must be a positive number; got {gap:g}.")
+        above = (arms + 1) // 2
+        values = np.repeat([threshold + gap, threshold - gap], [above, arms - above])
+        return MeansGuess(arms, fixed(values), f"half of the means {gap:g} above the threshold, half below", gap)
+    family, _, rest = prior.replace(" ", "").partition(":")
+    try:
+        mean, deviation = map(float, rest.split(","))
+    except ValueError:
+        mean, deviation = np.nan, np.nan
+    if family != "normal" or not (np.isfinite(mean) and 0.0 < deviation < np.inf):
+        raise InvalidValue(
+            f"can't read the prior {prior!r}. For these rewards write normal:MEAN,SD, as in normal:10,2.5."
+        )
+    words = f"means drawn from a normal distribution around {mean:g} with standard deviation {deviation:g}"
+    return MeansGuess(arms, lambda rng: rng.normal(mean, deviation, arms), words)

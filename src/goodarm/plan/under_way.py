@@ -124,8 +124,14 @@ def _pulls_left(mu: Floats, n: Floats, s: Floats, problem: Problem, limit: float
 
 def _evidence(mean: Floats, count: Floats, xi: float) -> Floats:
     """n kl(m, xi) - log(1 + 2 n kl(m, xi))/2, about what bets gather that have to learn how far m lies from xi."""
+    drift = count * kl(mean, xi)
+    return drift - 0.5 * np.log1p(2.0 * drift)
+
+
+def kl(mean: Floats, xi: float) -> Floats:
+    """Relative entropy of 0/1 rewards of these means against means of xi."""
     with np.errstate(divide="ignore", invalid="ignore"):
         up = np.where(mean > 0.0, mean * np.log(mean / xi), 0.0)
         down = np.where(mean < 1.0, (1.0 - mean) * np.log((1.0 - mean) / (1.0 - xi)), 0.0)
-    drift: Floats = np.maximum(count * (up + down), 0.0)
-    return drift - 0.5 * np.log1p(2.0 * drift)
+    found: Floats = np.maximum(up + down, 0.0)
+    return found

@@ -37,14 +37,13 @@ def _whole(value: Any) -> Any:
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Delta = Annotated[Number, Field(gt=0.0, lt=1.0)]
 Share = Annotated[Number, Field(ge=0.0, le=1.0)]
-Gap = Annotated[Number, Field(gt=0.0, lt=1.0)]
 # Limits stand before the validator: what stands after it is checked and not shown in the OpenAPI document.
 TimesTold = Annotated[int, Field(ge=0, le=10**12), BeforeValidator(_whole)]
 Batch = Annotated[int, Field(ge=1, le=MOST_BATCH), BeforeValidator(_whole)]
 Pulls = Annotated[int, Field(ge=1, le=MOST_BLOCK), BeforeValidator(_whole)]
 Seed = Annotated[int, Field(ge=0, le=2**53), BeforeValidator(_whole)]
 Rounds = Annotated[int, Field(ge=1, le=2**53), BeforeValidator(_whole)]
-ArmCount = Annotated[int, Field(ge=1, le=10_000), BeforeValidator(_whole)]
+ArmCount = Annotated[int, Field(ge=1, le=MOST_ARMS), BeforeValidator(_whole)]
 Features = Annotated[list[Number], Field(max_length=1000)]
 
 
@@ -156,10 +155,14 @@ class PlanWish(Body):
     """What is known before a campaign."""
 
     arms: ArmCount = Field(examples=[20])
-    threshold: Number = Field(gt=0.0, lt=1.0, examples=[0.5])
+    threshold: Number = Field(examples=[0.5])
     delta: Delta = 0.05
-    prior: str | None = Field(None, max_length=50, examples=["beta:2,2"], description="beta:A,B or uniform:LOW,HIGH")
-    gap: Gap | None = Field(None, description="every mean lies this far away")
+    rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")
+    prior: str | None = Field(
+        None, max_length=100, examples=["beta:2,2"],
+        description="beta:A,B or uniform:LOW,HIGH; normal:MEAN,SD for rewards that are not bounded",
+    )  # fmt: skip
+    gap: Number | None = Field(None, gt=0.0, description="every mean lies this far away")
 
 
 class NewWebhook(Body):

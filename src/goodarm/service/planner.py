@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from goodarm.campaign.terms import rewards_from_text
 from goodarm.campaign.words import count_words
 from goodarm.plan.quick import LIMIT, QuickPlan, quick_plan
 from goodarm.service.bodies import PlanWish
@@ -26,10 +27,13 @@ class Planner:
         """The answer to a wish."""
         if self._waiting >= MOST_WAITING:
             raise Refusal(429, "busy", "Other plans are being made. Try again in a second.", {"Retry-After": "1"})
+        given = wish.model_dump(exclude_none=True)
+        if "rewards" in given:
+            given["rewards"] = rewards_from_text(given["rewards"])
         self._waiting += 1
         try:
             async with self._one:
-                return shown(await asyncio.to_thread(quick_plan, **wish.model_dump()))
+                return shown(await asyncio.to_thread(quick_plan, **given))
         finally:
             self._waiting -= 1
 
