@@ -6,14 +6,16 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from goodarm.campaign.control import BETTER, WORSE
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.intervals import fresh_intervals
+from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
 from goodarm.verdict import Guarantee
 from goodarm.version import __version__
 
-GOOD, BAD, OPEN = "good", "bad", "open"
+GOOD, BAD, OPEN = ("good", BETTER), ("bad", WORSE), "open"
 
 
 def audit(fold: Fold, arm: int) -> dict[str, Any]:
@@ -39,11 +41,25 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
         "first": None if book.first is None else spell(terms.key, book.first),
         "last": None if book.last is None else spell(terms.key, book.last),
         "policy": terms.made.name,
-        "parameters": {name: dict(values) for name, values in asdict(terms.made.setting).items() if values},
+        "parameters": _parameters(terms),
         "version": __version__,
     }
+    control = terms.control_number
+    if control is not None:
+        own = fold.books[control]
+        content["control"] = {"asked": own.asked, "told": own.told, "pending": own.pending, "total": own.total}
     notes = sentences(fold, arm, verdict)
     return content | ({"notes": notes} if notes else {})
+
+
+def _parameters(terms: Terms) -> dict[str, Any]:
+    """What the rules were set to; those of the comparison with a control are the control's totals."""
+    given = asdict(terms.made.setting)
+    return {
+        name: dict(values)
+        for name, values in given.items()
+        if values and not (name == "identification" and terms.control is not None)
+    }
 
 
 def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
@@ -55,7 +71,7 @@ def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
         notes.append(
             f"a reward counts if it was told within {within}, otherwise as 0: the mean of all rewards is at least as "
             "good"
-            if verdict == GOOD
+            if verdict == "good"
             else f"the verdict is about rewards told within {within}; what came later counts as 0"
         )
     if book.void:
@@ -72,7 +88,7 @@ def evidence_of(fold: Fold, arm: int, verdict: str) -> float:
     fold.step.refresh()
     row = fold.step.state.arms[arm]
     for_good, for_bad = float(row[4]), float(row[5])
-    return for_good if verdict == GOOD else for_bad if verdict == BAD else max(for_good, for_bad)
+    return for_good if verdict in GOOD else for_bad if verdict in BAD else max(for_good, for_bad)
 
 
 def needed(fold: Fold) -> float:

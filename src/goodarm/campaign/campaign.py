@@ -64,7 +64,7 @@ most 5%
         store: str | Store,
         name: str,
         arms: ArmsGiven,
-        threshold: float,
+        threshold: float | None = None,
         delta: float = 0.05,
         policy: str | Policy = DEFAULT_POLICY,
         rewards: Rewards = Bounded(),
@@ -75,6 +75,8 @@ most 5%
         seed: int = 0,
         metadata: Mapping[str, Any] | None = None,
         *,
+        control: str | None = None,
+        margin: float = 0.0,
         criterion: str | None = None,
         clock: Clock = time.time,
         token: str | None = None,
@@ -82,6 +84,7 @@ most 5%
     ) -> Self:
         """Create a campaign in a store, and hold it open.
 
+        control, margin : in place of a threshold: is an arm's mean at least that of the arm `control` plus `margin`?
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
         horizon    : about how many pulls there will be, for policies that plan with it; going on after it is fine
         reserve    : the share of delta that is kept for arms added later
@@ -95,12 +98,13 @@ most 5%
             terms_given = {
                 "threshold": threshold, "delta": delta, "policy": policy, "rewards": rewards, "horizon": horizon,
                 "reserve": reserve, "after": after, "unanswered": unanswered, "seed": seed, "metadata": metadata,
-                "criterion": criterion,
+                "criterion": criterion, "control": control, "margin": margin or None,
             }  # fmt: skip
             return cast(Self, _served().make(str(store), token, name, arms, terms_given, key))
         terms = agreed(
-            arms, threshold, delta, policy, rewards, horizon, reserve, after, unanswered, seed, metadata, criterion
-        )
+            arms, threshold, delta, policy, rewards, horizon, reserve, after, unanswered, seed, metadata, criterion,
+            control, margin,
+        )  # fmt: skip
         check_name(name)
         events = requests.opening(terms, float(clock()), key)
         with held(store) as opened:

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.blocks import OpenBlock
+from goodarm.campaign.control import BETTER, WORSE
 from goodarm.campaign.journal import Event
 from goodarm.campaign.terms import Terms, rules_fingerprint
 from goodarm.campaign.tickets import Line
+from goodarm.engine.control import ControlStep
 from goodarm.engine.live import PENDING_COLUMN
 from goodarm.engine.step import Step
 from goodarm.engine.step_blocks import absorb_block, ask_block, note_block
@@ -69,7 +71,9 @@ class Fold:
             )
         terms = self.terms = Terms.from_json(created.content)
         self.step = new_step(terms)
-        weights = terms.weights or [1.0 / len(terms.arms)] * len(terms.arms)
+        weights = terms.weights or [1.0 / len(terms.judged)] * len(terms.judged)
+        if terms.control_number is not None:
+            weights = [*weights[: terms.control_number], 0.0, *weights[terms.control_number :]]
         self.books = [Book(i, arm, weight) for i, (arm, weight) in enumerate(zip(terms.arms, weights, strict=True))]
         self.index = {arm.id: i for i, arm in enumerate(terms.arms)}
         self.number, self.chain, self.at = created.number, created.chain, created.at
@@ -293,7 +297,8 @@ class Fold:
         return ()
 
     def verdict_by_rules(self, arm: int) -> str:
-        return {1: "good", -1: "bad"}.get(int(self.step.state.arms[arm, 7]), "open")
+        good, bad = (BETTER, WORSE) if self.terms.control is not None else ("good", "bad")
+        return {1: good, -1: bad}.get(int(self.step.state.arms[arm, 7]), "open")
 
     def _paused(self, event: Event) -> Iterable[int]:
         return self._turn(event, PAUSED)
@@ -318,12 +323,16 @@ class Fold:
         return ()
 
 
-def new_step(terms: Terms) -> Step:
+def new_step(terms: Terms) -> Step | ControlStep:
     """The engine's part of a campaign that has just been created."""
     features = None
     if terms.made.estimator is not None:
         features = np.array([arm.features for arm in terms.arms], dtype=np.float64)
     horizon = math.inf if terms.horizon is None else float(terms.horizon)
+    if terms.control_number is not None:
+        return ControlStep(
+            terms.made, terms.problem, terms.control_number, terms.margin, horizon=horizon, weights=terms.weights
+        )
     return Step(terms.made, terms.problem, horizon=horizon, features=features, seed=terms.seed, weights=terms.weights)
 
 

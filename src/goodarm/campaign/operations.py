@@ -10,6 +10,7 @@ from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.blocks import check_part
+from goodarm.campaign.control import refuse_turning
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, digest
 from goodarm.campaign.requests import ASK, answered, keep
@@ -227,6 +228,7 @@ def turn(session: Session, arm: str, kind: str) -> None:
     """Pause, resume or retire an arm; doing so again changes nothing."""
     fold = session.fold
     number = number_of(fold, arm)
+    refuse_turning(fold.terms, arm)
     status = fold.books[number].status
     wanted = {journal.PAUSED: states.PAUSED, journal.RESUMED: states.OPEN, journal.RETIRED: states.RETIRED}[kind]
     if status == wanted:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
+from goodarm.campaign.control import check_bar, check_control, policy_against_control
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.fingerprint import fingerprint
 from goodarm.policies import Policy
@@ -22,7 +23,9 @@ from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Basis, Criterion, Guarantee
 from goodarm.version import __version__
 
-FORMAT = 1
+FORMAT = 2
+WITH_THRESHOLD = 1
+"""What an older goodarm reads too; it would take a campaign against a control for another one."""
 DEFAULT_POLICY = "value+gap-mixture"
 UNANSWERED = ("wait", "zero", "void")
 UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -36,9 +39,10 @@ class Terms:
     reserve    : the share of delta that is kept for arms added later
     key        : a random text that tells this campaign from all others; tickets carry a trace of it
     rules      : fingerprint of the rules' code when the campaign was created
+    control, margin : in place of a threshold: the id of the arm that the others are compared with, and by how much
     """
 
-    threshold: float
+    threshold: float | None
     delta: float
     policy: str
     criterion: str
@@ -53,10 +57,14 @@ class Terms:
     key: str
     version: str
     rules: str
+    control: str | None = None
+    margin: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT, "threshold": self.threshold, "delta": self.delta, "policy": self.policy,
+        against = {} if self.control is None else {"control": self.control, "margin": self.margin}
+        return against | {
+            "format": FORMAT if against else WITH_THRESHOLD,
+            "threshold": self.threshold, "delta": self.delta, "policy": self.policy,
             "criterion": self.criterion, "rewards": rewards_to_json(self.rewards), "horizon": self.horizon,
             "reserve": self.reserve, "after": self.after, "unanswered": self.unanswered, "seed": self.seed,
             "metadata": dict(self.metadata), "arms": [arm.as_json() for arm in self.arms], "key": self.key,
@@ -78,11 +86,16 @@ class Terms:
 
     @cached_property
     def problem(self) -> Problem:
+        """With a control, of the arms without it; the threshold is the margin among differences put into [0, 1]."""
+        if self.threshold is None:
+            return Problem(0.5 * (1.0 + self.margin), len(self.arms) - 1, self.delta, self.rewards)
         return Problem(self.threshold, len(self.arms), self.delta, self.rewards)
 
     @cached_property
     def made(self) -> Policy:
         """The policy, from its name."""
+        if self.control is not None:
+            return policy_against_control(self.policy, self.rewards, self.criterion)
         return make_policy(self.policy, rewards=self.rewards, criterion=self.criterion)
 
     @property
@@ -91,9 +104,19 @@ class Terms:
         return by_totals(self.made, self.rewards)
 
     @property
+    def judged(self) -> tuple[ArmEntry, ...]:
+        """The arms that get verdicts: all but the control."""
+        return tuple(arm for arm in self.arms if arm.id != self.control)
+
+    @property
+    def control_number(self) -> int | None:
+        """The control's place among the arms."""
+        return next((i for i, arm in enumerate(self.arms) if arm.id == self.control), None)
+
+    @property
     def weights(self) -> list[float] | None:
         """Each arm's share of delta at the start; None where all are equal and nothing is kept back."""
-        given = [arm.weight for arm in self.arms]
+        given = [arm.weight for arm in self.judged]
         if all(weight is None for weight in given):
             return [(1.0 - self.reserve) / len(given)] * len(given) if self.reserve else None
         total = math.fsum(1.0 if weight is None else weight for weight in given)
@@ -101,7 +124,7 @@ class Terms:
 
     def later_weight(self, m: int) -> float:
         """Share of delta of the m-th arm added later, m from 1: r K/((K + m - 1)(K + m)); all of them sum to r."""
-        k = len(self.arms)
+        k = len(self.judged)
         return self.reserve * k / ((k + m - 1) * (k + m))
 
     @property
@@ -242,22 +265,27 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
 
 
 def agreed(
-    arms: ArmsGiven, threshold: float, delta: float, policy: str | Policy, rewards: Rewards, horizon: int | None,
+    arms: ArmsGiven, threshold: float | None, delta: float, policy: str | Policy, rewards: Rewards, horizon: int | None,
     reserve: float, after: float | str | timedelta | None, unanswered: str, seed: int,
-    metadata: Mapping[str, Any] | None, criterion: str | None,
+    metadata: Mapping[str, Any] | None, criterion: str | None, control: str | None = None, margin: float = 0.0,
 ) -> Terms:  # fmt: skip
     """The terms, every part of them checked."""
-    for what, value in (("threshold", threshold), ("delta", delta)):
+    check_bar(threshold, control, margin)
+    for what, value in (("threshold", 0.0 if threshold is None else threshold), ("delta", delta), ("margin", margin)):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise InvalidValue(f"{what} must be a number; got {value!r}.")
     check_metadata(metadata or {}, "metadata")
-    made = live_policy(policy, rewards, criterion)
+    against = control is not None
+    made = (policy_against_control if against else live_policy)(policy, rewards, criterion)
     terms = Terms(
-        threshold=float(threshold), delta=float(delta), policy=made.name, criterion=str(made.criterion),
+        threshold=None if threshold is None else float(threshold), control=control, margin=float(margin),
+        delta=float(delta), policy=made.name, criterion=str(made.criterion),
         rewards=rewards, horizon=horizon, reserve=reserve, after=read_duration(after), unanswered=unanswered,
         seed=seed, metadata=dict(metadata or {}), arms=tuple(read_arms(arms)), key=os.urandom(8).hex(),
         version=__version__, rules=rules_fingerprint(made),
     )  # fmt: skip
     check_terms(terms)
+    if against:
+        check_control(terms)
     terms.problem  # noqa: B018  checks threshold and delta
     return terms

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodarm.campaign import fold as states
-from goodarm.campaign.audit import OPEN, evidence_of, needed
+from goodarm.campaign.audit import BAD, GOOD, OPEN, evidence_of, needed
+from goodarm.campaign.control import CONTROL
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals
 from goodarm.campaign.words import Tally
@@ -22,7 +23,8 @@ from goodarm.problem import Bounded
 class ArmRow(NamedTuple):
     """One arm: what was decided, what was seen, and what is missing.
 
-    verdict   : good, bad or open
+    verdict   : good, bad or open; against a control better, worse or open, and "control" for itself
+    mean      : of the told rewards; against a control its difference to the control's mean, as low and high are
     status    : open, paused or retired
     pulls     : rewards told, missing ones as 0
     low, high : the interval that decides; at the moment of the verdict once there is one
@@ -80,13 +82,14 @@ def arm_rows(fold: Fold, arms: Iterable[int]) -> list[ArmRow]:
 def _row(fold: Fold, arm: int, ends: tuple[float, float]) -> ArmRow:
     book, terms = fold.books[arm], fold.terms
     decision = book.decision
-    verdict = decision["verdict"] if decision else OPEN
+    is_control = arm == terms.control_number
+    verdict = decision["verdict"] if decision else CONTROL if is_control else OPEN
     if decision:
         low, high = (math.nan if decision[end] is None else decision[end] for end in ("low", "high"))
         evidence = math.nan if decision["evidence"] is None else decision["evidence"]
     else:
         low, high = ends
-        evidence = evidence_of(fold, arm, OPEN)
+        evidence = math.nan if is_control else evidence_of(fold, arm, OPEN)
     return ArmRow(
         arm=book.entry.id,
         label=book.entry.label or book.entry.id,
@@ -96,17 +99,21 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float]) -> ArmRow:
         pulls=book.told,
         pending=book.pending,
         total=book.total,
-        mean=book.total / book.told if book.told else math.nan,
+        mean=_mean(book) - (_mean(fold.books[terms.control_number]) if terms.control_number is not None else 0.0),
         low=low,
         high=high,
         evidence=evidence,
-        needed=needed(fold),
+        needed=math.nan if is_control else needed(fold),
         decided_at=iso(decision["at"]) if decision else None,
         weight=book.weight,
         missing=book.missing,
         void=book.void,
         metadata=book.entry.metadata,
     )
+
+
+def _mean(book: Book) -> float:
+    return book.total / book.told if book.told else math.nan
 
 
 def verdicts_of(fold: Fold) -> Verdicts:
@@ -118,11 +125,13 @@ def verdicts_of(fold: Fold) -> Verdicts:
 def tally_of(fold: Fold, now: float) -> Tally:
     """Counts over all arms. A retired arm without a verdict is neither good, bad nor open."""
     good = bad = paused = retired = told = missing = void = 0
+    control = fold.terms.control
+    arms = len(fold.books) - (control is not None)
     for book in fold.books:
         verdict = book.decision["verdict"] if book.decision else OPEN
-        good += verdict == "good"
-        bad += verdict == "bad"
-        undecided = verdict == OPEN
+        good += verdict in GOOD
+        bad += verdict in BAD
+        undecided = verdict == OPEN and book.entry.id != control
         retired += undecided and book.status == states.RETIRED
         paused += undecided and book.status == states.PAUSED
         told += book.told
@@ -130,7 +139,7 @@ def tally_of(fold: Fold, now: float) -> Tally:
         void += book.void
     pending = len(fold.pending) + sum(block.pending for block in fold.blocks.values())
     return Tally(
-        arms=len(fold.books), good=good, bad=bad, open=len(fold.books) - good - bad - retired, paused=paused,
+        arms=arms, good=good, bad=bad, open=arms - good - bad - retired, paused=paused,
         retired=retired, pending=pending, overdue=overdue(fold, now), told=told, missing=missing, void=void,
         late=fold.late, ended=fold.ended,
     )  # fmt: skip
@@ -152,6 +161,11 @@ def is_open(book: Book) -> bool:
 
 def remaining_of(fold: Fold, draws: int) -> Remaining:
     """Expected further pulls of each arm; 0 for those that are not open."""
+    if fold.terms.threshold is None:
+        raise InvalidValue(
+            "how many pulls remain is not known against a control, whose own rewards move every arm. The interval of "
+            "each arm shows how near its verdict is."
+        )
     if not isinstance(fold.terms.rewards, Bounded):
         raise InvalidValue(
             f"how many pulls remain is known for rewards in [0, 1] only; these are {fold.terms.rewards}. "
@@ -170,7 +184,8 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
 
 def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:
     """About how many more pulls until no arm is open; None where nobody knows."""
-    if not isinstance(fold.terms.rewards, Bounded) or not any(map(is_open, fold.books)):
+    known = isinstance(fold.terms.rewards, Bounded) and fold.terms.threshold is not None
+    if not known or not any(map(is_open, fold.books)):
         return None
     return float(remaining_of(fold, draws).median.sum())
 
@@ -179,7 +194,7 @@ def nearest(fold: Fold, many: int) -> list[ArmRow]:
     """The open arms with the most evidence, nearest to their verdict first."""
     fold.step.refresh()
     arms = fold.step.state.arms
-    still = [book.number for book in fold.books if is_open(book)]
+    still = [book.number for book in fold.books if is_open(book) and book.entry.id != fold.terms.control]
     still.sort(key=lambda arm: -max(float(arms[arm, 4]), float(arms[arm, 5])))
     return arm_rows(fold, still[:many])
 

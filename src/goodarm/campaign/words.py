@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from goodarm.campaign.control import by_margin
 from goodarm.campaign.terms import Terms
 from goodarm.problem import Bounded
 
@@ -36,8 +37,10 @@ def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
     358 of 2,000 above 2%, 671 below, 971 open; about 46 million more pulls to finish; the probability of any wrong
     verdict is at most 5%
     """
-    known = f"{tally.good:,} of {tally.arms:,} above {threshold_words(terms)}, {tally.bad:,} below, {tally.open:,} open"
-    parts = [known]
+    above, below = f"above {threshold_words(terms)}", "below"
+    if terms.control is not None:
+        above, below = f"better than {terms.control}{by_margin(terms.margin)}", "not"
+    parts = [f"{tally.good:,} of {tally.arms:,} {above}, {tally.bad:,} {below}, {tally.open:,} open"]
     if tally.retired:
         parts[0] += f", {tally.retired:,} retired"
     if tally.ended:
@@ -70,7 +73,8 @@ def details(tally: Tally) -> list[str]:
 
 def threshold_words(terms: Terms) -> str:
     """A share as a percentage, anything else as a number."""
-    return f"{terms.threshold * 100:g}%" if isinstance(terms.rewards, Bounded) else f"{terms.threshold:g}"
+    bar = terms.margin if terms.threshold is None else terms.threshold
+    return f"{bar * 100:g}%" if isinstance(terms.rewards, Bounded) else f"{bar:g}"
 
 
 def count_words(value: float) -> str:

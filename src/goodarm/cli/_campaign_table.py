@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
     from goodarm.campaign import ArmRow, Campaign
 
-SIGNS = {"good": "+ good", "bad": "- bad", "open": "  open"}
-STYLES = {"good": "green", "bad": "red", "open": ""}
+SIGNS = {
+    "good": "+ good", "bad": "- bad", "open": "  open", "better": "+ better", "worse": "- worse",
+    "control": "  control",
+}  # fmt: skip
+STYLES = {"good": "green", "bad": "red", "better": "green", "worse": "red"}
 NEAREST = 12
 
 
@@ -32,12 +35,14 @@ def table(rows: Iterable[ArmRow], title: str | None = None) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     made.add_column("arm", overflow="fold")
     made.add_column("verdict")
-    for heading in ("pulls", "out", "mean", "interval", "evidence"):
+    rows = list(rows)
+    against = any(row.verdict == "control" for row in rows)
+    for heading in ("pulls", "out", "difference" if against else "mean", "interval", "evidence"):
         made.add_column(heading, justify="right")
     for row in rows:
         state = SIGNS[row.verdict] if row.status == "open" or row.verdict != "open" else f"  {row.status}"
         made.add_row(
-            Text(row.label), Text(state, style=STYLES[row.verdict]), f"{row.pulls:,}", f"{row.pending:,}",
+            Text(row.label), Text(state, style=STYLES.get(row.verdict, "")), f"{row.pulls:,}", f"{row.pending:,}",
             _figure(row.mean), f"{_figure(row.low)} to {_figure(row.high)}",
             f"{_figure(row.evidence, 2)} of {_figure(row.needed, 2)}",
         )  # fmt: skip

@@ -32,7 +32,9 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name."
 Arms = Annotated[
     str, typer.Option(metavar="FILE|a,b,c", help="Ids: a .csv with a column id, a .txt with one per line, or a list.")
 ]
-Bar = Annotated[float, typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean reaches.")]
+Bar = Annotated[float | None, typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean reaches.")]
+Control = Annotated[str | None, typer.Option(metavar="ID", help="In place of a threshold: the arm to compare with.")]
+Margin = Annotated[float, typer.Option(parser=number, metavar="M", help="By how much better than the control.")]
 OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value+gap-mixture.")]
 RewardFamily = Annotated[
     str, typer.Option(metavar="R", help="bounded (in [0, 1]), gaussian:SCALE or sub-gaussian:SCALE.")
@@ -61,7 +63,9 @@ def create(
     store: StoreAddress,
     name: Name,
     arms: Arms,
-    threshold: Bar,
+    threshold: Bar = None,
+    control: Control = None,
+    margin: Margin = 0.0,
     delta: Delta = 0.05,
     policy: OnePolicy = "value+gap-mixture",
     rewards: RewardFamily = "bounded",
@@ -81,6 +85,7 @@ def create(
     with Campaign.create(
         store, name, arms_from_text(arms), threshold, delta=delta, policy=policy, rewards=rewards_from_text(rewards),
         horizon=horizon, reserve=reserve, after=after, unanswered=unanswered, criterion=criterion, seed=seed,
+        control=control, margin=margin,
     ) as made:  # fmt: skip
         if json:
             print_json({"campaign": name, "arms": made.tally().arms, "headline": made.headline()})
@@ -163,7 +168,7 @@ def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
             return
         console().print(str(found), soft_wrap=True)
     for row in result.arms:
-        if row.verdict != "open":
+        if row.verdict not in ("open", "control"):
             typer.echo(f"{row.verdict}\t{row.arm}")
 
 

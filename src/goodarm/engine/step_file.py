@@ -12,20 +12,24 @@ from typing import Any
 
 import numpy as np
 
+from goodarm.engine.control import ControlState, ControlStep
 from goodarm.engine.live import live_sampling
 from goodarm.engine.loop import Tables
 from goodarm.engine.selectors import tree_for
 from goodarm.engine.step import Step
+from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
 
 
-def can_be_packed(step: Step) -> bool:
+def can_be_packed(step: Step | ControlStep) -> bool:
     """Is everything that the step knows in its tables?"""
     return step.policy.estimator is None
 
 
-def pack_step(step: Step) -> bytes:
+def pack_step(step: Step | ControlStep) -> bytes:
     """Everything that the next ask or told reward depends on."""
+    if isinstance(step, ControlStep):
+        return _packed(_control_numbers(step), arms=step.state.arms, index=step.index)
     tables, pool = step.state.tables, step.state.pool
     numbers = {
         "asks": step.asks,
@@ -35,19 +39,41 @@ def pack_step(step: Step) -> bytes:
         "versions": [_plain(version) for version in step.versions],
         "generator": step.generator.bit_generator.state,
     }
+    return _packed(
+        numbers, arms=tables.arms, decided_at=tables.decided_at, progress=tables.progress, ledger=tables.ledger
+    )
+
+
+def _packed(numbers: dict[str, Any], **arrays: Any) -> bytes:
     file = io.BytesIO()
-    np.savez(
-        file, numbers=np.frombuffer(json.dumps(numbers).encode(), dtype=np.uint8), arms=tables.arms,
-        decided_at=tables.decided_at, progress=tables.progress, ledger=tables.ledger,
-    )  # fmt: skip
+    np.savez(file, numbers=np.frombuffer(json.dumps(numbers).encode(), dtype=np.uint8), **arrays)
     return file.getvalue()
 
 
-def unpack_step(step: Step, body: bytes) -> None:
+def _control_numbers(step: ControlStep) -> dict[str, Any]:
+    return {
+        "asks": step.asks, "rounds": step.rounds, "looked": step.looked, "bar": list(step.bar),
+        "round": step.pool.round, "fit_due": step.fit_due, "learned": _plain(step.pool.learned),
+    }  # fmt: skip
+
+
+def _unpack_control(step: ControlStep, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
+    step.state = ControlState(np.require(arrays["arms"], requirements=["C", "W"]))
+    step.index = np.require(arrays["index"], requirements=["C", "W"])
+    step.bar = Bar(*numbers["bar"])
+    step.pool = Pool(numbers["round"], step.horizon, _like(step.pool.learned, numbers["learned"]))
+    step.asks, step.rounds, step.looked = numbers["asks"], numbers["rounds"], numbers["looked"]
+    step.fit_due, step.stale = numbers["fit_due"], True
+
+
+def unpack_step(step: Step | ControlStep, body: bytes) -> None:
     """Put a step that was just made into the state that was packed."""
     with np.load(io.BytesIO(body), allow_pickle=False) as kept:
         arrays = {name: kept[name] for name in kept.files}
     numbers = json.loads(arrays["numbers"].tobytes())
+    if isinstance(step, ControlStep):
+        _unpack_control(step, arrays, numbers)
+        return
     like = step.state.pool.learned
     count = len(arrays["arms"])
     old = step.state.tables
