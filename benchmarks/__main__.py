@@ -27,6 +27,7 @@ BENCHMARKS = {
     "campaign": "benchmarks.campaign",
     "batches": "benchmarks.campaign_batches",
     "blocks": "benchmarks.campaign_blocks",
+    "control": "benchmarks.control",
     "judge": "benchmarks.judge",
     "service": "benchmarks.service",
     "generated": "benchmarks.generated",

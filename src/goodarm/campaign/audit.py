@@ -47,6 +47,7 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
     control = terms.control_number
     if control is not None:
         own = fold.books[control]
+        content["mean"] = finite(book.total / book.told - own.total / own.told) if book.told and own.told else None
         content["control"] = {"asked": own.asked, "told": own.told, "pending": own.pending, "total": own.total}
     notes = sentences(fold, arm, verdict)
     return content | ({"notes": notes} if notes else {})

@@ -44,12 +44,13 @@ def policy_against_control(given: str | Policy, rewards: Rewards, criterion: str
     """
     text = given.name if isinstance(given, Policy) else str(given)
     sampling, rule = (*_PLUS.split(text, maxsplit=1), "versus")[:2]
-    if rule.partition("@")[0] not in REPLACED:
+    rule, at, model = rule.partition("@")
+    if rule not in REPLACED:
         raise UnsoundPairing(
             f"{text}: against a control verdicts come from the totals of both arms, by 'versus', and not by {rule!r}, "
             "which compares an arm with a threshold. Name a sampling rule alone, as in policy='value'."
         )
-    return make_policy(sampling, versus, rewards=rewards, criterion=criterion)
+    return make_policy(f"{sampling}{at}{model}", versus, rewards=rewards, criterion=criterion)
 
 
 def check_control(terms: Terms) -> None:

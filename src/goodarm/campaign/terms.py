@@ -284,8 +284,8 @@ def agreed(
         seed=seed, metadata=dict(metadata or {}), arms=tuple(read_arms(arms)), key=os.urandom(8).hex(),
         version=__version__, rules=rules_fingerprint(made),
     )  # fmt: skip
-    check_terms(terms)
     if against:
         check_control(terms)
+    check_terms(terms)
     terms.problem  # noqa: B018  checks threshold and delta
     return terms

@@ -136,7 +136,6 @@ class ControlStep:
         """Rewards of the control when all arms were last looked at."""
         self.fit_due = first_fit(policy, problem.bar)
         self.stale = False
-        self._looks = 0
 
     # Asking
 
@@ -253,9 +252,8 @@ class ControlStep:
 
     def _evidence(self, which: NDArray[np.int64], *, choosing: bool) -> None:
         """Evidence of these arms as it is now; `choosing` says whether the sampling rule may see it."""
-        self._looks += which.size
         arms = self.state.arms
-        _evidence_loop(self._looks > FEW)(arms, which, arms[self.control], self.margin, choosing)
+        _evidence_loop(_many_looks(which.size))(arms, which, arms[self.control], self.margin, choosing)
 
     def refresh(self) -> None:
         """Let the shown evidence of every arm know of all that is told and under way; nothing is decided by it."""
@@ -316,6 +314,15 @@ class ControlStep:
         self.pool = fit(self.state.arms, at_round(self.pool, now), self.bar, *fitting)
         self.fit_due = float(next_round(now, self.bar, *timing))
         self._show_all(np.arange(len(self.state.arms)))
+
+
+_looks = [0]
+
+
+def _many_looks(more: int) -> bool:
+    """Have there been so many looks in this process that a compiled loop pays? Both round alike."""
+    _looks[0] += more
+    return _looks[0] > FEW
 
 
 @cache

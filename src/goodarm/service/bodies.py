@@ -71,7 +71,9 @@ class NewCampaign(Body):
 
     name: Name
     arms: Arms = Field(examples=[["calm", "loud", {"id": "odd", "label": "An odd one"}]])
-    threshold: Number = Field(examples=[0.5])
+    threshold: Number | None = Field(None, examples=[0.5], description="the bar; or name a control")
+    control: ArmId | None = Field(None, examples=[None], description="the arm that the others are compared with")
+    margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
     delta: Delta = 0.05
     policy: str | None = Field(None, max_length=200, examples=["value+gap-mixture"])
     rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")

@@ -17,7 +17,7 @@ class Summary(Shown):
     """A campaign at a glance."""
 
     name: str
-    threshold: float
+    threshold: float = Field(description="the bar; against a control the margin, which differences are held against")
     delta: float
     criterion: str
     policy: str
@@ -36,6 +36,8 @@ class Summary(Shown):
     rewards: str | None = None
     metadata: dict[str, Any] | None = None
     tally: dict[str, Any] | None = Field(None, description="how many arms and tickets are where")
+    control: str | None = Field(None, description="the arm that the others are compared with, if there is one")
+    margin: float | None = None
 
 
 class Campaigns(Shown):
@@ -49,7 +51,7 @@ class Row(Shown):
 
     arm: str
     label: str | None
-    verdict: str
+    verdict: str = Field(description="good, bad or open; against a control better, worse or open, and control")
     guarantee: str | None
     pulls: int
     pending: int

@@ -99,8 +99,8 @@ class Trail:
     def _fold(self, event: Mapping[str, Any]) -> None:
         kind, arm = event["kind"], event.get("arm")
         if kind == "verdict":
-            self._good += event["content"]["verdict"] == "good"
-            self._bad += event["content"]["verdict"] == "bad"
+            self._good += event["content"]["verdict"] in ("good", "better")
+            self._bad += event["content"]["verdict"] in ("bad", "worse")
         elif kind == "asked":
             self._ask(arm, 1)
         elif kind in ("told", "missing"):

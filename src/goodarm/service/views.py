@@ -89,10 +89,12 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
     if campaign not in _created:
         _created[campaign] = next(iter(campaign.history(limit=1)))["at"]
     return {
-        "name": campaign.name, "threshold": terms.threshold, "delta": terms.delta, "criterion": terms.criterion,
+        "name": campaign.name, "threshold": terms.margin if terms.threshold is None else terms.threshold,
+        "delta": terms.delta, "criterion": terms.criterion,
         "policy": terms.policy, "arms": campaign.tally().arms, "created_at": _created[campaign],
         "rewards": str(terms.rewards), "metadata": dict(terms.metadata), **counts(campaign),
-        "tally": campaign.tally()._asdict(),
+        "tally": campaign.tally()._asdict(), "control": terms.control,
+        "margin": None if terms.control is None else terms.margin,
     }  # fmt: skip
 
 
@@ -176,7 +178,7 @@ def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, A
     terms = campaign.terms
     unknown = np.full(len(points), np.nan)
     ends = dict.fromkeys(("low", "high", "for_good", "for_bad"), unknown)
-    if terms.by_totals:
+    if terms.by_totals and terms.control is None:  # against a control, its own way decides too
         rule, bar = terms.made.identification, terms.problem.bar
         values = take(terms.made.setting.identification, rule.defaults)
         worst = total + (asked - told)

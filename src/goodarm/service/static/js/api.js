@@ -12,6 +12,13 @@ export class Problem extends Error {
 /** @param {string} name @param {string} [rest] */
 export const url = (name, rest = "") => `/api/v1/campaigns/${encodeURIComponent(name)}${rest}`;
 
+/** Against a control arms are better or worse; colours and filters know these as good and bad. */
+const SAME = new Map([["better", "good"], ["worse", "bad"], ["control", "open"]]);
+
+/** An answer, read. @param {string} text @returns {any} */
+export const parsed = (text) =>
+  JSON.parse(text, (key, value) => (key === "verdict" ? (SAME.get(value) ?? value) : value));
+
 /** @param {Response} response @returns {Promise<Problem>} */
 export async function problemOf(response) {
   const body = await response.json().catch(() => ({}));
@@ -31,7 +38,7 @@ async function request(path, options = {}) {
     throw new Problem(0, "no answer", "The server does not answer. Is it running?");
   }
   if (!response.ok) throw await problemOf(response);
-  return response.status === 204 ? null : response.json();
+  return response.status === 204 ? null : parsed(await response.text());
 }
 
 /** @param {string} path @param {AbortSignal} [signal] @returns {Promise<any>} */

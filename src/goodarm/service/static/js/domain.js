@@ -31,7 +31,7 @@ export function domain(rows, threshold, bounded, whole = false) {
     Math.min(threshold, quantile(means, few ? 0 : 0.015), quantile(lows, few ? 0.15 : 0.4)),
   );
   const room = 0.06 * (top - bottom || Math.abs(threshold) || 1);
-  if (!bounded) return [bottom - room, top + room];
+  if (!bounded || bottom < 0) return [bottom - room, top + room];
   const edge = room / 4; // a mean of exactly 0 or 1 is still seen whole
   return [Math.max(bottom - room, -edge), Math.min(top + room, 1 + edge)];
 }

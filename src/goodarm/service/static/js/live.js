@@ -2,7 +2,7 @@
  * One campaign's event stream. `fetch` instead of EventSource: the first request already carries Last-Event-ID, so
  * that nothing is lost between the snapshot and the stream; an error answer does not end it; silence is noticed.
  */
-import { problemOf } from "./api.js";
+import { parsed, problemOf } from "./api.js";
 
 const SILENCE = 40_000; // the server sends at least a comment every 15 s
 const FIRST_WAIT = 500;
@@ -72,7 +72,7 @@ export class Stream {
     if (!response.ok || !response.body) throw await problemOf(response);
     const feed = parser((id, data) => {
       this.last = id || this.last;
-      this.onChange(JSON.parse(data));
+      this.onChange(parsed(data));
     });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     this.wait = FIRST_WAIT;
