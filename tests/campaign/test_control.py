@@ -61,7 +61,9 @@ def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     assert up.mean == up.total / up.pulls - now.total / now.pulls
     assert (now.mean, now.weight, up.weight) == (0.0, 0.0, 0.5)
     audit = campaign.audit("up")
-    assert audit is not None and audit["verdict"] == "better" and audit["evidence"] >= audit["needed"]
+    assert audit is not None
+    assert audit["verdict"] == "better"
+    assert audit["evidence"] >= audit["needed"]
     held = audit["control"]
     worst = better_by(
         audit["asked"], audit["total"], held["asked"], held["total"] + held["pending"], campaign.terms.margin
@@ -74,7 +76,8 @@ def test_the_journal_is_checked_and_a_forged_verdict_is_found(campaign: Campaign
     path = tmp_path / "pages.jsonl"
     campaign.export(path)
     with Campaign.import_from("memory:", path) as again:
-        assert again.arms() == campaign.arms() and again.check().ok
+        assert again.arms() == campaign.arms()
+        assert again.check().ok
 
 
 def test_a_snapshot_goes_on_as_the_fold_does(tmp_path: Path) -> None:
@@ -93,7 +96,8 @@ def test_a_snapshot_goes_on_as_the_fold_does(tmp_path: Path) -> None:
                 each.undeclared.clear()
         assert np.array_equal(fold.step.state.arms, again.step.state.arms)
     with Campaign.open(f"sqlite:///{tmp_path / 'a.db'}", "pages") as opened:
-        assert opened.terms.control == "now" and opened.tally().arms == 2
+        assert opened.terms.control == "now"
+        assert opened.tally().arms == 2
 
 
 def test_blocks_and_voids() -> None:
@@ -108,7 +112,8 @@ def test_blocks_and_voids() -> None:
     other = Campaign.create("memory:", "y", list(MEANS), control="now")
     for ticket in other.ask(9):
         other.void(ticket, "lost")
-    assert [row.void for row in other.arms()] != [0, 0, 0] and other.check().ok
+    assert [row.void for row in other.arms()] != [0, 0, 0]
+    assert other.check().ok
 
 
 def test_later_arms_have_half_of_their_share_on_either_side() -> None:
@@ -159,12 +164,14 @@ def test_the_command_line(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'c.db'}"
     run = CliRunner().invoke
     made = run(app, ["campaign", "create", store, "x", "--arms", "now,a,b", "--control", "now", "--margin", "0.02"])
-    assert made.exit_code == 0 and "0 of 2 better than now by 2% or more" in made.output
+    assert made.exit_code == 0
+    assert "0 of 2 better than now by 2% or more" in made.output
     asked = run(app, ["campaign", "ask", store, "x", "-n", "3"])
     for line in asked.output.splitlines():
         assert run(app, ["campaign", "tell", store, "x", line.split("\t")[0], "1"]).exit_code == 0
     shown = run(app, ["campaign", "arms", store, "x"])
-    assert "difference" in shown.output and "control" in shown.output
+    assert "difference" in shown.output
+    assert "control" in shown.output
     assert run(app, ["campaign", "create", store, "y", "--arms", "now,a"]).exit_code == 2
 
 
@@ -219,9 +226,7 @@ class CountedWhenTold(ControlStep):
 def against(arms: int, sampling: str) -> Terms:
     made = policy_against_control(sampling, Bounded(), None)
     plain = terms_of(arms + 1, 0.5, "uniform+gap-mixture", DELTA, 0.0, "fwer")
-    return replace(
-        plain, threshold=None, policy=made.name, control="arm 0", margin=0.0, rules=rules_fingerprint(made)
-    )
+    return replace(plain, threshold=None, policy=made.name, control="arm 0", margin=0.0, rules=rules_fingerprint(made))
 
 
 def twin(kind: type[ControlStep]) -> type[Fold]:

@@ -172,6 +172,11 @@ class ControlStep:
             left -= piece
         return counts
 
+    def note_block(self, counts: NDArray[np.int64]) -> None:
+        """A block that was asked for by somebody else: so many more pulls of each arm are under way."""
+        for arm in np.flatnonzero(counts).tolist():
+            self._ask_many(arm, int(counts[arm]))
+
     def _ask_many(self, arm: int, pulls: int) -> None:
         self.asks += pulls
         self.state.arms[arm, PENDING_COLUMN] += pulls

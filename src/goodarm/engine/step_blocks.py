@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goodarm.engine.control import ControlStep
 from goodarm.engine.live import PENDING_COLUMN, worst_case
 from goodarm.engine.loop import FIT_DUE, FRESH, ROUND
 from goodarm.engine.native import asking, judging, showing
@@ -23,8 +24,10 @@ FEW = 16
 """Up to so many arms are judged in Python: loading compiled code would take longer."""
 
 
-def ask_block(step: Step, pulls: int) -> Counts:
+def ask_block(step: Step | ControlStep, pulls: int) -> Counts:
     """So many asks at once; returns the pulls of each arm. Fewer in all only where no arm is open."""
+    if isinstance(step, ControlStep):
+        return step.ask_block(pulls)
     _only_totals(step)
     state, parts = step.state, step.parts
     counts = np.zeros(len(state.arms), dtype=np.int64)
@@ -35,8 +38,11 @@ def ask_block(step: Step, pulls: int) -> Counts:
     return counts
 
 
-def note_block(step: Step, counts: Counts) -> None:
+def note_block(step: Step | ControlStep, counts: Counts) -> None:
     """A block that was asked for by somebody else: so many more pulls of each arm are under way."""
+    if isinstance(step, ControlStep):
+        step.note_block(counts)
+        return
     if isinstance(step.policy.sampling, ChoiceRule):  # choose again, so that the random numbers stay in step
         chosen = ask_block(step, int(counts.sum()))
         step.state.arms[:, PENDING_COLUMN] += counts - chosen  # rules of another version may have chosen otherwise
@@ -50,8 +56,10 @@ def note_block(step: Step, counts: Counts) -> None:
         _show(step, asked, at_round(step.state.pool, float(step.asks)))
 
 
-def absorb_block(step: Step, told: ArrayLike, totals: ArrayLike) -> list[int]:
+def absorb_block(step: Step | ControlStep, told: ArrayLike, totals: ArrayLike) -> list[int]:
     """Rewards of many pulls at once: per arm how many, and their sum; returns the arms decided by them."""
+    if isinstance(step, ControlStep):
+        return step.absorb_block(told, totals)
     _only_totals(step)
     counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
     arms, progress = step.state.arms, step.state.tables.progress
