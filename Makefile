@@ -50,8 +50,8 @@ browser:
 	DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends chromium >/dev/null; } || \
 	echo "no chromium, and no way to install it: tests in a browser are skipped"
 
-postgresql:
-	@sh tests/install_postgresql.sh
+postgresql: | $(BIN)/python
+	@sh tests/install_postgresql.sh $(BIN)/python
 
 java:
 	@sh tests/install_java.sh

