@@ -22,9 +22,9 @@ from goodarm.engine.live import FOR_BAD, FOR_GOOD
 from goodarm.engine.native import native
 from goodarm.fingerprint import reachable
 from goodarm.problem import Problem
+from goodarm.rules.beliefs import Arm
 from goodarm.rules.identification.kt import kt
 from goodarm.rules.parameters import Formula
-from goodarm.testing import arm_after
 from goodarm.testing.error_rates import LAW_LEVEL, Trial
 
 DELTA = 0.1
@@ -193,7 +193,7 @@ def shown_evidence(rule: str, seed: int) -> float:
 
 def best_prefix(rewards: list[float]) -> int:
     """How many rewards make the most of the bets of `kt`."""
-    arm, bar = arm_after(pulls=0, total=0.0), Problem(threshold=AT, arms=1).bar
+    arm, bar = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), Problem(threshold=AT, arms=1).bar
     best, most = 0, 0.0
     for n, reward in enumerate(rewards, start=1):
         for_good, for_bad, _ = kt.observe(arm, reward, None, bar)  # type: ignore[arg-type]  # kt looks at no pool

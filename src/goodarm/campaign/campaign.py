@@ -231,21 +231,21 @@ most 5%
 
     def verdicts(self) -> Verdicts:
         """How many arms are good, bad and open, and what is known of each."""
-        return views.verdicts_of(self._look())
+        return views.verdicts_of(self._look(), self._now())
 
     def arms(self) -> list[ArmRow]:
         """One row per arm, in the order in which they were given."""
         fold = self._look()
-        return views.arm_rows(fold, range(len(fold.books)))
+        return views.arm_rows(fold, range(len(fold.books)), self._now())
 
     def arm(self, arm: str) -> ArmRow:
         """One arm."""
         fold = self._look()
-        return views.arm_rows(fold, [operations.number_of(fold, arm)])[0]
+        return views.arm_rows(fold, [operations.number_of(fold, arm)], self._now())[0]
 
     def nearest(self, many: int = 10) -> list[ArmRow]:
         """The open arms with the most evidence, nearest to their verdict first."""
-        return views.nearest(self._look(), many)
+        return views.nearest(self._look(), many, self._now())
 
     def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
         """The tickets and blocks that are out, the oldest first."""
@@ -269,12 +269,12 @@ most 5%
 
     def tally(self) -> Tally:
         """How many arms and tickets are where."""
-        return views.tally_of(self._look(), float(self._session.clock()))
+        return views.tally_of(self._look(), self._now())
 
     def headline(self) -> str:
         """What is known, what it will take and what is promised, in one sentence."""
         fold = self._look()
-        return headline(fold.terms, views.tally_of(fold, float(self._session.clock())), views.pulls_to_finish(fold))
+        return headline(fold.terms, views.tally_of(fold, self._now()), views.pulls_to_finish(fold))
 
     def check(self) -> Check:
         """Replay the journal from the first entry and compare: chain, choices, evidence, verdicts."""
@@ -343,7 +343,7 @@ most 5%
 
     def __str__(self) -> str:
         fold = self._look()
-        tally = views.tally_of(fold, float(self._session.clock()))
+        tally = views.tally_of(fold, self._now())
         first = f"{self.name}: {headline(fold.terms, tally, views.pulls_to_finish(fold))}"
         return "\n".join([first, *details(tally)])
 
@@ -356,6 +356,9 @@ most 5%
 
         fold = self._look()
         return html(str(self), fold)
+
+    def _now(self) -> float:
+        return float(self._session.clock())
 
     def _look(self) -> Fold:
         self._refuse_closed()

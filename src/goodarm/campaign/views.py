@@ -14,6 +14,7 @@ from goodarm.campaign.audit import BAD, GOOD, OPEN, evidence_of, needed
 from goodarm.campaign.control import CONTROL
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals
+from goodarm.campaign.overdue import NOTHING, Cost, costs
 from goodarm.campaign.words import Tally
 from goodarm.errors import InvalidValue
 from goodarm.plan import Remaining, remaining
@@ -30,6 +31,8 @@ class ArmRow(NamedTuple):
     low, high : the interval that decides; at the moment of the verdict once there is one
     evidence  : for the verdict, or the larger of the two while the arm is open; `needed` decides
     decided_at: when the verdict was journaled, as ISO 8601 in UTC
+    overdue   : tickets that have been out for longer than `after`
+    held_back : the verdict that would be there but for them; empty if there would be none
     """
 
     arm: str
@@ -50,6 +53,8 @@ class ArmRow(NamedTuple):
     missing: int
     void: int
     metadata: Mapping[str, Any]
+    overdue: int = 0
+    held_back: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return {name: plain(value) for name, value in self._asdict().items()}
@@ -72,14 +77,15 @@ class Verdicts(NamedTuple):
         return {"good": self.good, "bad": self.bad, "open": self.open, "arms": rows}
 
 
-def arm_rows(fold: Fold, arms: Iterable[int]) -> list[ArmRow]:
-    """Several arms as they are now."""
+def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[ArmRow]:
+    """Several arms as they are; without a time as they were after the newest entry."""
     wanted = list(arms)
     found = intervals(fold, (arm for arm in wanted if fold.books[arm].decision is None))
-    return [_row(fold, arm, found.get(arm, (math.nan, math.nan))) for arm in wanted]
+    late = costs(fold, fold.at if now is None else now, wanted)
+    return [_row(fold, arm, found.get(arm, (math.nan, math.nan)), late.get(arm, NOTHING)) for arm in wanted]
 
 
-def _row(fold: Fold, arm: int, ends: tuple[float, float]) -> ArmRow:
+def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
     book, terms = fold.books[arm], fold.terms
     decision = book.decision
     is_control = arm == terms.control_number
@@ -109,6 +115,8 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float]) -> ArmRow:
         missing=book.missing,
         void=book.void,
         metadata=book.entry.metadata,
+        overdue=late.tickets,
+        held_back=late.held_back,
     )
 
 
@@ -116,10 +124,10 @@ def _mean(book: Book) -> float:
     return book.total / book.told if book.told else math.nan
 
 
-def verdicts_of(fold: Fold) -> Verdicts:
+def verdicts_of(fold: Fold, now: float) -> Verdicts:
     """All arms, decided and open."""
-    tally = tally_of(fold, fold.at)
-    return Verdicts(tally.good, tally.bad, tally.open, arm_rows(fold, range(len(fold.books))))
+    tally = tally_of(fold, now)
+    return Verdicts(tally.good, tally.bad, tally.open, arm_rows(fold, range(len(fold.books)), now))
 
 
 def tally_of(fold: Fold, now: float) -> Tally:
@@ -138,20 +146,13 @@ def tally_of(fold: Fold, now: float) -> Tally:
         missing += book.missing
         void += book.void
     pending = len(fold.pending) + sum(block.pending for block in fold.blocks.values())
+    late = costs(fold, now).values()
     return Tally(
         arms=arms, good=good, bad=bad, open=arms - good - bad - retired, paused=paused,
-        retired=retired, pending=pending, overdue=overdue(fold, now), told=told, missing=missing, void=void,
-        late=fold.late, ended=fold.ended,
+        retired=retired, pending=pending, overdue=sum(each.tickets for each in late), told=told, missing=missing,
+        void=void, late=fold.late, ended=fold.ended, held_back=sum(each.held_back != "" for each in late),
+        waiting=sum(each.waiting for each in late),
     )  # fmt: skip
-
-
-def overdue(fold: Fold, now: float) -> int:
-    """Tickets that have been out for longer than `after`."""
-    after = fold.terms.after
-    if after is None:
-        return 0
-    single = sum(now - at > after for _, at in fold.pending.values())
-    return single + sum(block.pending for block in fold.blocks.values() if now - block.at > after)
 
 
 def is_open(book: Book) -> bool:
@@ -190,13 +191,13 @@ def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:
     return float(remaining_of(fold, draws).median.sum())
 
 
-def nearest(fold: Fold, many: int) -> list[ArmRow]:
+def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
     """The open arms with the most evidence, nearest to their verdict first."""
     fold.step.refresh()
     arms = fold.step.state.arms
     still = [book.number for book in fold.books if is_open(book) and book.entry.id != fold.terms.control]
     still.sort(key=lambda arm: -max(float(arms[arm, 4]), float(arms[arm, 5])))
-    return arm_rows(fold, still[:many])
+    return arm_rows(fold, still[:many], now)
 
 
 def iso(at: float) -> str:

@@ -29,6 +29,10 @@ class Tally(NamedTuple):
     void: int
     late: int
     ended: bool
+    held_back: int = 0
+    """Arms that would be decided but for their overdue tickets."""
+    waiting: int = 0
+    """Told rewards that wait behind overdue tickets, in the order of asking."""
 
 
 def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
@@ -57,6 +61,10 @@ def details(tally: Tally) -> list[str]:
     lines = [f"{tally.told:,} rewards told, {tally.pending:,} tickets out"]
     if tally.overdue:
         lines[0] += f", {tally.overdue:,} of them overdue: counted at their worst until they are told or voided"
+    if tally.held_back:
+        lines.append(f"overdue tickets hold back {_counted(tally.held_back, 'verdict')} that what was told would give")
+    if tally.waiting:
+        lines.append(f"{_counted(tally.waiting, 'told reward')} wait behind overdue tickets of the same arm")
     if tally.paused:
         lines.append(f"{tally.paused:,} {'arm' if tally.paused == 1 else 'arms'} paused")
     odd = [
@@ -69,6 +77,10 @@ def details(tally: Tally) -> list[str]:
         if number
     ]
     return lines + ([f"tickets: {', '.join(odd)}"] if odd else [])
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" + ("" if number == 1 else "s")
 
 
 def threshold_words(terms: Terms) -> str:

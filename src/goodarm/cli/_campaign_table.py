@@ -42,11 +42,17 @@ def table(rows: Iterable[ArmRow], title: str | None = None) -> Table:
     for row in rows:
         state = SIGNS[row.verdict] if row.status == "open" or row.verdict != "open" else f"  {row.status}"
         made.add_row(
-            Text(row.label), Text(state, style=STYLES.get(row.verdict, "")), f"{row.pulls:,}", f"{row.pending:,}",
+            Text(row.label), Text(state, style=STYLES.get(row.verdict, "")), f"{row.pulls:,}", _out(row),
             _figure(row.mean), f"{_figure(row.low)} to {_figure(row.high)}",
             f"{_figure(row.evidence, 2)} of {_figure(row.needed, 2)}",
         )  # fmt: skip
     return made
+
+
+def _out(row: ArmRow) -> str:
+    """Tickets that are out, and what the overdue ones among them hold back."""
+    words = [f"{row.pending:,}", f"({row.overdue:,} overdue)" if row.overdue else ""]
+    return " ".join(filter(None, [*words, f"hold back {row.held_back}" if row.held_back else ""]))
 
 
 def _figure(value: float, digits: int | None = None) -> str:

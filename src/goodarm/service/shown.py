@@ -73,6 +73,8 @@ class FullRow(Row):
     missing: int
     void: int
     metadata: dict[str, Any]
+    overdue: int = Field(0, description="tickets that have been out for longer than `after`")
+    held_back: str = Field("", description="the verdict that would be there but for them; empty: none")
 
 
 class ArmTable(Shown):
