@@ -125,3 +125,39 @@ def test_gaussian_rewards_that_spread_more_than_declared_are_refused() -> None:
     with pytest.raises(GoodarmError, match="more than the declared 1"):
         goodarm.judge(log, threshold=0.0, rewards="gaussian:1")
     assert goodarm.judge(log, threshold=0.0, rewards="gaussian:3.2").good == ["a"]
+
+
+def test_sums_of_too_many_large_gaussian_rewards_are_refused() -> None:
+    totals = {"arm": ["a"], "pulls": [10**10], "total": [4.1e17]}
+    with pytest.raises(GoodarmError, match="lose the digits"):
+        goodarm.judge(totals, threshold=4.0e7, rewards="gaussian:1000")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "message"),
+    [
+        ([0, 1, 3, 1], "int8", "The first lies outside: 3"),
+        ([0, 1, None, 1], "int8", "1 rewards are NULL"),
+        ([0.0, 1.0, float("nan"), 1.0], "double", "1 rewards are NULL"),
+        ([0.0, 1.0, float("inf"), 1.0], "double", "The first lies outside: inf"),
+        ([True, None, False, True], "bool", "1 rewards are NULL"),
+    ],
+)
+def test_what_the_statistics_of_a_parquet_file_say_is_not_believed_too_far(
+    tmp_path: Path, values: list[Any], kind: str, message: str
+) -> None:
+    """Row groups whose statistics prove the range are not checked row by row; all others are."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "log.parquet"
+    arms = pa.array([7, 7, 8, 8], pa.int32())
+    for statistics in (True, False):
+        table = pa.table({"arm": arms, "reward": pa.array(values, kind)})
+        pq.write_table(table, path, row_group_size=2, write_statistics=statistics)
+        with pytest.raises(GoodarmError, match=message):
+            goodarm.judge(str(path), threshold=0.5)
+        fine = [1 if value else 0 for value in values]
+        pq.write_table(pa.table({"arm": arms, "reward": fine}), path, row_group_size=2, write_statistics=statistics)
+        found = goodarm.judge(str(path), threshold=0.5)
+        assert sorted(zip(found.arms.arm, found.arms.pulls, strict=True)) == [("7", 2.0), ("8", 2.0)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,9 @@ from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.columns import Columns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import LogSource, Sums
+from goodarm.numerics import log_scale_evidence
 
+FALSE_ALARMS = 1e-4
 Floats = NDArray[np.float64]
 
 
@@ -39,6 +42,7 @@ def checked(source: LogSource, columns: Columns, question: Question, sums: Sums)
             f"{source.title}: {int(sums.improper.sum()):,} values of {columns.propensity} do not lie in (0, 1]. "
             "A propensity is the probability with which the arm was shown."
         )
+    _check_sums(question, sums)
     _check_scale(question, sums)
     return _sorted(sums), notes
 
@@ -89,16 +93,24 @@ def _without_nulls(
     return _taken(sums, np.flatnonzero(kept), pulls), tuple(notes)
 
 
+def _check_sums(question: Question, sums: Sums) -> None:
+    """Sums of so many large Gaussian rewards may have lost the digits that tell good from bad."""
+    if question.threshold is not None and not question.scale.bounded:
+        question.problem(sums.arm.size).check_sums(int(sums.pulls.max()))
+
+
 def _check_scale(question: Question, sums: Sums) -> None:
-    """Gaussian rewards whose spread within the arms is larger than declared have no promise."""
+    """Gaussian rewards whose spread within the arms is larger than declared have no promise.
+
+    Where the declaration is true this refuses one log in 10,000, however often one looks.
+    """
     if question.scale.bounded or sums.squares is None or sums.improper is not None:
         return
     sigma = question.scale.family.sigma()
     pulls = sums.pulls.sum()
-    spread = float(
-        np.sqrt(max(np.nansum(sums.squares - sums.total**2 / np.maximum(sums.pulls, 1)), 0.0) / max(pulls, 1))
-    )
-    if spread > sigma * (1.0 + 3.0 / np.sqrt(2.0 * pulls)):
+    squares = max(float(np.nansum(sums.squares - sums.total**2 / np.maximum(sums.pulls, 1))), 0.0)
+    spread = math.sqrt(squares / max(pulls, 1))
+    if log_scale_evidence(float(pulls), squares / sigma**2) >= math.log(1.0 / FALSE_ALARMS):
         raise InvalidValue(
             f"within the arms the rewards spread with a standard deviation of {spread:.4g}, more than the declared "
             f"{sigma:g}: verdicts would be wrong too often. Give `rewards='gaussian:{spread:.3g}'` or more."

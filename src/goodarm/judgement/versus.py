@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from goodarm.engine.compile import compiled
-from goodarm.engine.from_totals import Floats, evidence_from_totals, interval_from_totals
+from goodarm.engine.from_totals import CHUNK, Floats, evidence_from_totals, interval_from_totals
 from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import Decided, needed
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Sums
 from goodarm.problem import Problem
-from goodarm.rules.identification.versus import against_control, as_if_paired, versus
+from goodarm.rules.identification.versus import as_if_paired, better_by, versus
 
 FEW = 10
-"""Each look at an arm costs 48 bets at several means of the control: from so many arms on, compile."""
+"""Each look at an arm costs 72 bets at several means of the control: from so many arms on, compile."""
 MOST = 1e6
 """Needing more than so many times the log is never."""
 
@@ -49,10 +51,9 @@ def decide_versus(
     values = (control_pulls, mean)
     for_good, for_bad = evidence_from_totals(versus, pulls, paired, problem.bar, values, few=FEW)
     levels = needed(question.criterion, (for_good, for_bad), problem)
-    low, high = (
-        interval_from_totals(versus, pulls, paired, problem.bar, level, values, few=FEW)[j]
-        for j, level in enumerate(levels.now)
-    )
+    low, high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[0], values, few=FEW)
+    if levels.now[1] != levels.now[0]:
+        high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[1], values, few=FEW)[1]
     verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     difference = paired / pulls
@@ -65,38 +66,52 @@ def decide_versus(
 
 def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: float) -> Floats:
     """More pulls of each arm until a verdict, if arm and control go on together, in the proportion that they have."""
-    if n.size == 0:
-        return np.zeros(0)
+    found = np.empty(n.size)
+    loop = _loop(n.size > FEW)
 
-    def missing(times: Floats) -> Floats:
-        return level - np.maximum(*_evidence(times * n, times * s, times * n0, times * s0, margin))
+    def work(start: int) -> None:
+        part = slice(start, start + CHUNK)
+        loop(n[part], s[part], n0, s0, margin, level, found[part])
 
-    few, many = np.ones(n.size), np.full(n.size, 2.0)
-    while True:
-        short = (missing(many) > 0.0) & (many < MOST)
-        if not short.any():
-            break
-        few[short], many[short] = many[short], 2.0 * many[short]
-    for _ in range(7):
-        middle = 0.5 * (few + many)
-        short = missing(middle) > 0.0
-        few, many = np.where(short, middle, few), np.where(short, many, middle)
-    return np.where(many < MOST / 2, np.ceil((many - 1.0) * n), math.inf)
-
-
-def _evidence(n: Floats, s: Floats, n0: Floats, s0: Floats, margin: float) -> tuple[Floats, Floats]:
-    for_good, for_bad = np.empty(n.size), np.empty(n.size)
-    _loop(n.size > FEW)(n, s, n0, s0, margin, for_good, for_bad)
-    return for_good, for_bad
+    starts = range(0, n.size, CHUNK)
+    if len(starts) > 1:
+        work(0)  # compile before threads ask for it
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(work, starts[1:]))
+    elif n.size:
+        work(0)
+    return found
 
 
 @cache
 def _loop(fast: bool) -> Callable[..., None]:
-    def loop(
-        n: Floats, s: Floats, n0: Floats, s0: Floats, margin: float, for_good: Floats, for_bad: Floats
-    ) -> None:  # fmt: skip
+    """The arm's evidence grows about in a line with the size of the log: double it, then regula falsi."""
+
+    def evidence(times: float, n: float, s: float, n0: float, s0: float, margin: float) -> float:
+        if s / n >= s0 / n0 + margin:
+            return better_by(times * n, times * s, times * n0, times * s0, margin)
+        return better_by(times * n, times * (n - s), times * n0, times * (n0 - s0), -margin)
+
+    def loop(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: float, found: Floats) -> None:
         for i in range(n.size):
-            for_good[i], for_bad[i] = against_control(n[i], s[i], n0[i], s0[i], margin)
+            few, many = 1.0, 2.0
+            short, beyond = level - evidence(few, n[i], s[i], n0, s0, margin), -1.0
+            while many <= MOST:
+                beyond = level - evidence(many, n[i], s[i], n0, s0, margin)
+                if beyond <= 0.0:
+                    break
+                few, short, many = many, beyond, 2.0 * many
+            for step in range(12):
+                if many > MOST or (many - few) * n[i] < 1.0 or many - few < 0.01 * (many - 1.0):
+                    break
+                share = 0.5 if step % 3 == 2 else short / (short - beyond)
+                middle = few + (many - few) * min(max(share, 0.02), 0.98)
+                missing = level - evidence(middle, n[i], s[i], n0, s0, margin)
+                if missing > 0.0:
+                    few, short = middle, missing
+                else:
+                    many, beyond = middle, missing
+            found[i] = math.ceil((many - 1.0) * n[i]) if many <= MOST else math.inf
 
     built: Callable[..., None] = compiled(loop) if fast else loop
     return built

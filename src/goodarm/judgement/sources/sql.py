@@ -30,18 +30,20 @@ def literal(text: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A relation of a database with the kinds of its columns: number, boolean, float or text.
+    """A relation of a database with the kinds of its columns: whole, number, boolean, float or text.
 
     relation : what stands after FROM
     kinds    : column -> kind
     double   : the database's name for a float of 64 bits
     try_cast : can it turn text into numbers without failing?
+    proven   : columns without a NULL whose values all lie in the question's range, as the file itself says
     """
 
     relation: str
     kinds: dict[str, str]
     double: str
     try_cast: bool
+    proven: frozenset[str] = frozenset()
 
     def number(self, column: str, no_nan: bool) -> str:
         """The column as a number, NULL where it holds none."""
@@ -67,7 +69,11 @@ def sums_query(table: Table, columns: Columns, question: Question, no_nan: bool 
     """One row per segment and arm; the checks of NULLs and range come out of the same scan."""
     keys = [*columns.by, columns.arm]
     double = table.double
-    shown = [f"CAST({quoted(key)} AS {_text(table)}) AS key{j}" for j, key in enumerate(keys)]
+    # whole numbers are written out later: in the query it would take as long as the scan where arms are many
+    shown = [
+        f"{quoted(key) if table.kinds.get(key) == 'whole' else f'CAST({quoted(key)} AS {_text(table)})'} AS key{j}"
+        for j, key in enumerate(keys)
+    ]
     if columns.pulls is not None and columns.total is not None:
         chosen = _of_totals(table, columns, question)
     else:
@@ -81,9 +87,9 @@ def sums_query(table: Table, columns: Columns, question: Question, no_nan: bool 
 def _of_rewards(table: Table, columns: Columns, question: Question, no_nan: bool) -> dict[str, str]:
     reward = columns.reward or ""
     x = table.number(reward, no_nan)
-    found = {
-        "rows": "count(*)", "pulls": f"count({x})", "total": f"sum({x})", "outside": _any(_outside(question, x)),
-    }  # fmt: skip
+    found = {"rows": "count(*)", "total": f"sum({x})"}
+    if reward not in table.proven:
+        found |= {"pulls": f"count({x})", "outside": _any(_outside(question, x))}
     if table.kinds[reward] == "text":
         found["missing"] = f"count(CASE WHEN {_nullish(quoted(reward))} THEN 1 END)"
     if columns.propensity is not None:
@@ -162,7 +168,8 @@ def as_sums(columns: Columns, found: dict[str, Any]) -> Sums:
     """Columns of a database's answer as `Sums`."""
     keys = [_texts(found[f"key{j}"]) for j in range(len(columns.by) + 1)]
     numbers: dict[str, Any] = {name: _numbers(found[name]) for name in FIELDS if name in found}
-    numbers["outside"] = numbers["outside"] > 0.0
+    numbers.setdefault("pulls", numbers["rows"])
+    numbers["outside"] = numbers["outside"] > 0.0 if "outside" in numbers else np.zeros(keys[0].size, dtype=bool)
     of_rows = columns.pulls is None
     numbers.setdefault("missing", numbers["rows"] - numbers["pulls"])
     numbers["unreadable"] = (
@@ -173,12 +180,21 @@ def as_sums(columns: Columns, found: dict[str, Any]) -> Sums:
 
 def _texts(values: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
     plain = np.ma.getdata(values) if isinstance(values, np.ma.MaskedArray) else values
+    if isinstance(plain, np.ndarray) and plain is values and (plain.dtype.kind in "iu" or _all_texts(plain)):
+        whole = plain.dtype.kind in "iu"
+        return np.array(list(map(str, plain.tolist())), dtype=object) if whole else plain
     found = np.array([None if value is None else str(value) for value in plain], dtype=object)
     found[np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else []] = None
     return found
 
 
+def _all_texts(values: Any) -> bool:
+    return values.dtype == object and all(type(value) is str for value in values)
+
+
 def _numbers(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
     if isinstance(values, np.ma.MaskedArray):
         return np.asarray(np.ma.filled(values.astype(np.float64), np.nan))
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        return values.astype(np.float64)
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
