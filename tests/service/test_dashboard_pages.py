@@ -21,12 +21,14 @@ MANY = 10_000
 AXE = Path(sys.prefix) / "node" / "node_modules" / "axe-core" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 FEW_CAMPAIGN, MANY_CAMPAIGN = "#/campaign/few", "#/campaign/many"
-PAGES = ("#/", FEW_CAMPAIGN, f"{FEW_CAMPAIGN}/arm/a1", "#/new", "#/campaign/missing")
+MEASURED = "#/campaign/measured"
+PAGES = ("#/", FEW_CAMPAIGN, f"{FEW_CAMPAIGN}/arm/a1", MEASURED, f"{MEASURED}/arm/m1", "#/new", "#/campaign/missing")
 
 
 @pytest.fixture(scope="module")
 def address(server: Server) -> str:
-    """A server with two campaigns: few arms with verdicts of each kind and a waiting ticket; and ten thousand."""
+    """A server with three campaigns: few arms with verdicts of each kind and a waiting ticket; ten thousand; Gaussian
+    rewards without a verdict, their tickets overdue."""
     few = [{"id": f"a{i}", "label": f"Arm number {i}"} for i in range(8)]
     many = [{"id": f"h{i:05}", "label": f"Headline {i}"} for i in range(MANY)]
     for name, arms in (("few", few), ("many", many)):
@@ -38,6 +40,11 @@ def address(server: Server) -> str:
     for i in range(20):
         told = server.call("POST", path_of("many", "/tell-arm"), {"arm": f"h{i:05}", "reward": float(i % 2)})
         assert told.status == 200, told.body
+    terms = {"name": "measured", "arms": ["m1", "m2"], "threshold": 10, "rewards": "gaussian:2", "after": "0.001s"}
+    assert server.call("POST", "/api/v1/campaigns", terms).status == 201
+    for arm, reward in (("m1", 10.5), ("m2", 9.0), ("m1", 12.25)):
+        assert server.call("POST", path_of("measured", "/tell-arm"), {"arm": arm, "reward": reward}).status == 200
+    assert server.call("POST", path_of("measured", "/ask"), {"n": 4}).status == 200
     return server.address
 
 
@@ -45,6 +52,7 @@ def shown(page: Page, where: str) -> None:
     """Open a page and wait until it stands."""
     page.goto(where)
     expect(page.locator("main h1").first).to_be_visible()
+    expect(page.get_by_text(re.compile("^Fetching"))).to_have_count(0)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -138,8 +146,37 @@ def test_waiting_tickets_are_said(address: str, new_page: NewPage) -> None:
     page = new_page()
     shown(page, f"{address}/{FEW_CAMPAIGN}")
     expect(page.get_by_label("Waiting tickets")).to_contain_text(re.compile("^Waiting tickets3 tickets on . arms? "))
+    expect(page.get_by_label("Arms with the oldest tickets").get_by_role("listitem").first).to_contain_text(
+        "Arm number"
+    )
     page.goto(address)
     expect(page.get_by_text("3 tickets waiting")).to_be_visible()
+
+
+def test_tickets_that_are_overdue_are_listed_with_their_age(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{address}/{MEASURED}")
+    waiting = page.get_by_label("Waiting tickets")
+    expect(waiting).to_contain_text("4 tickets on 2 arms not told yet. Until then later rewards of the same arm wait")
+    expect(waiting).to_contain_text("4 overdue")
+    expect(waiting.get_by_role("listitem").first).to_contain_text(re.compile(r"m\d× 2overdue\d+[smhd]"))
+
+
+def test_measurements_have_a_plan_one_number_of_digits_and_a_way(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{address}/{MEASURED}")
+    expect(page.locator(".spacer .line .mean").first).to_have_text("11.38")
+    expect(page.locator(".spacer .line .mean").nth(1)).to_have_text("9.00")
+    shown(page, f"{address}/{MEASURED}/arm/m1")
+    expect(page.get_by_role("img", name=re.compile("After 2 pulls: mean 11.38, interval [0-9.-]+ to"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Evidence for good [0-9.-]+, for bad [0-9.-]+;"))).to_be_visible()
+    shown(page, f"{address}/#/new")
+    page.get_by_label("Arms", exact=True).fill("one\ntwo")
+    page.get_by_label("Rewards").select_option(index=1)
+    page.get_by_label("The bar").fill("10")
+    page.get_by_label("Standard deviation").fill("2")
+    expect(page.locator(".plan .sentence")).to_contain_text("pulls")
+    expect(page.locator(".plan")).to_contain_text("normal distribution around 10")
 
 
 def test_numbers_are_in_the_locale_of_the_reader(address: str, new_page: NewPage) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.campaign.fold import Fold
+from goodarm.campaign.terms import Terms
 from goodarm.engine.from_totals import interval_from_totals, more_pulls_needed
 from goodarm.engine.live import OFFSET_COLUMN
 from goodarm.rules.identification import RadiusRule
@@ -79,7 +80,12 @@ def more_needed(fold: Fold, arms: Iterable[int]) -> Floats:
 
 
 def has_intervals(fold: Fold) -> bool:
-    made = fold.terms.made
+    return decides_by_intervals(fold.terms)
+
+
+def decides_by_intervals(terms: Terms) -> bool:
+    """Is the evidence on an arm a function of its own totals, so that an interval can be computed from them?"""
+    made = terms.made
     rule = made.identification
     by_totals = rule.by_totals and made.decided_by is Basis.OWN and rule.guarantee is not Guarantee.NONE
     return by_totals and not (isinstance(rule, RadiusRule) and rule.by_model)

@@ -17,8 +17,8 @@ from goodarm.rules.learners.prior import fit, start
 
 Floats = NDArray[np.float64]
 
-STEPS = 60
-"""Halvings of the interval that holds the answer: below one pull for every limit that can be written down."""
+FINE = 2.0**-10
+"""The share of a pull to which the answer is found."""
 LOW, HIGH = 0.1, 0.9
 
 
@@ -112,7 +112,7 @@ def _pulls_left(mu: Floats, n: Floats, s: Floats, problem: Problem, limit: float
     seen = np.where(n > 0.0, s / np.maximum(n, 1.0), problem.threshold)
     decided = _evidence(seen, n, problem.threshold) >= needed
     low, high = np.zeros_like(mu), np.full_like(mu, limit)
-    for _ in range(STEPS):
+    for _ in range(math.ceil(math.log2(limit / FINE))):
         middle = 0.5 * (low + high)
         count = np.maximum(n + middle, 1e-300)
         mean = (s + middle * mu) / count

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from goodarm.campaign.intervals import decides_by_intervals
 from goodarm.campaign.words import headline
 from goodarm.engine.from_totals import evidence_from_totals, interval_from_totals
 from goodarm.errors import GoodarmError
@@ -170,7 +171,10 @@ def arm_page(campaign: Campaign, trail: Trail, arm: str) -> dict[str, Any]:
 
 
 def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, Any]]:
-    """Mean, interval and evidence as they were; pending pulls at their worst, as the verdict counts them."""
+    """Mean, interval and evidence as they were; pending pulls at their worst, as the verdict counts them.
+
+    Rewards without bounds have no worst: there, what was told counts.
+    """
     points = trail.points()
     if not points:
         return []
@@ -178,9 +182,10 @@ def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, A
     terms = campaign.terms
     unknown = np.full(len(points), np.nan)
     ends = dict.fromkeys(("low", "high", "for_good", "for_bad"), unknown)
-    if terms.by_totals and terms.control is None:  # against a control, its own way decides too
+    if decides_by_intervals(terms) and terms.control is None:  # against a control, its own way decides too
         rule, bar = terms.made.identification, terms.problem.bar
         values = take(terms.made.setting.identification, rule.defaults)
+        asked = asked if terms.by_totals else told
         worst = total + (asked - told)
         need = math.log(1.0 / (terms.delta * weight))
         debt = bar.budget - need  # an arm of a smaller share starts below 0

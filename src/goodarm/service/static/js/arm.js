@@ -110,6 +110,7 @@ class ArmPage {
       h("span", { class: "good" }, "that it is good"),
       h("span", { class: "bad" }, "that it is bad"),
     );
+    this.evidenceCard = card("Evidence against the line that decides", this.evidence.element, axisName(), lines);
     return h(
       "div",
       { class: "arm-page" },
@@ -118,7 +119,7 @@ class ArmPage {
         "div",
         { class: "grid pair" },
         card("Its interval over time", this.interval.element, axisName(), band),
-        card("Evidence against the line that decides", this.evidence.element, axisName(), lines),
+        this.evidenceCard,
         card("Audit", this.audit),
         card("As a table", this.numbers),
       ),
@@ -155,6 +156,7 @@ class ArmPage {
     );
     this.interval.show(arm.path);
     this.evidence.show(arm.path, arm.needed);
+    if (this.evidenceCard) this.evidenceCard.hidden = arm.path.length > 0 && arm.path.every((p) => p.for_good === null);
     this.audit.replaceChildren(
       ...(arm.audit
         ? auditOf(arm.audit, scale)
@@ -176,7 +178,6 @@ class ArmPage {
         "button",
         {
           type: "button",
-          class: "quiet",
           onclick: async () => {
             if (question && !confirm(question)) return;
             await post(url(this.summary.name, `/${verb}`), { arm: this.arm.arm }).catch((error) =>

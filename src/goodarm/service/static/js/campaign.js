@@ -21,8 +21,9 @@ const SHARE = 0.15; // of the browser's time that drawing may take
 const REORDER = 1_000;
 const REFRESH = 5_000; // what no event tells: tickets that become overdue, a better guess of what is left
 
-/** @param {string} name @param {Row} row */
+/** @param {string} name @param {{arm: string}} row */
 const armHref = (name, row) => `#/campaign/${encodeURIComponent(name)}/arm/${encodeURIComponent(row.arm)}`;
+const OLDEST = 1_000; // waiting tickets that are looked at
 
 /** "live", or since when what you see is old. @param {import("./live.js").State} state */
 export function showLive({ live, since }) {
@@ -36,16 +37,40 @@ export function showLive({ live, since }) {
 
 /** @param {string} name @returns {Promise<import("./types.js").View>} */
 export async function campaignView(name) {
-  const [summary, verdicts, progress] = await Promise.all([
-    get(url(name)),
-    get(url(name, "/verdicts")),
-    get(url(name, "/progress")),
-  ]);
-  const page = new CampaignPage(summary, verdicts.arms);
-  page.over.show(progress.points);
-  page.listen(verdicts.number);
-  return { element: page.element, close: () => page.close() };
+  const rest = Promise.all([get(url(name, "/verdicts")), get(url(name, "/progress"))]);
+  rest.catch(() => {}); // looked at below, unless there is no such campaign
+  /** @type {Summary} */
+  const summary = await get(url(name));
+  const note = h("p", { class: "hint", role: "status" }, `Fetching ${counted(summary.arms, "arm")}…`);
+  const element = h("div", { class: "campaign-page" }, h("div", { class: "words" }, ...words(summary)), note);
+  let page = /** @type {CampaignPage | null} */ (null);
+  let closed = false;
+  rest.then(
+    ([verdicts, progress]) => {
+      if (closed) return;
+      page = new CampaignPage(summary, verdicts.arms);
+      element.replaceChildren(...page.parts);
+      page.over.show(progress.points);
+      page.listen(verdicts.number);
+    },
+    (error) => {
+      note.className = "problem";
+      say(note, error instanceof Error ? error.message : String(error));
+    },
+  );
+  const close = () => {
+    closed = true;
+    page?.close();
+  };
+  return { element, close };
 }
+
+/** The headline, what it took and will take, and the strip. @param {Summary} summary */
+const words = (summary) => [
+  headline(summary, "h1"),
+  h("p", { class: "subline" }, subline(summary)),
+  strip(summary),
+];
 
 class CampaignPage {
   /** @param {Summary} summary @param {Row[]} rows */
@@ -60,13 +85,17 @@ class CampaignPage {
     });
     this.over = new OverTime();
     this.latest = latest(this.scale, (row) => armHref(name, row));
-    this.waiting = waiting((row) => armHref(name, row));
+    this.waiting = waiting(
+      this.scale.bounded,
+      (arm) => armHref(name, { arm }),
+      (arm) => this.rows.get(arm)?.label || arm,
+    );
     this.simulation = new SimulatedBanner(summary);
     this.selection = new Selection(() => this.order());
     this.table = new ArmTable({ threshold, scale: this.scale, href: (row) => armHref(name, row) }, (key) =>
       this.selection.sortBy(key),
     );
-    this.element = this.layout();
+    this.parts = this.layout();
     this.timer = 0;
     this.ordered = 0;
     this.cost = 0;
@@ -74,6 +103,7 @@ class CampaignPage {
     this.clock = setInterval(() => void this.refresh(), REFRESH);
     this.order();
     this.draw();
+    void this.lookAtWaiting();
   }
 
   layout() {
@@ -93,9 +123,7 @@ class CampaignPage {
       { class: "legend", "aria-hidden": "true" },
       ...["good", "open", "bad"].map((kind) => h("span", { class: kind }, kind)),
     );
-    return h(
-      "div",
-      { class: "campaign-page" },
+    return [
       this.words,
       this.simulation.element,
       h(
@@ -105,9 +133,16 @@ class CampaignPage {
         card("", "Verdicts over time", h("div", {}, this.over.element, h("p", { class: "axis-name" }, "pulls"))),
         card("", "Latest verdicts", this.latest.element),
         card("", "Waiting tickets", this.waiting.element),
-        card("wide table-card", "Arms", this.table.element, this.selection.element, this.actions()),
+        h(
+          "section",
+          { class: "card wide table-card", "aria-label": "Arms" },
+          h("h2", {}, "Arms"),
+          this.selection.element,
+          this.table.element,
+          this.actions(),
+        ),
       ),
-    );
+    ];
   }
 
   actions() {
@@ -145,7 +180,15 @@ class CampaignPage {
     const fresh = await get(url(this.summary.name)).catch(() => null);
     if (!fresh || fresh.number < this.summary.number) return;
     Object.assign(this.summary, fresh);
+    void this.lookAtWaiting();
     this.timer ||= window.setTimeout(() => this.draw(), REDRAW);
+  }
+
+  /** Which tickets are out, and since when. */
+  async lookAtWaiting() {
+    if (!this.summary.pending) return;
+    const found = await get(url(this.summary.name, `/waiting?limit=${OLDEST}`)).catch(() => null);
+    if (found) this.waiting.list(found.tickets);
   }
 
   /** @param {Change} change */
@@ -171,11 +214,7 @@ class CampaignPage {
         this.cost = performance.now() - started;
       }),
     ); // after uPlot's own
-    this.words.replaceChildren(
-      headline(this.summary, "h1"),
-      h("p", { class: "subline" }, subline(this.summary)),
-      strip(this.summary),
-    );
+    this.words.replaceChildren(...words(this.summary));
     const rows = [...this.rows.values()];
     const ranked = rows.sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
     this.chart.show(ranked);

@@ -40,6 +40,16 @@ export function axisWidth(write, values) {
   return Math.ceil(Math.max(...values.map((value) => ruler?.measureText(write(value)).width ?? 0))) + 14;
 }
 
+/** A text cut to so many pixels. @param {string} text @param {number} room */
+export function fitting(text, room) {
+  const wide = (/** @type {string} */ some) => ruler?.measureText(some).width ?? 7 * some.length;
+  if (ruler) ruler.font = font();
+  if (wide(text) <= room) return text;
+  const letters = [...text];
+  while (letters.length > 1 && wide(`${letters.join("")}…`) > room) letters.length -= Math.ceil(letters.length / 12);
+  return `${letters.join("")}…`;
+}
+
 /**
  * A chart in a box that keeps its size and colours right.
  * @param {string} kind class of the box @param {() => Omit<Options, "width" | "height">} options

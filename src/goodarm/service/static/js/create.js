@@ -81,7 +81,7 @@ class CreateForm {
   }
 
   fields() {
-    this.gapField = field("gap", "Typical distance from the bar", this.gap, "Only for the plan, if you have an idea.");
+    const gapField = field("gap", "Typical distance from the bar", this.gap, "Only for the plan, if you have an idea.");
     this.spreadField = field("spread", "Standard deviation", this.spread, "Of one measurement; it must be known.");
     return [
       field("name", "Name", this.name, "What you will call it."),
@@ -92,8 +92,8 @@ class CreateForm {
         field("bar", "The bar", this.bar, "A good arm's mean reward reaches it."),
         field("delta", "Allowed error", this.delta, "The probability that any verdict is wrong."),
       ),
-      this.gapField,
       this.spreadField,
+      gapField,
       h("h2", {}, "What it will take"),
       this.plan,
       this.problem,
@@ -170,25 +170,25 @@ class CreateForm {
       arms.length ? counted(arms.length, "arm") + (twice.length ? `; more than once: ${named}` : "") : "",
     );
     say(this.problem, "");
-    if (this.gapField && this.spreadField)
-      [this.gapField.hidden, this.spreadField.hidden] = [this.measured, !this.measured];
+    if (this.spreadField) this.spreadField.hidden = !this.measured;
+    this.bar.placeholder = this.measured ? "10" : "2%";
     const wish = this.wish();
     this.start.disabled = !wish || !wish.name || twice.length > 0;
     clearTimeout(this.timer);
     this.abort.abort();
-    if (this.measured) this.plan.replaceChildren(hint("There is no plan for measurements yet."));
-    else if (wish && !twice.length) this.timer = window.setTimeout(() => void this.makePlan(wish), WAIT);
+    if (wish && !twice.length) this.timer = window.setTimeout(() => void this.makePlan(wish), WAIT);
   }
 
-  /** @param {{arms: NewArm[], threshold: number, delta: number}} wish */
-  async makePlan({ arms, threshold, delta }) {
+  /** @param {{arms: NewArm[], threshold: number, delta: number, rewards?: string}} wish */
+  async makePlan({ arms, threshold, delta, rewards = "bounded" }) {
     this.abort = new AbortController();
     const { signal } = this.abort;
     const gap = parseBar(this.gap.value);
+    const known = { arms: arms.length, threshold, delta, rewards };
     this.plan.replaceChildren(hint("Working it out…"));
     try {
       /** @type {Plan} */
-      const plan = await post("/api/v1/plan", { arms: arms.length, threshold, delta, gap: gap || null }, signal);
+      const plan = await post("/api/v1/plan", { ...known, gap: gap || null }, signal);
       this.plan.replaceChildren(...planLines(plan));
     } catch (error) {
       if (signal.aborted) return;

@@ -42,7 +42,7 @@ export const counted = (many, noun) => `${count(many)} ${noun}${many === 1 ? "" 
  */
 export function scaleOf(summary) {
   const bounded = !summary.rewards || /\[0, 1\]/.test(summary.rewards);
-  if (!bounded) return { value: decimal, tick: decimal, bar: decimal, bounded };
+  if (!bounded) return { value: fixedDigits(summary.rewards ?? ""), tick: decimal, bar: decimal, bounded };
   const digits = summary.threshold < 0.1 ? 2 : 1;
   const fixed = new Intl.NumberFormat(locale, {
     style: "percent",
@@ -52,6 +52,26 @@ export function scaleOf(summary) {
   const value = (/** @type {Maybe} */ x) => (x === null || x === undefined ? "–" : fixed.format(x));
   const bar = (/** @type {Maybe} */ x) => percent(x ?? NaN, 3);
   return { value, tick: bar, bar, bounded };
+}
+
+/** Measurements with as many digits as their scale asks for, so that columns line up. @param {string} rewards @returns {Writer} */
+function fixedDigits(rewards) {
+  const scale = Number(/scale ([0-9.e+-]+)/.exec(rewards)?.[1] ?? NaN);
+  if (!(scale > 0)) return decimal;
+  const digits = Math.min(Math.max(2 - Math.floor(Math.log10(scale)), 0), 8);
+  const format = new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (x) => (x === null || x === undefined ? "–" : format.format(x));
+}
+
+/** @param {number} seconds */
+export function age(seconds) {
+  const units = /** @type {[number, string][]} */ ([
+    [86400, "day"],
+    [3600, "hour"],
+    [60, "minute"],
+  ]);
+  const [size, unit] = units.find(([least]) => seconds >= least) ?? [1, "second"];
+  return new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "narrow" }).format(Math.floor(seconds / size));
 }
 
 /** @param {Date} date */

@@ -1,5 +1,5 @@
 /** Every arm as an interval against the bar, sorted by mean: hover or arrow keys tell the arm, dragging zooms. */
-import { axis, axisWidth, chart, level, rem } from "./chart.js";
+import { axis, axisWidth, chart, fitting, level, rem } from "./chart.js";
 import { domain } from "./domain.js";
 import { h } from "./dom.js";
 import { count, counted, GLYPH } from "./format.js";
@@ -8,6 +8,7 @@ import { paintIntervals } from "./paint.js";
 /** @typedef {import("./types.js").Row} Row */
 /** @typedef {ReturnType<typeof import("./format.js").scaleOf>} Scale */
 const FEWEST = 5; // arms that a zoom leaves in sight
+const NAMED = 5; // rem per arm from which its name is written under it
 
 /** @param {Row} row */
 export const nameOf = (row) => row.label || row.arm;
@@ -92,7 +93,10 @@ export class IntervalChart {
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, setScale: false, dist: 5 } },
       scales: { x: { time: false, range: () => this.span() }, y: { range: () => this.range } },
       axes: [
-        axis((v) => (Number.isInteger(v) && v >= 1 ? count(v) : ""), { grid: { show: false } }),
+        axis((v) => (Number.isInteger(v) && v >= 1 ? count(v) : ""), {
+          grid: { show: false },
+          values: (u, splits) => this.under(u, splits),
+        }),
         axis(this.scale.tick, { size: () => axisWidth(this.scale.value, this.range) }),
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
@@ -108,6 +112,17 @@ export class IntervalChart {
         ready: [(u) => this.mouse(u)],
       },
     };
+  }
+
+  /** What stands under the arms: their names where there is room, otherwise their rank. @param {import("./chart.js").Plot} u @param {number[]} splits */
+  under(u, splits) {
+    const [from, to] = this.span();
+    const room = u.bbox.width / devicePixelRatio / (to - from);
+    return splits.map((at) => {
+      const row = Number.isInteger(at) ? this.rows[at - 1] : undefined;
+      if (!row) return "";
+      return room > NAMED * rem() ? fitting(nameOf(row), 0.92 * room) : count(at);
+    });
   }
 
   /** @param {import("./chart.js").Plot} u */

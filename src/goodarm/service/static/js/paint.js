@@ -4,6 +4,7 @@ import { colour, unit } from "./chart.js";
 /** @typedef {import("./types.js").Row} Row */
 /** @typedef {import("./chart.js").Plot} Plot */
 /** @typedef {{rows: Row[], faded: (row: Row) => boolean}} Scene */
+const WIDEST = 20;
 const ORDER = /** @type {const} */ (["open", "bad", "good"]);
 
 /** @param {CanvasRenderingContext2D} ctx @param {string} ink @param {string} ground */
@@ -92,7 +93,7 @@ export function paintIntervals(u, { rows, faded }) {
  */
 function paintBars(ctx, { x, y, step, first, last }, rows, chosen) {
   const dense = step <= 3;
-  const bar = dense ? step : Math.min(step * 0.6, 14 * unit());
+  const bar = dense ? step : Math.min(step * 0.6, WIDEST * unit());
   let [from, wide, top, bottom] = [NaN, 0, 0, 0];
   const flush = () => wide && ctx.fillRect(from, top, wide, Math.max(bottom - top, 1));
   for (let i = first; i < last; i++) {

@@ -1,11 +1,12 @@
 /** The small parts beside the chart: latest verdicts and waiting tickets. */
 import { h, say } from "./dom.js";
-import { count, counted, fullTime, GLYPH, since } from "./format.js";
+import { age, count, counted, fullTime, GLYPH, since } from "./format.js";
 import { nameOf } from "./intervals.js";
 
 /** @typedef {import("./types.js").Row} Row */
 const SHOWN = 6;
-const MEANWHILE = "Until then each counts at its worst, so that no late reward can make a verdict wrong.";
+const AT_WORST = "Until then each counts at its worst, so that no late reward can make a verdict wrong.";
+const IN_ORDER = "Until then later rewards of the same arm wait for it, so that no late reward can make a verdict wrong.";
 
 /** Fill a list if its content changed. @param {HTMLElement} list @param {string} key @param {() => Node[]} make */
 function refill(list, key, make) {
@@ -64,32 +65,58 @@ const ODD = [
   ["void", "void"],
 ];
 
-/** @param {(row: Row) => string} href */
-export function waiting(href) {
+/** @typedef {import("./types.js").WaitingTicket} WaitingTicket */
+
+/** Tickets by arm, in the order of their oldest. @param {WaitingTicket[]} tickets the oldest first */
+function byArm(tickets) {
+  /** @type {Map<string | null, WaitingTicket & {many: number}>} */
+  const found = new Map();
+  for (const ticket of tickets) {
+    const key = ticket.arm ?? ticket.ticket;
+    const first = found.get(key);
+    if (first) first.many += 1;
+    else found.set(key, { ...ticket, many: 1 });
+  }
+  return [...found.values()];
+}
+
+/**
+ * Tickets that are out, by arm, the oldest first.
+ * @param {boolean} bounded @param {(arm: string) => string} href @param {(arm: string) => string} name
+ */
+export function waiting(bounded, href, name) {
   const words = h("p", {}),
-    list = h("ol", { class: "feed" });
+    list = h("ol", { class: "feed", "aria-label": "Arms with the oldest tickets" });
   const odd = h("p", { class: "hint" });
+  const line = (/** @type {ReturnType<typeof byArm>[number]} */ { arm, many, pulls, overdue, asked_at, seconds }) =>
+    h(
+      "li",
+      {},
+      arm === null
+        ? h("span", { class: "grow" }, `a block, ${counted(pulls, "pull")} missing`)
+        : h("a", { href: href(arm), title: name(arm) }, h("bdi", {}, name(arm))),
+      many > 1 && h("span", { class: "hint" }, `× ${count(many)}`),
+      overdue && h("span", { class: "tag late" }, "overdue"),
+      h("time", { class: "hint", datetime: asked_at, title: `asked ${fullTime(asked_at)}` }, age(seconds)),
+    );
   return {
     element: h("div", {}, words, odd, list),
     /** @param {import("./types.js").Summary} summary @param {Row[]} rows */
     show(summary, rows) {
-      const held = rows.filter((row) => row.pending > 0).sort((a, b) => b.pending - a.pending);
+      const held = rows.filter((row) => row.pending > 0);
       const where = `${counted(summary.pending, "ticket")} on ${counted(held.length, "arm")} not told yet.`;
-      say(words, summary.pending ? `${where} ${MEANWHILE}` : "None: every ticket that was handed out is answered.");
+      const meanwhile = bounded ? AT_WORST : IN_ORDER;
+      say(words, summary.pending ? `${where} ${meanwhile}` : "None: every ticket that was handed out is answered.");
       words.className = summary.pending ? "" : "hint";
       const tally = summary.tally ?? {};
       say(odd, ODD.flatMap(([key, text]) => (tally[key] ? [`${count(tally[key])} ${text}`] : [])).join("; "));
-      const top = held.slice(0, 5);
-      refill(list, top.map((row) => `${row.arm} ${row.pending}`).join("\n"), () =>
-        top.map((row) =>
-          h(
-            "li",
-            {},
-            h("a", { href: href(row), title: nameOf(row) }, h("bdi", {}, nameOf(row))),
-            h("span", { class: "hint" }, count(row.pending)),
-          ),
-        ),
-      );
+      if (!summary.pending) this.list([]);
+    },
+    /** @param {WaitingTicket[]} tickets the oldest first */
+    list(tickets) {
+      const arms = byArm(tickets).slice(0, SHOWN - 1);
+      const key = arms.map(({ ticket, many, seconds, overdue }) => `${ticket} ${many} ${age(seconds)} ${overdue}`);
+      refill(list, key.join("\n"), () => arms.map(line));
     },
   };
 }

@@ -85,6 +85,7 @@ export class ArmTable {
     const height = this.height;
     this.table.style.setProperty("--gutter", `${this.scroller.offsetWidth - this.scroller.clientWidth}px`);
     this.spacer.style.height = `${this.rows.length * height}px`;
+    this.scroller.style.setProperty("--rows", String(this.rows.length));
     const first = Math.max(0, Math.floor(this.scroller.scrollTop / height) - EXTRA);
     const last = Math.min(
       this.rows.length,

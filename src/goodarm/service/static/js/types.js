@@ -87,6 +87,14 @@
  * @property {number | null} ninety
  * @property {{median: number | null, high: number | null}} rounds
  *
+ * @typedef {object} WaitingTicket
+ * @property {string} ticket
+ * @property {string | null} arm  null for a block
+ * @property {number} pulls
+ * @property {string} asked_at
+ * @property {number} seconds     how long it has been out
+ * @property {boolean} overdue
+ *
  * @typedef {{ticket: string, arm: string}} Ticket
  * @typedef {{id: string, label?: string}} NewArm
  * @typedef {{element: HTMLElement, close?: () => void}} View
