@@ -171,10 +171,10 @@ def test_measurements_have_a_plan_one_number_of_digits_and_a_way(address: str, n
     expect(page.get_by_role("img", name=re.compile("After 2 pulls: mean 11.38, interval [0-9.-]+ to"))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("Evidence for good [0-9.-]+, for bad [0-9.-]+;"))).to_be_visible()
     shown(page, f"{address}/#/new")
-    page.get_by_label("Arms", exact=True).fill("one\ntwo")
-    page.get_by_label("Rewards").select_option(index=1)
-    page.get_by_label("The bar").fill("10")
-    page.get_by_label("Standard deviation").fill("2")
+    page.locator("#arms").fill("one\ntwo")
+    page.locator("#kind").select_option(index=1)
+    page.locator("#bar").fill("10")
+    page.locator("#spread").fill("2")
     expect(page.locator(".plan .sentence")).to_contain_text("pulls")
     expect(page.locator(".plan")).to_contain_text("normal distribution around 10")
 
@@ -234,3 +234,24 @@ def test_tables_of_arms(address: str, new_page: NewPage, table: str, arms: list[
     page = new_page()
     shown(page, address)
     assert page.evaluate("async text => (await import('/js/csv.js')).fromCsv(text)", table) == arms
+
+
+def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: NewPage) -> None:
+    terms = {"name": "versus", "arms": ["now", "new", "odd"], "control": "now", "margin": 0.02}
+    assert server.call("POST", "/api/v1/campaigns", terms).status == 201
+    for _ in range(60):
+        for arm, reward in (("now", 0.0), ("new", 1.0), ("odd", 0.0)):
+            server.call("POST", path_of("versus", "/tell-arm"), {"arm": arm, "reward": reward})
+    page = new_page()
+    shown(page, f"{server.address}/#/campaign/versus")
+    expect(page.locator("h1.headline")).to_contain_text("1 of 2 better than now by 2% or more")
+    expect(page.get_by_label("Every arm against the control")).to_be_visible()
+    expect(page.locator('.spacer [data-arm="new"]')).to_contain_text("better")
+    expect(page.locator('.spacer [data-arm="new"] .mean')).to_have_text("+100.00%")
+    expect(page.locator('.spacer [data-arm="now"]')).to_contain_text("control")
+    page.get_by_role("button", name="better").click()
+    expect(page.locator(".spacer .line")).to_have_count(1)
+    shown(page, f"{server.address}/#/campaign/versus/arm/new")
+    expect(page.locator(".words")).to_contain_text("Difference to the control +100.00% after")
+    shown(page, f"{server.address}/#/campaign/versus/arm/now")
+    expect(page.locator(".words")).to_contain_text("The control, which all others are compared with: 60 pulls.")

@@ -103,12 +103,12 @@ class Terms:
         """Is evidence a function of the totals, pending tickets at their worst? Otherwise in the order of asking."""
         return by_totals(self.made, self.rewards)
 
-    @property
+    @cached_property
     def judged(self) -> tuple[ArmEntry, ...]:
         """The arms that get verdicts: all but the control."""
         return tuple(arm for arm in self.arms if arm.id != self.control)
 
-    @property
+    @cached_property
     def control_number(self) -> int | None:
         """The control's place among the arms."""
         return next((i for i, arm in enumerate(self.arms) if arm.id == self.control), None)

@@ -4,7 +4,7 @@ import { evidenceChart, pathChart } from "./arm_charts.js";
 import { auditOf } from "./audit.js";
 import { showLive } from "./campaign.js";
 import { byId, h, say } from "./dom.js";
-import { count, counted, evidence, fullTime, GLYPH, scaleOf } from "./format.js";
+import { count, counted, evidence, fullTime, scaleOf } from "./format.js";
 import { nameOf } from "./intervals.js";
 import { Stream } from "./live.js";
 import { mayWrite } from "./rights.js";
@@ -21,15 +21,17 @@ function sentence(arm, scale, threshold) {
   const waiting = arm.pending ? ` ${counted(arm.pending, "ticket")} waiting.` : "";
   if (arm.mean === null) return `Not pulled yet.${waiting}`;
   const between = `between ${scale.value(arm.low)} and ${scale.value(arm.high)}`;
-  const where = `Mean ${scale.value(arm.mean)} after ${counted(arm.pulls, "pull")}, ${between}`;
-  const bar = scale.bar(threshold);
+  if (scale.isControl(arm)) return `The control, which all others are compared with: ${counted(arm.pulls, "pull")}.${waiting}`;
+  const what = scale.versus ? "Difference to the control" : "Mean";
+  const where = `${what} ${scale.value(arm.mean)} after ${counted(arm.pulls, "pull")}, ${between}`;
+  const bar = `the ${scale.versus ? "margin" : "bar"} of ${scale.bar(threshold)}`;
   const still =
     arm.needed !== null && arm.evidence !== null
       ? `; evidence ${evidence(arm.evidence)} of ${evidence(arm.needed)} needed`
       : "";
-  if (arm.verdict === "open") return `${where}; the bar of ${bar} lies inside${still}.${waiting}`;
+  if (arm.verdict === "open") return `${where}; ${bar} lies inside${still}.${waiting}`;
   const decided = `Decided ${fullTime(arm.decided_at)}, ${arm.guarantee ?? "no guarantee"}.`;
-  return `${where}; the bar is ${bar}. ${decided}${waiting}`;
+  return `${where}, beyond ${bar}. ${decided}${waiting}`;
 }
 
 /** The charts' numbers, for those who don't see them. @param {ArmDetail} arm @param {Scale} scale */
@@ -84,7 +86,9 @@ class ArmPage {
     this.words = h("div", { class: "words" });
     this.audit = h("div");
     this.numbers = h("div");
-    this.interval = pathChart(summary.threshold, this.scale);
+    // Against a control only the arm's own mean is known as it was, not the difference.
+    const own = this.scale.versus ? scaleOf({ ...summary, control: null }) : this.scale;
+    this.interval = pathChart(this.scale.versus ? null : summary.threshold, own);
     this.evidence = evidenceChart();
     this.timer = 0;
     const crumb = byId("crumbs").lastElementChild?.querySelector("bdi");
@@ -101,7 +105,7 @@ class ArmPage {
       "p",
       { class: "legend lines", "aria-hidden": "true" },
       h("span", { class: "mean" }, "mean"),
-      h("span", { class: "band" }, "interval"),
+      this.scale.versus ? "" : h("span", { class: "band" }, "interval"),
     );
     const axisName = () => h("p", { class: "axis-name" }, "pulls of this arm");
     const lines = h(
@@ -118,7 +122,7 @@ class ArmPage {
       h(
         "div",
         { class: "grid pair" },
-        card("Its interval over time", this.interval.element, axisName(), band),
+        card(this.scale.versus ? "Its own mean over time" : "Its interval over time", this.interval.element, axisName(), band),
         this.evidenceCard,
         card("Audit", this.audit),
         card("As a table", this.numbers),
@@ -145,7 +149,7 @@ class ArmPage {
       h(
         "p",
         { class: `verdict big ${arm.verdict}` },
-        `${GLYPH[arm.verdict]} ${arm.verdict}`,
+        `${scale.glyph(arm)} ${scale.word(arm)}`,
         arm.state && arm.state !== "active" ? ` · ${arm.state}` : "",
         simulatedBy(summary) ? " · simulated rewards" : "",
       ),
@@ -159,7 +163,7 @@ class ArmPage {
     if (this.evidenceCard) this.evidenceCard.hidden = arm.path.length > 0 && arm.path.every((p) => p.for_good === null);
     this.audit.replaceChildren(
       ...(arm.audit
-        ? auditOf(arm.audit, scale)
+        ? auditOf({ ...arm.audit, verdict: scale.word(arm) }, scale)
         : [
             h(
               "p",

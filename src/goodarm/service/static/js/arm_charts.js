@@ -21,10 +21,10 @@ const line = (ink, width, dash) => ({
   ...(dash ? { dash } : {}),
 });
 
-/** @param {number} threshold @param {import("./intervals.js").Scale} scale */
+/** @param {number | null} threshold @param {import("./intervals.js").Scale} scale */
 export function pathChart(threshold, scale) {
   let range = /** @type {[number, number]} */ ([0, 1]);
-  const bar = scale.bar(threshold);
+  const bar = threshold === null ? "" : `; the bar is ${scale.bar(threshold)}`;
   const made = chart(
     "path",
     () => ({
@@ -33,7 +33,7 @@ export function pathChart(threshold, scale) {
       axes: [pullsAxis(), axis(scale.tick, { size: () => axisWidth(scale.value, range) })],
       series: [{}, line("band-edge", 1), line("band-edge", 1), line("ink", 2)],
       bands: [{ series: [2, 1], fill: () => colour("band") }],
-      hooks: { draw: [(u) => level(u, threshold, `bar ${bar}`)] },
+      hooks: { draw: threshold === null ? [] : [(u) => level(u, threshold, scale.line)] },
     }),
     [[], [], [], []],
   );
@@ -43,14 +43,15 @@ export function pathChart(threshold, scale) {
     /** @param {PathPoint[]} path */
     show(path) {
       const late = path.slice(Math.floor(path.length / 8)); // the first pulls say next to nothing, and fill the scale
-      range = domain(/** @type {any} */ (late.length ? late : path), threshold, scale.bounded);
+      const seen = late.length ? late : path;
+      range = domain(/** @type {any} */ (seen), threshold ?? seen.at(-1)?.mean ?? 0.5, scale.bounded);
       made.show([path.map((p) => p.pulls), path.map((p) => p.low), path.map((p) => p.high), path.map((p) => p.mean)]);
       const last = path.at(-1);
       const between = last && `${scale.value(last.low)} to ${scale.value(last.high)}`;
       made.box.setAttribute(
         "aria-label",
         last
-          ? `After ${count(last.pulls)} pulls: mean ${scale.value(last.mean)}, interval ${between}; the bar is ${bar}`
+          ? `After ${count(last.pulls)} pulls: mean ${scale.value(last.mean)}, interval ${between}${bar}`
           : "No pulls yet",
       );
     },

@@ -25,16 +25,17 @@ export const figures = (of) =>
 
 /** "358 of 2,000 above 2%, 671 below, 971 open", in colours. @param {Summary} of @param {"h1" | "p"} tag */
 export function headline(of, tag) {
-  const bar = scaleOf(of).bar(of.threshold);
+  const [, better] = /^[\d,]+ of [\d,]+ (better than .*), [\d,]+ not, /.exec(of.sentence) ?? []; // against a control
+  const [above, below] = better ? [` ${better}, `, " not, "] : [` above ${scaleOf(of).bar(of.threshold)}, `, " below, "];
   const figure = (/** @type {"good" | "bad" | "open"} */ kind, /** @type {string} */ text) =>
     h("span", { class: `figure ${kind}` }, h("span", { class: "glyph", "aria-hidden": "true" }, GLYPH[kind]), text);
   return h(
     tag,
     { class: "headline" },
     figure("good", `${count(of.good)} of ${count(of.arms)}`),
-    ` above ${bar}, `,
+    above,
     figure("bad", count(of.bad)),
-    " below, ",
+    below,
     figure("open", count(of.open)),
     rest(of),
   );

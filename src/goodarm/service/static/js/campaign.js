@@ -91,7 +91,7 @@ class CampaignPage {
       (arm) => this.rows.get(arm)?.label || arm,
     );
     this.simulation = new SimulatedBanner(summary);
-    this.selection = new Selection(() => this.order());
+    this.selection = new Selection(() => this.order(), this.scale);
     this.table = new ArmTable({ threshold, scale: this.scale, href: (row) => armHref(name, row) }, (key) =>
       this.selection.sortBy(key),
     );
@@ -121,7 +121,7 @@ class CampaignPage {
     const legend = h(
       "p",
       { class: "legend", "aria-hidden": "true" },
-      ...["good", "open", "bad"].map((kind) => h("span", { class: kind }, kind)),
+      ...Object.entries(this.scale.kinds).map(([kind, word]) => h("span", { class: kind }, word)),
     );
     return [
       this.words,
@@ -129,7 +129,7 @@ class CampaignPage {
       h(
         "div",
         { class: "grid" },
-        card("wide", "Every arm against the bar", this.chart.element, legend),
+        card("wide", `Every arm against ${this.scale.against}`, this.chart.element, legend),
         card("", "Verdicts over time", h("div", {}, this.over.element, h("p", { class: "axis-name" }, "pulls"))),
         card("", "Latest verdicts", this.latest.element),
         card("", "Waiting tickets", this.waiting.element),
@@ -197,11 +197,12 @@ class CampaignPage {
     const fresh = arms.filter((row) => row.verdict !== "open" && before.get(row.arm)?.verdict === "open");
     for (const row of arms) before.set(row.arm, { ...before.get(row.arm), ...row });
     Object.assign(this.summary, figures);
-    this.summary.arms = Math.max(this.summary.arms, before.size);
+    this.summary.arms = Math.max(this.summary.arms, before.size - (this.scale.versus ? 1 : 0));
     this.over.add({ ...figures, at: new Date().toISOString() });
     if (fresh.length) {
       const good = fresh.filter((row) => row.verdict === "good").length;
-      announce(`${counted(fresh.length, "new verdict")}: ${count(good)} good, ${count(fresh.length - good)} bad`);
+      const [yes, no] = [this.scale.kinds.good, this.scale.kinds.bad];
+      announce(`${counted(fresh.length, "new verdict")}: ${count(good)} ${yes}, ${count(fresh.length - good)} ${no}`);
     }
     this.timer ||= window.setTimeout(() => this.draw(), Math.max(REDRAW, this.cost / SHARE));
   }
@@ -217,7 +218,7 @@ class CampaignPage {
     this.words.replaceChildren(...words(this.summary));
     const rows = [...this.rows.values()];
     const ranked = rows.sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
-    this.chart.show(ranked);
+    this.chart.show(this.scale.versus ? ranked.filter((row) => !this.scale.isControl(row)) : ranked);
     this.over.draw();
     this.latest.show(rows);
     this.waiting.show(this.summary, rows);

@@ -38,20 +38,50 @@ export const counted = (many, noun) => `${count(many)} ${noun}${many === 1 ? "" 
 /**
  * How this campaign's rewards are written: percent where rewards lie in [0, 1], plain numbers elsewhere.
  * @param {import("./types.js").Summary} summary
- * @returns {{value: Writer, tick: Writer, bar: Writer, bounded: boolean}}
  */
 export function scaleOf(summary) {
   const bounded = !summary.rewards || /\[0, 1\]/.test(summary.rewards);
-  if (!bounded) return { value: fixedDigits(summary.rewards ?? ""), tick: decimal, bar: decimal, bounded };
-  const digits = summary.threshold < 0.1 ? 2 : 1;
+  const versus = summary.control !== null && summary.control !== undefined;
+  const writers = bounded
+    ? shares(summary.threshold, versus)
+    : { value: fixedDigits(summary.rewards ?? ""), tick: decimal, bar: decimal };
+  return { ...writers, ...wordsOf(summary, writers.bar), bounded, versus };
+}
+
+/** Shares as percentages; differences with their sign. @param {number} threshold @param {boolean} signed */
+function shares(threshold, signed) {
+  const digits = Math.abs(threshold) < 0.1 ? 2 : 1;
   const fixed = new Intl.NumberFormat(locale, {
     style: "percent",
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
+    signDisplay: signed ? "exceptZero" : "auto",
   });
   const value = (/** @type {Maybe} */ x) => (x === null || x === undefined ? "–" : fixed.format(x));
   const bar = (/** @type {Maybe} */ x) => percent(x ?? NaN, 3);
-  return { value, tick: bar, bar, bounded };
+  const plus = (/** @type {Maybe} */ x) => ((x ?? 0) > 0 && signed ? `+${bar(x)}` : bar(x));
+  return { value, tick: plus, bar };
+}
+
+/**
+ * What verdicts, means and the line that decides are called: against a control, arms are better or worse.
+ * @param {import("./types.js").Summary} summary @param {Writer} bar
+ */
+function wordsOf({ control, threshold }, bar) {
+  const versus = control !== null && control !== undefined;
+  const kinds = versus ? { good: "better", open: "open", bad: "worse" } : { good: "good", open: "open", bad: "bad" };
+  const by = threshold > 0 ? `better by ${bar(threshold)}` : threshold < 0 ? `worse by ${bar(-threshold)}` : "no difference";
+  return {
+    kinds,
+    /** @param {{arm: string, verdict: "good" | "bad" | "open"}} row */
+    word: (row) => (versus && row.arm === control ? "control" : kinds[row.verdict]),
+    /** @param {{arm: string, verdict: "good" | "bad" | "open"}} row */
+    glyph: (row) => (versus && row.arm === control ? "◆" : GLYPH[row.verdict]),
+    isControl: (/** @type {{arm: string}} */ row) => versus && row.arm === control,
+    mean: versus ? "difference" : "mean",
+    line: versus ? by : `bar ${bar(threshold)}`,
+    against: versus ? "the control" : "the bar",
+  };
 }
 
 /** Measurements with as many digits as their scale asks for, so that columns line up. @param {string} rewards @returns {Writer} */

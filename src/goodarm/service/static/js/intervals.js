@@ -2,7 +2,7 @@
 import { axis, axisWidth, chart, fitting, level, rem } from "./chart.js";
 import { domain } from "./domain.js";
 import { h } from "./dom.js";
-import { count, counted, GLYPH } from "./format.js";
+import { count, counted } from "./format.js";
 import { paintIntervals } from "./paint.js";
 
 /** @typedef {import("./types.js").Row} Row */
@@ -18,7 +18,7 @@ export function describe(row, scale) {
   const waiting = row.pending ? `, ${counted(row.pending, "ticket")} waiting` : "";
   if (row.mean === null) return `${nameOf(row)}: not pulled yet${waiting}`;
   return (
-    `${nameOf(row)}: ${row.verdict}, mean ${scale.value(row.mean)}, between ${scale.value(row.low)} and ` +
+    `${nameOf(row)}: ${scale.word(row)}, ${scale.mean} ${scale.value(row.mean)}, between ${scale.value(row.low)} and ` +
     `${scale.value(row.high)}, ${counted(row.pulls, "pull")}${waiting}`
   );
 }
@@ -28,7 +28,7 @@ function tipLines(row, scale) {
   const between = `${scale.value(row.mean)}, between ${scale.value(row.low)} and ${scale.value(row.high)}`;
   return [
     h("strong", {}, h("bdi", {}, nameOf(row))),
-    h("span", { class: `verdict ${row.verdict}` }, `${GLYPH[row.verdict]} ${row.verdict}`),
+    h("span", { class: `verdict ${row.verdict}` }, `${scale.glyph(row)} ${scale.word(row)}`),
     h("span", {}, row.mean === null ? "not pulled yet" : between),
     h("span", { class: "hint" }, counted(row.pulls, "pull") + (row.pending ? `, ${count(row.pending)} waiting` : "")),
   ];
@@ -73,7 +73,7 @@ export class IntervalChart {
       h("button", { type: "button", class: "quiet", "aria-label": label, title: label, onclick: act }, text);
     this.all = button("all arms", "Show all arms", () => this.reset());
     this.all.hidden = true;
-    const hint = h("span", { class: "hint" }, "arms by mean; drag to zoom, click for the arm");
+    const hint = h("span", { class: "hint" }, `arms by ${this.scale.mean}; drag to zoom, click for the arm`);
     return h(
       "div",
       { class: "tools" },
@@ -86,7 +86,6 @@ export class IntervalChart {
 
   /** @returns {Omit<import("uplot").Options, "width" | "height">} */
   options() {
-    const bar = `bar ${this.scale.bar(this.threshold)}`;
     return {
       legend: { show: false },
       padding: [8, Math.round(1.5 * rem()), 0, 0],
@@ -104,7 +103,7 @@ export class IntervalChart {
         draw: [
           (u) => {
             paintIntervals(u, this);
-            level(u, this.threshold, bar);
+            level(u, this.threshold, this.scale.line);
           },
         ],
         setSelect: [(u) => this.selected(u)],

@@ -20,8 +20,9 @@ const COMPARE = {
 };
 
 export class Selection {
-  /** @param {() => void} changed */
-  constructor(changed) {
+  /** @param {() => void} changed @param {import("./intervals.js").Scale} scale */
+  constructor(changed, scale) {
+    this.scale = scale;
     this.changed = changed;
     this.query = "";
     this.filter = "all";
@@ -41,7 +42,7 @@ export class Selection {
       h(
         "button",
         { type: "button", "aria-pressed": String(filter === "all"), onclick: () => this.choose(filter, buttons) },
-        filter,
+        filter in scale.kinds ? scale.kinds[/** @type {"good"} */ (filter)] : filter,
       ),
     );
     this.element = h(
@@ -69,7 +70,7 @@ export class Selection {
 
   /** @param {Row} row */
   matches(row) {
-    if (this.filter !== "all" && row.verdict !== this.filter) return false;
+    if (this.filter !== "all" && (row.verdict !== this.filter || this.scale.isControl(row))) return false;
     return (
       !this.query ||
       nameOf(row).toLocaleLowerCase().includes(this.query) ||

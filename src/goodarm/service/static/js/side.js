@@ -1,6 +1,6 @@
 /** The small parts beside the chart: latest verdicts and waiting tickets. */
 import { h, say } from "./dom.js";
-import { age, count, counted, fullTime, GLYPH, since } from "./format.js";
+import { age, count, counted, fullTime, since } from "./format.js";
 import { nameOf } from "./intervals.js";
 
 /** @typedef {import("./types.js").Row} Row */
@@ -31,8 +31,8 @@ export function latest(scale, href) {
       h(
         "span",
         { class: `verdict ${row.verdict}` },
-        h("span", { "aria-hidden": "true" }, GLYPH[row.verdict]),
-        h("span", { class: "unseen" }, row.verdict),
+        h("span", { "aria-hidden": "true" }, scale.glyph(row)),
+        h("span", { class: "unseen" }, scale.word(row)),
       ),
       h("a", { href: href(row), title: nameOf(row) }, h("bdi", {}, nameOf(row))),
       h("span", { class: "hint" }, scale.value(row.mean)),

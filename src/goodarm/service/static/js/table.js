@@ -32,7 +32,8 @@ export class ArmTable {
     this.range = /** @type {[number, number]} */ ([0, 1]);
     this.lines = /** @type {TableRow[]} */ ([]);
     this.frame = 0;
-    this.heads = COLUMNS.map((column) => heading(column, sort));
+    const named = COLUMNS.map((column) => (column.key === "mean" ? { ...column, text: about.scale.mean } : column));
+    this.heads = named.map((column) => heading(column, sort));
     this.spacer = h("div", { class: "spacer", role: "presentation" });
     const events = {
       onscroll: () => this.later(),

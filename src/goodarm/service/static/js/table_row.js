@@ -1,6 +1,6 @@
 /** One row of the table: made once, written again for whichever arm it shows. */
 import { h, s, say } from "./dom.js";
-import { count, GLYPH } from "./format.js";
+import { count } from "./format.js";
 import { nameOf } from "./intervals.js";
 
 /** @typedef {import("./types.js").Row} Row */
@@ -52,9 +52,9 @@ export class TableRow {
     this.link.setAttribute("href", href(row));
     this.link.title = nameOf(row);
     this.verdict.className = `cell verdict ${row.verdict}`;
-    say(this.glyph, GLYPH[row.verdict]);
-    say(this.word, row.state ? `${row.verdict}, ${row.state}` : row.verdict);
-    say(this.mean, scale.value(row.mean));
+    say(this.glyph, scale.glyph(row));
+    say(this.word, row.state ? `${scale.word(row)}, ${row.state}` : scale.word(row));
+    say(this.mean, scale.isControl(row) ? "" : scale.value(row.mean));
     say(this.pulls, count(row.pulls));
     say(this.pending, row.pending ? count(row.pending) : "");
     this.draw(row, range);

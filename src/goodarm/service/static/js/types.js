@@ -22,6 +22,7 @@
  * @property {string} sentence
  * @property {number | null} remaining
  * @property {string} [rewards]
+ * @property {string | null} [control]  the arm that the others are compared with; the threshold is the margin then
  * @property {Record<string, number>} [tally]  how many arms and tickets are where
  * @property {Record<string, unknown> | null} [metadata]
  *
