@@ -15,6 +15,7 @@ from goodarm.plan import campaign_lower_bound, decidable, plan, pulls_lower_boun
 from goodarm.plan.quick import quick_plan
 from goodarm.problem import Gaussian, Problem
 from goodarm.report import plan_figure
+from goodarm.report.plan_text import answer, headline
 from goodarm.simulation.simulate import simulate
 
 # --- lower bounds -----------------------------------------------------------------------------------------------------
@@ -303,3 +304,33 @@ def test_a_quick_plan_for_gaussian_rewards_scales_with_the_square_of_gap_over_sc
         quick_plan(threshold=3.0, arms=10, gap=-1.0, rewards=Gaussian(1.0))
     with pytest.raises(InvalidValue, match="normal:MEAN,SD"):
         quick_plan(threshold=3.0, arms=10, prior="beta:1,2", rewards=Gaussian(1.0))
+
+
+def test_a_plan_against_a_control_says_what_the_campaign_takes() -> None:
+    made = plan(arms=6, control=0.3, margin=0.05, gap=0.2, runs=3)
+    assert made.control == 0.3
+    assert made.threshold == 0.35
+    assert made.asked is not None
+    assert made.asked.decided.mean == 1.0
+    half, end = made.asked.milestones[0].samples.median, made.asked.end.median
+    assert made.lower_bound < half < end <= made.last_round
+    assert [each.words for each in made.alternatives] == ["delta 0.1"]
+    assert any("better arms" in line for line in answer(made))
+    assert "control of mean 0.3" in next(iter(headline(made)))
+    assert "control 0.3, margin 0.05" in plan_figure.info(made).title
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"control": 0.3, "threshold": 0.5}, "leave `threshold`"),
+        ({"control": 1.0}, "strictly between 0 and 1"),
+        ({"control": 0.3, "margin": 0.8}, "strictly between 0 and 1"),
+        ({"margin": 0.1, "threshold": 0.5}, "give the bar"),
+        ({}, "give the bar"),
+        ({"control": 0.3, "arms": 2000}, "at most 1,000 arms"),
+    ],
+)
+def test_a_control_and_a_threshold_are_two_things(wish: dict, message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        plan(**{"arms": 5, **wish})

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "goodarm plan --arms 200 --threshold 0.02 --gap 0.01 --budget 1e6",
     "goodarm plan --arms 300 --threshold 0.02 --prior beta:3,197 --out plan",
+    "goodarm plan --arms 20 --versus 0.05 --margin 0.005 --gap 0.02",
 )
 
-Bar = Annotated[float, typer.Option(metavar="X", help="The bar that a good arm's mean reaches; rewards are in [0, 1].")]
+Bar = Annotated[
+    float | None, typer.Option(metavar="X", help="The bar that a good arm's mean reaches; rewards are in [0, 1].")
+]
+Versus = Annotated[
+    float | None, typer.Option(metavar="X", help="In place of a threshold: the mean of the control to compare with.")
+]
+Margin = Annotated[float, typer.Option(metavar="M", help="By how much an arm is to be better than the control.")]
 Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]
 Gap = Annotated[
     float | None, typer.Option(metavar="G", help="Every mean lies this far from the threshold, half above.")
@@ -45,8 +52,10 @@ Out = Annotated[
 
 
 def plan(
-    threshold: Bar,
+    threshold: Bar = None,
     arms: Arms = None,
+    versus: Versus = None,
+    margin: Margin = 0.0,
     delta: Delta = 0.05,
     gap: Gap = None,
     means: Means = None,
@@ -66,7 +75,8 @@ def plan(
     with results_folder(out), _progress() as progress:
         made = make_plan(
             threshold=threshold, arms=arms, delta=delta, gap=gap, means=means, prior=prior, policy=policy,
-            budget=budget, runs=runs, seed=seed, workers=cores() if workers is None else workers, progress=progress,
+            budget=budget, runs=runs, seed=seed, control=versus, margin=margin,
+            workers=cores() if workers is None else workers, progress=progress,
         )  # fmt: skip
         written = [] if out is None else write_plan(made, out)
     if json:

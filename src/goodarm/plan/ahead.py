@@ -41,6 +41,7 @@ class CampaignPlan:
     arm_bound : pulls that every policy needs on average for one arm: quartiles over the arms
     possible  : False where the budget is below the lower bound
     asked     : as asked; None where the budget is too small to pull each arm once
+    control   : the mean of the control that arms are compared with; then the threshold is that mean plus the margin
     """
 
     arms: int
@@ -59,6 +60,8 @@ class CampaignPlan:
     asked: Outlook | None
     alternatives: tuple[Outlook, ...]
     notes: tuple[str, ...]
+    control: float | None = None
+    margin: float = 0.0
 
     @property
     def pulls_per_arm(self) -> Estimate | None:
@@ -70,13 +73,15 @@ class CampaignPlan:
 
 
 def plan(
-    *, threshold: float, arms: int | None = None, delta: float = 0.05, gap: float | None = None,
+    *, threshold: float | None = None, arms: int | None = None, delta: float = 0.05, gap: float | None = None,
     means: Source | None = None, prior: str | None = None, policy: str | Policy = DEFAULT_POLICY,
     budget: int | None = None, runs: int | None = None, seed: int = 0, workers: int = 1,
-    progress: Progress | None = None,
+    progress: Progress | None = None, control: float | None = None, margin: float = 0.0,
 ) -> CampaignPlan:  # fmt: skip
     """How many pulls an arm and a campaign will take.
 
+    control, margin : in place of a threshold: what mean the control is expected to have, and by how much an arm is to
+               be better; the policy is that of campaigns against a control
     gap      : every mean lies this far from the threshold, half of them above
     means    : a table with the columns arm and mean: a path, a dataframe or a dict
     prior    : "beta:A,B" or "uniform:LOW,HIGH": means drawn anew in each run
@@ -91,11 +96,23 @@ def plan(
     >>> half.share, half.samples.low <= half.samples.median <= half.samples.high < made.asked.end.high
     (0.5, True)
     """
+    if control is not None:
+        from goodarm.plan.against import plan_against
+
+        if threshold is not None or policy != DEFAULT_POLICY:
+            raise InvalidValue(
+                "with `control`, leave `threshold` and `policy` out: arms are compared with the control."
+            )
+        return plan_against(control, margin, arms, delta, gap, means, prior, budget, runs, seed, progress)
+    if threshold is None or margin:
+        raise InvalidValue(
+            "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
+        )
     Problem(threshold=threshold, arms=1, delta=delta)  # a wrong threshold or delta is told first
     guess = guess_means(threshold, arms, gap=gap, means=means, prior=prior)
     problem = Problem(threshold=threshold, arms=guess.arms, delta=delta)
-    _check_numbers(budget, runs)
-    draws = _draws(guess)
+    check_numbers(budget, runs)
+    draws = draws_of(guess)
     last_round = budget or _own_last_round(guess, problem, draws)
     many = runs or int(min(max(ROUNDS_TO_SIMULATE / last_round, FEWEST_RUNS), MOST_RUNS))
     made = specify(policy, guess.environment(threshold), horizon=max(last_round, guess.arms), seed=seed, delta=delta)
@@ -105,17 +122,17 @@ def plan(
     if budget is not None and outlooks and _falls_short(outlooks[0]):
         play.in_all += many
         outlooks.append(play.outlook(f"budget {2 * budget:,}", problem, 2 * budget))
-    bound = _median_bound(draws, problem)
+    bound = median_bound(draws, problem)
     return CampaignPlan(
         arms=guess.arms, threshold=threshold, delta=delta, means=guess.words, policy=made.policy.name,
         guarantee=made.policy.promise, budget=budget, last_round=last_round, runs=many, seed=seed,
-        lower_bound=bound, arm_bound=_quartiles(draws, problem), possible=budget is None or budget >= bound,
+        lower_bound=bound, arm_bound=quartiles(draws, problem), possible=budget is None or budget >= bound,
         asked=outlooks[0] if outlooks else None, alternatives=tuple(outlooks[1:]),
-        notes=tuple(_notes(draws, problem, budget, last_round, bound, outlooks[:1])),
+        notes=tuple(notes_on(draws, problem, budget, last_round, bound, outlooks[:1])),
     )  # fmt: skip
 
 
-def _check_numbers(budget: int | None, runs: int | None) -> None:
+def check_numbers(budget: int | None, runs: int | None) -> None:
     check_whole(**{name: value for name, value in (("budget", budget), ("runs", runs)) if value is not None})
     if budget is not None and budget < 1:
         raise InvalidValue(f"budget must be at least one round; got {budget}.")
@@ -159,7 +176,8 @@ class _Play:
             self.policy, self.guess.environment(problem.threshold), horizon=last_round, runs=self.runs,
             seed=self.seed, delta=problem.delta, workers=self.workers, progress=self._told,
         )  # fmt: skip
-        return outlook(words, problem, last_round, _median_bound(self.draws, problem), played)
+        bound = median_bound(self.draws, problem)
+        return outlook(words, problem, last_round, bound, played.runs, played.wrong_runs)
 
     def _told(self, ended: int) -> None:
         self.ended += ended
@@ -167,7 +185,7 @@ class _Play:
             self.progress(self.ended, self.in_all)
 
 
-def _draws(guess: MeansGuess) -> list[Floats]:
+def draws_of(guess: MeansGuess) -> list[Floats]:
     """The means, or many draws of them."""
     generator = default_rng(0)
     first = guess.draw(generator)
@@ -176,11 +194,11 @@ def _draws(guess: MeansGuess) -> list[Floats]:
     return [guess.draw(generator) for _ in range(min(DRAWS, max(FEWEST_DRAWS, MEANS_TO_DRAW // guess.arms)))]
 
 
-def _median_bound(draws: list[Floats], problem: Problem) -> float:
+def median_bound(draws: list[Floats], problem: Problem) -> float:
     return float(np.median([campaign_lower_bound(means, problem) for means in draws]))
 
 
-def _quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
+def quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
     """Over the arms of all draws; taken by rank, since an arm on the threshold costs inf."""
     bounds = np.sort(np.concatenate([pulls_lower_bounds(means, problem) for means in draws[:20]]))
     low, median, high = (float(bounds[int(q * (bounds.size - 1))]) for q in (0.25, 0.5, 0.75))
@@ -189,15 +207,19 @@ def _quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, flo
 
 def _own_last_round(guess: MeansGuess, problem: Problem, draws: list[Floats]) -> int:
     """Without a budget: three times what the evidence of nine tenths of the arms costs, as far as our patience goes."""
+    patience = ROUNDS_TO_SIMULATE / FEWEST_RUNS
+    return int(max(min(3.0 * cost_of(problem, draws), patience), 10.0 * guess.arms))
+
+
+def cost_of(problem: Problem, draws: list[Floats]) -> float:
+    """Pulls that the evidence of nine tenths of the arms costs, the easiest ones."""
     divergence, needed = problem.rewards.divergence, math.log(problem.arms / problem.delta)
     information = np.sort([divergence(float(mean), problem.threshold) for mean in draws[0]])
     cheaper = information[information.size // 10 :]
-    cost = float(np.sum(needed / np.maximum(cheaper, 1e-300)))
-    patience = ROUNDS_TO_SIMULATE / FEWEST_RUNS
-    return int(max(min(3.0 * cost, patience), 10.0 * guess.arms))
+    return float(np.sum(needed / np.maximum(cheaper, 1e-300)))
 
 
-def _notes(
+def notes_on(
     draws: list[Floats], problem: Problem, budget: int | None, last_round: int, bound: float, asked: list[Outlook]
 ) -> list[str]:
     """What the numbers mean, where they need words."""

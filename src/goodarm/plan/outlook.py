@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.problem import Problem
-from goodarm.simulation.runs import Estimate, Runs, estimate
+from goodarm.simulation.runs import Estimate, estimate
 
 Floats = NDArray[np.float64]
 
@@ -97,35 +98,52 @@ class Outlook:
     finds: tuple[Finds, ...] = field(repr=False, compare=False)
 
 
-def outlook(words: str, problem: Problem, last_round: int, lower_bound: float, played: Runs) -> Outlook:
+class Played(Protocol):
+    """What is read of one simulated campaign."""
+
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def open_arms(self) -> int: ...
+    @property
+    def verdicts(self) -> NDArray[Any]: ...
+    @property
+    def verdict_rounds(self) -> NDArray[Any]: ...
+    @property
+    def means(self) -> NDArray[Any]: ...
+
+
+def outlook(
+    words: str, problem: Problem, last_round: int, lower_bound: float, runs: Sequence[Played], wrong_runs: int
+) -> Outlook:  # fmt: skip
     """What the runs of a setting amount to."""
     xi, arms = problem.threshold, problem.arms
-    finds = tuple(_finds(played, xi))
+    finds = tuple(_finds(runs, xi))
     with_good = [each for each in finds if each.good_arms]
     shares = [each.rounds.size / each.good_arms for each in with_good]
-    to_the_end = all(run.open_arms == 0 for run in played.runs)
+    to_the_end = all(run.open_arms == 0 for run in runs)
     return Outlook(
         words=words, threshold=xi, delta=problem.delta, last_round=last_round, lower_bound=lower_bound,
         milestones=tuple(Milestone(s, one_campaign([each.until(s) for each in with_good])) for s in SHARES)
         if with_good else (),
-        end=one_campaign([float(run.rounds) if run.open_arms == 0 else math.inf for run in played.runs]),
-        rounds=estimate(np.array([float(run.rounds) for run in played.runs])) if to_the_end else None,
-        decided=_share([1.0 - run.open_arms / arms for run in played.runs]),
+        end=one_campaign([float(run.rounds) if run.open_arms == 0 else math.inf for run in runs]),
+        rounds=estimate(np.array([float(run.rounds) for run in runs])) if to_the_end else None,
+        decided=_share([1.0 - run.open_arms / arms for run in runs]),
         found=_share(shares) if shares else None,
         found_once=one_campaign(shares) if shares else None,
-        wrong_runs=played.wrong_runs,
-        decided_at=tuple(np.sort(run.verdict_rounds[run.verdicts != 0]).astype(np.float64) for run in played.runs),
+        wrong_runs=wrong_runs,
+        decided_at=tuple(np.sort(run.verdict_rounds[run.verdicts != 0]).astype(np.float64) for run in runs),
         finds=finds,
     )  # fmt: skip
 
 
-def _finds(played: Runs, xi: float) -> list[Finds]:
+def _finds(runs: Sequence[Played], xi: float) -> list[Finds]:
     return [
         Finds(
             np.sort(run.verdict_rounds[(run.verdicts == 1) & (run.means >= xi)]).astype(np.float64),
             int((run.means >= xi).sum()),
         )
-        for run in played.runs
+        for run in runs
     ]
 
 

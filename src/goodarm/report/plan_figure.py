@@ -51,8 +51,10 @@ def info(plan: CampaignPlan) -> PlanFigure:
     if not outlooks:
         runs = "not simulated: the budget does not pull each arm once"
     reached = plan.asked.milestones if plan.asked else ()
+    against = plan.control is not None
+    bar = f"control {plan.control:g}, margin {plan.margin:g}" if against else f"threshold {plan.threshold:g}"
     return PlanFigure(
-        f"{plan.arms:,} arms, threshold {plan.threshold:g}, delta {plan.delta:g}",
+        f"{plan.arms:,} arms, {bar}, delta {plan.delta:g}",
         f"{plan.means.split(' (a guess')[0]}\n{plan.policy} ({plan.guarantee}), {runs}",
         samples,
         [_curve(outlook, plan, samples, of_all) for outlook in outlooks],

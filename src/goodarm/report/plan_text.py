@@ -23,7 +23,10 @@ _NOT_SHOWN = ("decided_at", "finds")
 def headline(plan: CampaignPlan) -> Iterator[str]:
     """What was asked."""
     budget = f", budget {plan.budget:,} samples" if plan.budget is not None else ""
-    yield f"{counted(plan.arms, 'arm')}, threshold {plan.threshold:g}, delta {plan.delta:g}{budget}; {plan.means}"
+    bar = f"threshold {plan.threshold:g}"
+    if plan.control is not None:
+        bar = f"against a control of mean {plan.control:g} by a margin of {plan.margin:g}"
+    yield f"{counted(plan.arms, 'arm')}, {bar}, delta {plan.delta:g}{budget}; {plan.means}"
     if plan.asked is not None:
         simulated = counted(plan.runs, "simulated campaign")
         yield f"{plan.policy} ({plan.guarantee}), {simulated} of at most {plan.last_round:,} samples"
@@ -31,21 +34,21 @@ def headline(plan: CampaignPlan) -> Iterator[str]:
 
 def answer(plan: CampaignPlan) -> Iterator[str]:
     """First what people plan for: samples until most good arms are found, in one campaign; then what a budget buys."""
-    asked = plan.asked
+    asked, kind = plan.asked, "good" if plan.control is None else "better"
     if asked is None:
         return
     if not asked.milestones:
-        yield "No arm is good here: nothing is there to be found."
+        yield f"No arm is {kind} here: nothing is there to be found."
     else:
         typical = [(each.share, each.samples.median) for each in asked.milestones]
         most = [(each.share, each.samples.high) for each in asked.milestones]
-        yield f"To find {_reached(typical)} of the good arms: {_until(typical, plan)} in the median campaign."
+        yield f"To find {_reached(typical)} of the {kind} arms: {_until(typical, plan)} in the median campaign."
         if any(math.isfinite(at) for _, at in most):
             yield f"{_most(plan.runs)} {_reached(most)} within {_until(most, plan)}."
     if plan.budget is not None and asked.found is not None and asked.found_once is not None:
         low, high = percent(asked.found_once.low), percent(asked.found_once.high)
         once = f"{_once(plan.runs)} between {low} and {high}" if low != high else "the same in every campaign"
-        yield f"The budget finds {percent(asked.found.mean)} of the good arms on average; {once}."
+        yield f"The budget finds {percent(asked.found.mean)} of the {kind} arms on average; {once}."
     yield f"Every arm has its verdict after {_range(asked.end, plan)}."
 
 
@@ -55,7 +58,7 @@ def rest(plan: CampaignPlan) -> Iterator[str]:
     spread = "" if low == high else f" ({low} to {high} for the middle half of the arms)"
     yield (
         f"For a verdict on every arm any policy needs on average at least {_bound(plan.lower_bound)} samples, "
-        f"{median} of an arm{spread}."
+        f"{median} of an arm{spread}{'' if plan.control is None else ', even if it knows the mean of the control'}."
     )
 
 
