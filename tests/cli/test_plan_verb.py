@@ -80,3 +80,15 @@ def test_wrong_input_is_one_message(arguments: list[str], message: str) -> None:
     assert shown.exit_code == 2
     assert shown.stderr.startswith("goodarm: ")
     assert message in shown.stderr
+
+
+def test_a_folder_with_another_plan_is_not_overwritten(tmp_path: Path) -> None:
+    wish = ["plan", "--arms", "4", "--threshold", "0.5", "--runs", "2", "--out", str(tmp_path / "kept")]
+    run = CliRunner().invoke
+    assert run(app, [*wish, "--gap", "0.25"]).exit_code == 0
+    kept = (tmp_path / "kept" / "plan.json").read_bytes()
+    refused = run(app, [*wish, "--gap", "0.2"])
+    assert refused.exit_code == 2
+    assert "holds other results" in refused.output
+    assert (tmp_path / "kept" / "plan.json").read_bytes() == kept
+    assert run(app, [*wish, "--gap", "0.25"]).exit_code == 0

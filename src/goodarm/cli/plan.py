@@ -70,7 +70,7 @@ def plan(
 ) -> None:
     """How many pulls an arm and a campaign will take, and what a looser wish would buy."""
     from goodarm.plan import plan as make_plan
-    from goodarm.report.files import results_folder, write_plan
+    from goodarm.report.files import plan_about, refuse_other_results, results_folder, write_plan
 
     with results_folder(out), _progress() as progress:
         made = make_plan(
@@ -78,6 +78,8 @@ def plan(
             budget=budget, runs=runs, seed=seed, control=versus, margin=margin,
             workers=cores() if workers is None else workers, progress=progress,
         )  # fmt: skip
+        if out is not None:
+            refuse_other_results(out, "plan.json", plan_about(made))
         written = [] if out is None else write_plan(made, out)
     if json:
         from goodarm.report.plan_text import as_json

@@ -55,19 +55,16 @@ def reproduce(
     from goodarm.paper.report_files import write_replication
     from goodarm.paper.reproduction import reproduce as play
     from goodarm.paper.scope import Request
-    from goodarm.report.files import prepare_folder
+    from goodarm.report.files import results_folder
 
     request = Request(quick, tuple(only or ()), runs, seed, cores() if workers is None else workers)
     request.check()
-    prepare_folder(out)
     try:
-        with _progress() as progress:
+        with results_folder(out / "finished"), _progress() as progress:  # nothing finished: no folder stays
             finished = play(request, out, progress)
     except KeyboardInterrupt:
-        typer.echo(
-            f"goodarm: interrupted. What is finished is in {out / 'finished'}; the same command goes on from there.",
-            err=True,
-        )
+        kept = f"What is finished is in {out / 'finished'}; the same command goes on from there."
+        typer.echo(f"goodarm: interrupted. {kept if out.exists() else 'Nothing was finished yet.'}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     found = summarise(finished)
     _print(found, json)

@@ -106,6 +106,13 @@ def write_rewards(results: Comparison, summary: RewardSummary, folder: Path) -> 
         return [whole(folder / name, write) for name, write in writers.items()]
 
 
+def plan_about(made: CampaignPlan) -> dict[str, Any]:
+    """What tells a plan from another one in the same folder."""
+    names = ["arms", "threshold", "delta", "means", "policy", "budget", "seed"]
+    names += [] if made.control is None else ["control", "margin"]
+    return {name: getattr(made, name) for name in names}
+
+
 def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:
     """Write a plan and its figure; returns the paths."""
     figure = plan_figure.draw(plan_figure.info(made))
