@@ -13,6 +13,7 @@ from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign.arms import ArmsGiven, check_metadata
 from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
+from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
@@ -354,8 +355,7 @@ most 5%
         """For notebooks: the sentence, and the arms nearest to a verdict."""
         from goodarm.campaign.notebook import html
 
-        fold = self._look()
-        return html(str(self), fold)
+        return html(str(self), self._look())
 
     def _now(self) -> float:
         return float(self._session.clock())
@@ -377,11 +377,11 @@ most 5%
         self._refuse_closed()
         with self._session.writing() as fold:
             yield fold
+        warn_once(self._session.fold)
         self._call_back()
 
     def _rows_since(self, seen: int) -> list[ArmRow]:
-        fold = self._session.fold
-        return views.arm_rows(fold, [event.arm or 0 for event in self._session.verdicts_seen[seen:]])
+        return views.arm_rows(self._session.fold, [event.arm or 0 for event in self._session.verdicts_seen[seen:]])
 
     def _call_back(self) -> None:
         """Outside of the transaction: a callback may take its time, or use the campaign itself."""

@@ -27,6 +27,7 @@ from goodarm.engine.live import PENDING_COLUMN
 from goodarm.engine.step import Step
 from goodarm.engine.step_blocks import absorb_block, ask_block, note_block
 from goodarm.errors import DamagedJournal
+from goodarm.problem import SubGaussian
 from goodarm.rules.sampling import ChoiceRule
 
 OPEN, PAUSED, RETIRED = "open", "paused", "retired"
@@ -85,6 +86,9 @@ class Fold:
         self.blocks: dict[int, OpenBlock] = {}
         self.deadlines: deque[tuple[float, int]] = deque()
         self.late = 0
+        self.scatter = 0.0
+        """Squares of rewards without bounds around the mean of their arm so far, in declared scales."""
+        self.doubted = False
         self.ended = False
         self.undeclared: list[int] = []
         """Arms that the rules have decided, and whose verdict is the next entry."""
@@ -195,10 +199,21 @@ class Fold:
         line.resolve(ticket, reward)
         decided: list[int] = []
         for each in line.leave():
+            if each.reward is not None:
+                self._note_scatter(each.arm, each.reward)
             decided += (
                 self.step.void(each.arm) if each.reward is None else self.step.absorb(each.arm, each.reward, each.asked)
             )
         return decided
+
+    def _note_scatter(self, arm: int, reward: float) -> None:
+        """Welford's sum of squares, of rewards in the order of asking."""
+        rewards = self.terms.rewards
+        if isinstance(rewards, SubGaussian):
+            pulls, total = self.step.state.arms[arm, :2]
+            if pulls > 0.0:
+                off = (reward - total / pulls) / rewards.scale
+                self.scatter += float(off * off * pulls / (pulls + 1.0))
 
     def _late(self, event: Event) -> Iterable[int]:
         self.late += 1

@@ -14,7 +14,7 @@ from goodarm.campaign.journal import Event
 from goodarm.campaign.tickets import Line
 from goodarm.engine.step_file import pack_step, unpack_step
 
-FORMAT = 1
+FORMAT = 2
 BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", "first", "last", "decision")
 
 
@@ -28,6 +28,7 @@ def pack(fold: Fold) -> bytes:
         "at": fold.at,
         "tickets": fold.tickets,
         "late": fold.late,
+        "scatter": fold.scatter,
         "ended": fold.ended,
         "later": later,
         "books": [[getattr(book, name) for name in BOOK_FIELDS] for book in fold.books],
@@ -60,6 +61,7 @@ def unpack(created: Event, chain: bytes, body: bytes) -> Fold | None:
             setattr(book, name, value)
     fold.number, fold.chain, fold.at = head["number"], chain, head["at"]
     fold.tickets, fold.late, fold.ended = head["tickets"], head["late"], head["ended"]
+    fold.scatter = head["scatter"]
     fold.pending = {ticket: (arm, at) for ticket, arm, at in head["pending"]}
     fold.blocks = {ticket: OpenBlock(dict(map(tuple, out)), at) for ticket, at, out in head["blocks"]}
     fold.lines = {arm: _line_in(line) for arm, line in head["lines"]}

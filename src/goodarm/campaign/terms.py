@@ -287,5 +287,5 @@ def agreed(
     if against:
         check_control(terms)
     check_terms(terms)
-    terms.problem  # noqa: B018  checks threshold and delta
+    terms.problem.check_sums(horizon or 1)
     return terms

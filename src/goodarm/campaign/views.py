@@ -12,6 +12,7 @@ import numpy as np
 from goodarm.campaign import fold as states
 from goodarm.campaign.audit import BAD, GOOD, OPEN, evidence_of, needed
 from goodarm.campaign.control import CONTROL
+from goodarm.campaign.doubts import doubt
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals
 from goodarm.campaign.overdue import NOTHING, Cost, costs
@@ -151,7 +152,7 @@ def tally_of(fold: Fold, now: float) -> Tally:
         arms=arms, good=good, bad=bad, open=arms - good - bad - retired, paused=paused,
         retired=retired, pending=pending, overdue=sum(each.tickets for each in late), told=told, missing=missing,
         void=void, late=fold.late, ended=fold.ended, held_back=sum(each.held_back != "" for each in late),
-        waiting=sum(each.waiting for each in late),
+        waiting=sum(each.waiting for each in late), doubt=doubt(fold),
     )  # fmt: skip
 
 
@@ -167,14 +168,12 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
             "how many pulls remain is not known against a control, whose own rewards move every arm. The interval of "
             "each arm shows how near its verdict is."
         )
-    if not isinstance(fold.terms.rewards, Bounded):
-        raise InvalidValue(
-            f"how many pulls remain is known for rewards in [0, 1] only; these are {fold.terms.rewards}. "
-            "The interval of each arm shows how near its verdict is."
-        )
+    rewards, told = fold.terms.rewards, [book.told for book in fold.books]
+    bounded = isinstance(rewards, Bounded)
+    totals = [min(book.total, book.told) if bounded else book.total for book in fold.books]
     left = remaining(
-        [book.told for book in fold.books], [min(book.total, book.told) for book in fold.books],
-        threshold=fold.terms.threshold, delta=fold.terms.delta, draws=draws,
+        told, totals, threshold=fold.terms.threshold, delta=fold.terms.delta, draws=draws,
+        scale=None if bounded else rewards.sigma(),
     )  # fmt: skip
     still = np.array([is_open(book) for book in fold.books])
     median, low, high, expected, beyond = (
@@ -185,8 +184,7 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
 
 def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:
     """About how many more pulls until no arm is open; None where nobody knows."""
-    known = isinstance(fold.terms.rewards, Bounded) and fold.terms.threshold is not None
-    if not known or not any(map(is_open, fold.books)):
+    if fold.terms.threshold is None or not any(map(is_open, fold.books)):
         return None
     return float(remaining_of(fold, draws).median.sum())
 

@@ -33,6 +33,8 @@ class Tally(NamedTuple):
     """Arms that would be decided but for their overdue tickets."""
     waiting: int = 0
     """Told rewards that wait behind overdue tickets, in the order of asking."""
+    doubt: str = ""
+    """What speaks against what was agreed, in words."""
 
 
 def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
@@ -67,6 +69,8 @@ def details(tally: Tally) -> list[str]:
         lines.append(f"{_counted(tally.waiting, 'told reward')} wait behind overdue tickets of the same arm")
     if tally.paused:
         lines.append(f"{tally.paused:,} {'arm' if tally.paused == 1 else 'arms'} paused")
+    if tally.doubt:
+        lines.append(f"warning: {tally.doubt}")
     odd = [
         f"{number:,} {words}"
         for number, words in (

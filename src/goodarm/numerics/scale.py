@@ -2,6 +2,8 @@
 
 import math
 
+FALSE_ALARMS = 1e-4
+"""Probability of a warning where the declared scale is true."""
 RATIOS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0, 16.0, 256.0)
 """Variances, in units of the declared one, that evidence is gathered for."""
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goodarm.arguments import check_real, shown
 from goodarm.errors import InvalidValue
-from goodarm.problem import Problem
+from goodarm.problem import Bounded, Gaussian, Problem
 from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL, Pool
 from goodarm.rules.learners.prior import fit, start
 
@@ -44,8 +44,9 @@ class Remaining(NamedTuple):
 def remaining(
     pulls: ArrayLike, totals: ArrayLike, *, threshold: float, delta: float = 0.05,
     prior: tuple[float, float] | None = None, limit: float = 1e6, draws: int = 200, seed: int = 0,
+    scale: float | None = None,
 ) -> Remaining:  # fmt: skip
-    """Expected further pulls per arm, from pulls and sum of rewards so far; rewards in [0, 1], decided as by `value`.
+    """Expected further pulls per arm, from pulls and sum of rewards so far, decided as by `value`.
 
     Each arm's mean mu is drawn from its posterior Beta(A + S, B + N - S), with (A, B) learned from all arms if not
     given. For a mean mu the verdict comes at the smallest n with
@@ -53,8 +54,11 @@ def remaining(
     evidence grows by its drift, less what the bets pay for not knowing the mean. 4% to 12% fewer than simulated
     runs of `value` take (tests/test_plan.py); rules with slower evidence, like `hoeffding`, need more.
 
+    prior : (A, B)
     limit : how far to look, in further pulls of one arm
     draws : of each arm's mean
+    scale : rewards are in [0, 1] if it is None; otherwise Gaussian of that scale: kl is (m - xi)^2/(2 scale^2), and the
+            prior a normal one, (mean, deviation)
 
     An arm far from the threshold needs no more pulls, one near to it some hundreds, one that may lie on it thousands:
 
@@ -62,12 +66,11 @@ def remaining(
     >>> left.median.round(-2).tolist()
     [0.0, 200.0, 3100.0]
     """
-    n, s = _checked(pulls, totals, limit, draws)
-    problem = Problem(threshold=threshold, arms=n.size, delta=delta)
-    a, b = prior if prior is not None else _learned_prior(n, s, problem)
-    if not (0.0 < a < math.inf and 0.0 < b < math.inf):
-        raise InvalidValue(f"prior must be two positive numbers, the parameters of a Beta distribution; got {(a, b)}.")
-    mu = default_rng(seed).beta(a + s, b + n - s, size=(draws, n.size))
+    n, s = _checked(pulls, totals, limit, draws, scale is None)
+    rewards = Bounded() if scale is None else Gaussian(scale)
+    problem = Problem(threshold=threshold, arms=n.size, delta=delta, rewards=rewards)
+    likely = _means_in_range if scale is None else _normal_means
+    mu = likely(n, s, problem, prior, draws, seed)
     left = _pulls_left(mu, n, s, problem, limit)
     low, median, high = np.quantile(left, [LOW, 0.5, HIGH], axis=0)
     return Remaining(
@@ -75,7 +78,40 @@ def remaining(
     )
 
 
-def _checked(pulls: ArrayLike, totals: ArrayLike, limit: float, draws: int) -> tuple[Floats, Floats]:
+def _means_in_range(
+    n: Floats, s: Floats, problem: Problem, prior: tuple[float, float] | None, draws: int, seed: int
+) -> Floats:
+    """Draws of each arm's mean, rewards in [0, 1]; shape (draws, K)."""
+    a, b = prior if prior is not None else _learned_prior(n, s, problem)
+    if not (0.0 < a < math.inf and 0.0 < b < math.inf):
+        raise InvalidValue(f"prior must be two positive numbers, the parameters of a Beta distribution; got {(a, b)}.")
+    return default_rng(seed).beta(a + s, b + n - s, size=(draws, n.size))
+
+
+def _normal_means(
+    n: Floats, s: Floats, problem: Problem, prior: tuple[float, float] | None, draws: int, seed: int
+) -> Floats:
+    """The same for Gaussian rewards."""
+    variance = problem.rewards.sigma() ** 2
+    centre, deviation = prior if prior is not None else _learned_normal(n, s, problem)
+    if not (math.isfinite(centre) and 0.0 < deviation < math.inf):
+        raise InvalidValue(f"prior must be a mean and a positive deviation; got {(centre, deviation)}.")
+    known = 1.0 / deviation**2 + n / variance
+    mean = (centre / deviation**2 + s / variance) / known
+    return default_rng(seed).normal(mean, 1.0 / np.sqrt(known), size=(draws, n.size))
+
+
+def _learned_normal(n: Floats, s: Floats, problem: Problem) -> tuple[float, float]:
+    """Mean and deviation of the arms' means that those seen so far suggest, by moments; first the bar and the scale."""
+    scale, seen = problem.rewards.sigma(), n > 0.0
+    if seen.sum() < 2:
+        return problem.threshold, scale
+    means = s[seen] / n[seen]
+    scatter = float(means.var(ddof=1) - np.mean(scale**2 / n[seen]))
+    return float(means.mean()), max(math.sqrt(max(scatter, 0.0)), 0.1 * scale / math.sqrt(float(n[seen].mean())))
+
+
+def _checked(pulls: ArrayLike, totals: ArrayLike, limit: float, draws: int, bounded: bool) -> tuple[Floats, Floats]:
     check_real(limit=limit, draws=draws)
     try:
         n, s = np.asarray(pulls, dtype=np.float64), np.asarray(totals, dtype=np.float64)
@@ -85,7 +121,9 @@ def _checked(pulls: ArrayLike, totals: ArrayLike, limit: float, draws: int) -> t
         ) from None
     if n.ndim != 1 or n.size == 0 or n.shape != s.shape:
         raise InvalidValue(f"pulls and totals must be lists of one number per arm; got shapes {n.shape} and {s.shape}.")
-    wrong = ~((n >= 0.0) & (s >= 0.0) & (s <= n) & np.isfinite(n))
+    if not bounded and not (np.isfinite(n) & (n >= 0.0) & np.isfinite(s)).all():
+        raise InvalidValue(f"pulls must be numbers of at least 0, and totals numbers; got {shown(n)} and {shown(s)}.")
+    wrong = ~((n >= 0.0) & (s >= 0.0) & (s <= n) & np.isfinite(n)) if bounded else np.zeros(n.size, dtype=bool)
     if wrong.any():
         i = int(np.argmax(wrong))
         raise InvalidValue(f"the total of an arm must lie between 0 and its pulls; arm {i} has {s[i]:g} of {n[i]:g}.")
@@ -110,21 +148,23 @@ def _pulls_left(mu: Floats, n: Floats, s: Floats, problem: Problem, limit: float
     """Smallest further number of pulls with enough evidence, by bisection; 0 where it is there already."""
     needed = math.log(problem.arms / problem.delta)
     seen = np.where(n > 0.0, s / np.maximum(n, 1.0), problem.threshold)
-    decided = _evidence(seen, n, problem.threshold) >= needed
+    decided = _evidence(seen, n, problem) >= needed
     low, high = np.zeros_like(mu), np.full_like(mu, limit)
     for _ in range(math.ceil(math.log2(limit / FINE))):
         middle = 0.5 * (low + high)
         count = np.maximum(n + middle, 1e-300)
         mean = (s + middle * mu) / count
         same_side = (mean >= problem.threshold) == (mu >= problem.threshold)
-        enough = same_side & (_evidence(mean, count, problem.threshold) >= needed)
+        enough = same_side & (_evidence(mean, count, problem) >= needed)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
     return np.where(decided, 0.0, np.ceil(high))
 
 
-def _evidence(mean: Floats, count: Floats, xi: float) -> Floats:
+def _evidence(mean: Floats, count: Floats, problem: Problem) -> Floats:
     """n kl(m, xi) - log(1 + 2 n kl(m, xi))/2, about what bets gather that have to learn how far m lies from xi."""
-    drift = count * kl(mean, xi)
+    xi, scale = problem.threshold, problem.rewards.sigma()
+    bounded = isinstance(problem.rewards, Bounded)
+    drift = count * (kl(mean, xi) if bounded else (mean - xi) ** 2 / (2.0 * scale**2))
     return drift - 0.5 * np.log1p(2.0 * drift)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from goodarm.engine.compile import compiled
 from goodarm.errors import ScaleWarning
 from goodarm.numerics import log_scale_evidence
+from goodarm.numerics.scale import FALSE_ALARMS
 from goodarm.problem import SubGaussian
 from goodarm.rules.parameters import Formula
 from goodarm.simulation.run import Run
@@ -21,8 +22,6 @@ from goodarm.streams import reward_key, run_key
 
 ENOUGH = 100_000
 """Rewards that are looked at: a standard deviation 1% too large shows, and it takes milliseconds."""
-FALSE_ALARMS = 1e-4
-"""Probability of a warning where the declared scale is true, per simulation."""
 
 
 class Scatter(NamedTuple):

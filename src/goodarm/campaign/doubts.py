@@ -1,0 +1,44 @@
+"""What speaks against what was agreed: rewards that scatter more than declared, sums that lose their digits."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from goodarm.campaign.fold import Fold
+from goodarm.errors import InvalidValue, ScaleWarning
+from goodarm.numerics import log_scale_evidence
+from goodarm.numerics.scale import FALSE_ALARMS
+from goodarm.problem import SubGaussian
+from goodarm.rules.beliefs import PULLS
+
+
+def doubt(fold: Fold) -> str:
+    """One sentence, empty where nothing speaks against it; false once in 10,000 campaigns, at most.
+
+    The rewards are those that have been taken in, in the order of asking: which ones come late does not matter.
+    """
+    rewards = fold.terms.rewards
+    if not isinstance(rewards, SubGaussian) or fold.terms.threshold is None:
+        return ""
+    pulls = fold.step.state.arms[:, PULLS]
+    count, arms = float(pulls.sum()), int((pulls > 0.0).sum())
+    if log_scale_evidence(count, fold.scatter) >= math.log(1.0 / FALSE_ALARMS):
+        deviation = rewards.scale * math.sqrt(fold.scatter / max(count - arms, 1.0))
+        return (
+            f"rewards were declared to have scale {rewards.scale:g}, and {count:,.0f} of them have a standard "
+            f"deviation of {deviation:.3g}: verdicts may be wrong more often than promised. Start a new campaign that "
+            "declares at least that scale"
+        )
+    try:
+        fold.terms.problem.check_sums(int(pulls.max(initial=0.0)))
+    except InvalidValue as error:
+        return str(error)
+    return ""
+
+
+def warn_once(fold: Fold) -> None:
+    """A Python warning, for those who only tell and never look."""
+    if not fold.doubted and (found := doubt(fold)):
+        fold.doubted = True
+        warnings.warn(f"{found}.", ScaleWarning, stacklevel=5)
