@@ -29,7 +29,8 @@ class ArmRow(NamedTuple):
     mean      : of the told rewards; against a control its difference to the control's mean, as low and high are
     status    : open, paused or retired
     pulls     : rewards told, missing ones as 0
-    low, high : the interval that decides; at the moment of the verdict once there is one
+    low, high : the interval that decides, at the moment of the verdict once there is one; nan for rules in the order of
+                asking (kt, betting, learned-bets), whose evidence at other thresholds the totals do not tell
     evidence  : for the verdict, or the larger of the two while the arm is open; `needed` decides
     decided_at: when the verdict was journaled, as ISO 8601 in UTC
     overdue   : tickets that have been out for longer than `after`
