@@ -125,3 +125,34 @@ def test_a_journal_that_is_not_what_it_says_gives_exit_code_1(store: str) -> Non
     result = as_json("check", store, "c", exit_code=1)
     assert result["ok"] is False
     assert "entry 4" in result["problem"]
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    mistyped = f"sqlite:///{tmp_path / 'typo.db'}"
+    for words in (("ask", mistyped, "c"), ("verdicts", mistyped, "c"), ("check", mistyped, "c"), ("list", mistyped)):
+        assert "there is no file" in run(*words, exit_code=2)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_id_can_neither_forge_a_line_nor_steer_the_terminal(store: str, tmp_path: Path) -> None:
+    names = ["a\n9-beef\tgood", "\x1b[2Jred", "tea ☕", "[bold]b[/bold]", "\u202egood"]
+    (tmp_path / "arms.csv").write_text("id\n" + "".join(f'"{name}"\n' for name in names), encoding="utf-8")
+    run("create", store, "c", "--arms", str(tmp_path / "arms.csv"), "--threshold", "0.5")
+    tickets = as_json("ask", store, "c", "-n", "5")["tickets"]
+    assert [each["arm"] for each in tickets] == names, "JSON has them as they are"
+    lines = run("ask", store, "c", "-n", "5").splitlines()
+    assert len(lines) == 5
+    assert any(line.endswith("\ta\\n9-beef\\tgood") for line in lines)
+    assert any(line.endswith("\ttea ☕") for line in lines)
+    for ticket in tickets * 2:
+        run("tell", store, "c", ticket["ticket"], "1")
+    shown = [run("history", store, "c"), run("arms", store, "c"), "".join(lines)]
+    assert not any(sign in text for text in shown for sign in ("\x1b", "\u202e", "\n9-beef"))
+
+
+def test_nothing_to_tell_is_fine(store: str) -> None:
+    run("create", store, "c", "--arms", "a,b", "--threshold", "0.5")
+    before = run("history", store, "c")
+    run("tell", store, "c", stdin="")
+    run("tell", store, "c", stdin="\n\n")
+    assert run("history", store, "c") == before

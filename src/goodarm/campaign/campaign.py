@@ -122,7 +122,7 @@ most 5%
         """Open a campaign that was created before, by this process or another, or that a server holds (http://…)."""
         if is_server(store):
             return cast(Self, _served().hold(str(store), token, name))
-        with held(store) as opened:
+        with held(store, create=False) as opened:
             campaign = cls(Session(opened, name, clock), owns_store=opened is not store)
             campaign._session.fold  # noqa: B018  read now, so that a damaged journal is noticed here
             return campaign

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from goodarm.cli._show import console
+from goodarm.cli._show import console, on_one_line
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -42,7 +42,7 @@ def table(rows: Iterable[ArmRow], title: str | None = None) -> Table:
     for row in rows:
         state = SIGNS[row.verdict] if row.status == "open" or row.verdict != "open" else f"  {row.status}"
         made.add_row(
-            Text(row.label), Text(state, style=STYLES.get(row.verdict, "")), f"{row.pulls:,}", _out(row),
+            Text(on_one_line(row.label)), Text(state, style=STYLES.get(row.verdict, "")), f"{row.pulls:,}", _out(row),
             _figure(row.mean), f"{_figure(row.low)} to {_figure(row.high)}",
             f"{_figure(row.evidence, 2)} of {_figure(row.needed, 2)}",
         )  # fmt: skip
@@ -66,12 +66,12 @@ def entry_text(entry: dict[str, Any], as_json: bool) -> str:
     if as_json:
         return json.dumps(entry)
     words = [f"{entry['number']:>8}", entry["at"], f"{entry['kind']:<8}"]
-    words += [str(entry[name]) for name in ("ticket", "arm", "reward") if name in entry]
+    words += [on_one_line(str(entry[name])) for name in ("ticket", "arm", "reward") if name in entry]
     content = entry.get("content", {})
     if entry["kind"] == "verdict":
         words.append(content["verdict"])
     elif "reason" in content:
-        words.append(content["reason"])
+        words.append(on_one_line(content["reason"]))
     return "  ".join(words)
 
 

@@ -45,3 +45,12 @@ def print_json(value: Any) -> None:
     from goodarm.report.numbers import json_text
 
     typer.echo(json_text(value))
+
+
+def on_one_line(text: str) -> str:
+    """A text of somebody's as part of a line: what would break the line, or steer the terminal, is spelled out.
+
+    >>> on_one_line("tea \u2615"), on_one_line("a\\n2-beef"), on_one_line("\\x1b[2J")
+    ('tea ☕', 'a\\\\n2-beef', '\\\\x1b[2J')
+    """
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from goodarm.cli._options import Delta, ErrorCriterion, Json, Seed, number, whole
-from goodarm.cli._show import console, print_json
+from goodarm.cli._show import console, on_one_line, print_json
 from goodarm.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def ask(store: StoreAddress, name: Name, number: Count = 1, json: Json = False) 
         print_json({"tickets": [ticket._asdict() for ticket in tickets]})
         return
     for ticket in tickets:
-        typer.echo(f"{ticket.ticket}\t{ticket.arm}")
+        typer.echo(f"{ticket.ticket}\t{on_one_line(ticket.arm)}")
 
 
 @campaign.command(context_settings=SINK)
@@ -120,7 +120,7 @@ def tell(
             print_json({"told": len(pairs) - len(told.late), "late": told.late, "verdicts": verdicts})
             return
     for row in told.verdicts:
-        typer.echo(f"{row.arm}\t{row.verdict}")
+        typer.echo(f"{on_one_line(row.arm)}\t{row.verdict}")
     if told.late:
         typer.echo(
             f"goodarm: {len(told.late)} rewards came too late and do not count: {', '.join(told.late)}", err=True
@@ -169,7 +169,7 @@ def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
         console().print(str(found), soft_wrap=True)
     for row in result.arms:
         if row.verdict not in ("open", "control"):
-            typer.echo(f"{row.verdict}\t{row.arm}")
+            typer.echo(f"{row.verdict}\t{on_one_line(row.arm)}")
 
 
 @campaign.command()
@@ -207,7 +207,7 @@ def check(store: StoreAddress, name: Name, json: Json = False) -> None:
     from goodarm.campaign import open_store
     from goodarm.campaign.check import check_named
 
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         result = check_named(opened, name)
     if json:
         print_json(result.as_json())
@@ -249,7 +249,7 @@ def list_(store: StoreAddress, json: Json = False) -> None:
     """The campaigns of a store, with their progress."""
     from goodarm.campaign import Campaign, open_store
 
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         found: list[dict[str, Any]] = []
         for name in opened.names():
             with Campaign.open(opened, name) as each:

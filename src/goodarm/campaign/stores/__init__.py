@@ -15,8 +15,8 @@ __all__ = ["MemoryStore", "Snapshot", "Store", "held", "open_store"]
 _shared: dict[str, MemoryStore] = {}
 
 
-def open_store(address: str | Path | Store) -> Store:
-    """The store at an address.
+def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
+    """The store at an address; with `create=False` a file that is not there is refused, not made.
 
     memory:            a new one, that nobody else sees; memory:NAME is shared within the process
     sqlite:///FILE     a file on this machine's disk; a path that ends in .db means the same
@@ -30,7 +30,7 @@ def open_store(address: str | Path | Store) -> Store:
     if isinstance(address, Path):
         address = str(address)
     if isinstance(address, str):
-        found = _named(address)
+        found = _named(address, create)
         if found is not None:
             return found
     raise InvalidValue(
@@ -40,9 +40,9 @@ def open_store(address: str | Path | Store) -> Store:
 
 
 @contextmanager
-def held(store: str | Path | Store) -> Iterator[Store]:
+def held(store: str | Path | Store, *, create: bool = True) -> Iterator[Store]:
     """The store at an address, let go of again if nothing comes of it."""
-    opened = open_store(store)
+    opened = open_store(store, create=create)
     try:
         yield opened
     except BaseException:
@@ -51,7 +51,7 @@ def held(store: str | Path | Store) -> Iterator[Store]:
         raise
 
 
-def _named(address: str) -> Store | None:
+def _named(address: str, create: bool) -> Store | None:
     if address in ("memory", "memory:", "memory://"):
         return MemoryStore()
     if address.startswith("memory:"):
@@ -59,7 +59,7 @@ def _named(address: str) -> Store | None:
     if address.startswith("sqlite:///") or (address.endswith((".db", ".sqlite")) and "://" not in address):
         from goodarm.campaign.stores.sqlite import SqliteStore
 
-        return SqliteStore(address.removeprefix("sqlite:///"))
+        return SqliteStore(address.removeprefix("sqlite:///"), create=create)
     if address.startswith(("postgresql://", "postgres://")):
         from goodarm.campaign.stores.postgresql import PostgresqlStore
 

@@ -42,7 +42,7 @@ APPLICATION = 0x600DA531
 class SqliteStore(Store):
     """One file; threads of one process may share the object, processes open one each."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self.path = Path(path)
         self.address = f"sqlite:///{path}"
         self._lock = FileLock(self.path.with_name(self.path.name + ".lock"))
@@ -50,6 +50,8 @@ class SqliteStore(Store):
         self._process = -1
         self._connection: sqlite3.Connection
         refuse_network(self.path)
+        if not create and not self.path.exists():
+            raise UnusableStore(f"there is no file {self.path}. Check the name; creating a campaign in it makes it.")
         try:
             with _explained(self.path):
                 self._connect()
