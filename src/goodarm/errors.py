@@ -32,13 +32,19 @@ class InvalidValue(GoodarmError, ValueError):
     """A value outside its range; the message says which range and why."""
 
 
+MOST_LISTED, MOST_COMPARED = 100, 10_000
+"""Names that a message lists, and that a wrong one is compared with: a log may have a million."""
+
+
 class UnknownName(GoodarmError, LookupError):
     """A name that nothing is registered under."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(str(name), names, n=3, cutoff=0.5)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(names)}."
+        near = get_close_matches(str(name), names[:MOST_COMPARED], n=3, cutoff=0.5)
+        shown = [each if each.isprintable() else repr(each) for each in names[:MOST_LISTED]]
+        more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(shown)}{more}."
         super().__init__(f"unknown {kind} {name!r}. {hint}")
 
 

@@ -161,3 +161,23 @@ def test_what_the_statistics_of_a_parquet_file_say_is_not_believed_too_far(
         pq.write_table(pa.table({"arm": arms, "reward": fine}), path, row_group_size=2, write_statistics=statistics)
         found = goodarm.judge(str(path), threshold=0.5)
         assert sorted(zip(found.arms.arm, found.arms.pulls, strict=True)) == [("7", 2.0), ("8", 2.0)]
+
+
+def test_an_unknown_control_is_told_without_harm_to_the_terminal() -> None:
+    log = {"arm": ["\x1b[31mred", "two\nlines", "c"], "reward": [1, 0, 1]}
+    with pytest.raises(GoodarmError) as told:
+        goodarm.judge(log, versus="zzzzzz")
+    assert "\x1b" not in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_many_segments_are_listed_in_part(tmp_path: Path) -> None:
+    rows = "".join(f"s{i},{arm},{i % 2}\n" for i in range(50) for arm in "ab")
+    (tmp_path / "log.csv").write_text("segment,arm,reward\n" + rows)
+    arguments = ["judge", str(tmp_path / "log.csv"), "--by", "segment", "--threshold", "0.5"]
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 0
+    assert shown.output.count("\nsegment s") == 20
+    assert "30 more segments" in shown.output
+    refused = CliRunner().invoke(app, [*arguments, "--out", ""])
+    assert refused.exit_code == 2

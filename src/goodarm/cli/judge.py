@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goodarm.cli._options import Delta, ErrorCriterion, Json, number
+from goodarm.cli._options import Delta, ErrorCriterion, Json, number, some_path
 from goodarm.cli._show import console, in_options, print_json
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ def judge(
     encoding: Annotated[str | None, _option("Of CSV files, if it can't be found out.", "NAME")] = None,
     memory: Annotated[str | None, _option("Limit for DuckDB, as 1GiB; the rest goes through the disk.", "SIZE")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for the table, the forest plot and the page.")
+        Path | None,
+        typer.Option(
+            "--out", parser=some_path, metavar="DIR", help="Folder for the table, the forest plot and the page."
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -102,9 +105,8 @@ def _print(found: Judgement, json: bool) -> None:
         return
     screen = console()
     screen.print(f"{found.sentence}.", style="bold", soft_wrap=True)
-    for by, arms in found.segments() if found.by else ():
-        name = ", ".join(f"{key} {value}" for key, value in by.items())
-        screen.print(f"{name}: {found.sentence_of(arms)}.", soft_wrap=True)
+    for line in judged.segment_lines(found):
+        screen.print(line, soft_wrap=True)
     screen.print(judged.table(found))
     for line in (*judged.left_out(found), *judged.notes(found)):
         screen.print(in_options(line), style="dim")

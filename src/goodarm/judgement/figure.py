@@ -87,7 +87,11 @@ def draw(forest: Forest) -> Figure:
             axes.plot(forest.mean[which], place[which], "o", color=colour, markersize=4, label=forest.words[value])
     axes.set_yticks(place, forest.names, fontsize=7.5, parse_math=False)
     axes.set_ylim(-0.8, rows - 0.2)
-    axes.set_xlim(*_span(forest))
+    left, right = _span(forest)
+    if density:  # one scale for both, so that the bar is one line
+        left, right = min(left, float(forest.edges[0])), max(right, float(forest.edges[-1]))
+        below.set_xlim(left, right)
+    axes.set_xlim(left, right)
     _dress(axes, forest)
     # of the figure, not of the axes: long names of arms push those to the right
     figure.suptitle(_folded(forest.title), x=0.01, ha="left", fontsize=10.5, fontweight="bold", parse_math=False)
@@ -108,7 +112,8 @@ def save(figure: Figure, path: Path) -> None:
 
 def _dress(axes: Axes, forest: Forest) -> None:
     axes.axvline(forest.bar, color="0.25", linewidth=1.0, linestyle=(0, (4, 3)))
-    axes.set_xlabel("mean and the interval that decides")
+    what = "difference" if "better" in forest.words.values() else "mean"
+    axes.set_xlabel(f"{what} and the interval that decides")
     axes.grid(axis="x", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -112,10 +112,11 @@ class Judgement:
         if not self.by:
             yield {}, self.arms
             return
-        keys = list(zip(*self.arms.segment, strict=True))
-        for key in sorted(set(keys)):
-            which = np.array([own == key for own in keys])
-            yield dict(zip(self.by, key, strict=True)), self.arms.taken(which)
+        rows: dict[tuple[Any, ...], list[int]] = {}
+        for i, key in enumerate(zip(*self.arms.segment, strict=True)):
+            rows.setdefault(key, []).append(i)
+        for key in sorted(rows):
+            yield dict(zip(self.by, key, strict=True)), self.arms.taken(np.array(rows[key]))
 
     def columns(self) -> dict[str, Any]:
         """The table as a dict of columns."""

@@ -97,7 +97,7 @@ def _table(judgement: Judgement, forest: Forest, most: int) -> str:
         "arm",
         "verdict",
         "interval that decides",
-        "mean",
+        _mean_word(judgement),
         "from",
         "to",
         "pulls",

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 EACH = 20
 """Rows of each verdict in the terminal."""
+LONGEST = 100
+"""Letters of a name in the terminal."""
 STYLES = {1: "green", -1: "red", 0: ""}
 
 
@@ -31,6 +33,22 @@ def notes(judgement: Judgement) -> Iterator[str]:
     """What was chosen and should be known, and under what conditions the promise holds."""
     yield from (visible(note) for note in judgement.notes)
     yield CONDITIONS
+
+
+def segment_lines(judgement: Judgement, most: int = EACH) -> Iterator[str]:
+    """The sentence of each segment; of many, the first ones."""
+    found = list(judgement.segments()) if judgement.by else []
+    for by, arms in found[:most]:
+        name = ", ".join(f"{visible(key)} {visible(str(value))}" for key, value in by.items())
+        yield f"{name}: {judgement.sentence_of(arms)}."
+    if len(found) > most:
+        yield f"{len(found) - most:,} more segments; --json prints all, --out writes them"
+
+
+def _name(text: object) -> str:
+    """A name in a cell: very long ones are cut, in the terminal only."""
+    shown = visible(str(text))
+    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
 
 def table(judgement: Judgement, each: int = EACH) -> Table:
@@ -53,8 +71,8 @@ def table(judgement: Judgement, each: int = EACH) -> Table:
     arms, question = judgement.arms, judgement.question
     for value in (1, -1, 0):
         for i in np.flatnonzero(arms.verdict == value)[:each]:
-            cells = [Text(visible(str(key[i]))) for key in arms.segment]
-            cells += [Text(visible(str(arms.arm[i]))), Text(whole(arms.pulls[i])), Text(amount(arms.mean[i], question))]
+            cells = [Text(_name(key[i])) for key in arms.segment]
+            cells += [Text(_name(arms.arm[i])), Text(whole(arms.pulls[i])), Text(amount(arms.mean[i], question))]
             cells += [
                 Text(f"{amount(arms.low[i], question)} to {amount(arms.high[i], question)}"),
                 Text(judgement.words[value], style=STYLES[value]),
