@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.compile import compiled
+from goodarm.engine.live import either_side
 from goodarm.errors import UnsoundPairing
 from goodarm.numerics import bernoulli_kl
 from goodarm.problem import Bar
@@ -150,7 +151,7 @@ def _loop(what: str, rule: IdentificationRule, fast: bool) -> Callable[..., None
         return _built({"interval": _radius_interval_loop, "wait": _radius_wait_loop}[what], rule.radius, fast)
     if what == "interval":
         own = rule.one_side if isinstance(rule, EvidenceRule) else None
-        return _built(_interval_loop, own or _one_side(rule.formula), fast)
+        return _built(_interval_loop, own or either_side(rule.formula), fast)
     return _built({"evidence": _evidence_loop, "wait": _wait_loop}[what], rule.formula, fast)
 
 
@@ -192,17 +193,6 @@ def _evidence_loop(totals: Formula) -> Callable[..., None]:
                 for_good[i], for_bad[i] = totals(n[i], s[i], bar, *values)
 
     return loop
-
-
-@cache
-def _one_side(totals: Formula) -> Formula:
-    """log E+ or log E- of a rule that computes both at once."""
-
-    def one_side(side: float, n: float, s: float, bar: Any, *values: float) -> float:
-        for_good, for_bad = totals(n, s, bar, *values)
-        return float(for_good if side > 0.0 else for_bad)
-
-    return one_side
 
 
 @cache

@@ -117,7 +117,7 @@ def _live_choice(choose: Formula) -> Formula:
 def live_identification(rule: IdentificationRule) -> tuple[Formula, Formula]:
     """observe and decide of a rule whose arms have pulls under way; `observe` is told of the reward of one of them."""
     if isinstance(rule, EvidenceRule) and rule.totals is not None:
-        return _observe_totals(rule.totals), _decide_evidence
+        return _observe_totals(worst_case(rule)), _decide_evidence
     if isinstance(rule, EvidenceRule):
         return _observe_in_order(rule.observe, rule.memory > 1), _decide_evidence
     if isinstance(rule, RadiusRule):
@@ -132,29 +132,40 @@ def _decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
 
 
 @cache
-def worst_case(totals: Formula) -> Formula:
+def either_side(totals: Formula) -> Formula:
+    """log E+ or log E- of a rule that computes both at once."""
+
+    def one_side(side: float, pulls: float, total: float, bar: Bar, *parameters: float) -> float:
+        for_good, for_bad = totals(pulls, total, bar, *parameters)
+        return float(for_good if side > 0.0 else for_bad)
+
+    return one_side
+
+
+@cache
+def worst_case(rule: EvidenceRule) -> Formula:
     """log E+ with every pending reward at its worst, 0, and log E- with it at 1; both start at the arm's offset."""
+    totals, one_side = rule.formula, rule.one_side or either_side(rule.formula)
 
     def evidence(pulls: float, total: float, memory: Any, bar: Bar, *parameters: float) -> tuple[float, float]:
         pending, offset = memory[PENDING] if bar.bounded > 0.0 else 0.0, memory[OFFSET]
         if pulls + pending <= 0.0:
             memory[TOLD_GOOD], memory[TOLD_BAD] = 0.0, 0.0
             return offset, offset
-        for_good, for_bad = totals(pulls + pending, total, bar, *parameters)
         if pending > 0.0:
-            _, for_bad = totals(pulls + pending, total + pending, bar, *parameters)
+            for_good = one_side(1.0, pulls + pending, total, bar, *parameters)
+            for_bad = one_side(-1.0, pulls + pending, total + pending, bar, *parameters)
             if pulls > 0.0:
                 memory[TOLD_GOOD], memory[TOLD_BAD] = totals(pulls, total, bar, *parameters)
         else:
+            for_good, for_bad = totals(pulls, total, bar, *parameters)
             memory[TOLD_GOOD], memory[TOLD_BAD] = for_good, for_bad
         return for_good + offset, for_bad + offset
 
     return evidence
 
 
-def _observe_totals(totals: Formula) -> Formula:
-    evidence = worst_case(totals)
-
+def _observe_totals(evidence: Formula) -> Formula:
     def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
         for_good, for_bad = evidence(arm.pulls + 1.0, arm.total + reward, arm.memory, bar, *parameters)
         return for_good, for_bad, 0.0

@@ -49,7 +49,7 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     observe, decide = live_identification(rule)
     observe = as_native_rounds(observe)
     by_totals = isinstance(rule, EvidenceRule) and rule.totals is not None
-    evidence = as_native_rounds(worst_case(rule.formula)) if by_totals else None
+    evidence = as_native_rounds(worst_case(rule)) if by_totals else None
     if policy.estimator is not None:
         assembly, select = _with_model(policy, problem, features, observe, decide)
         return LiveParts(assembly, nothing_changes, select, nothing_changes, decide, evidence, None)

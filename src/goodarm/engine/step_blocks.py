@@ -88,7 +88,7 @@ def judge_many(step: Step, arms: Counts) -> list[int]:
         return step._judge(arms.tolist())
     stale = np.array(sorted(step.stale) if step.fdr else [], dtype=np.int64)
     decided = np.empty(len(state.arms), dtype=np.int64)
-    judge = judging(worst_case(rule.formula), step.parts.decide, step.fdr)
+    judge = judging(worst_case(rule), step.parts.decide, step.fdr)
     _, observing, deciding, *_ = step.assembly.parameters
     many = judge(state.tables, stale, arms, state.pool, step.assembly.bar, observing, deciding, decided)
     step.stale.difference_update(stale.tolist(), arms.tolist())
