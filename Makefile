@@ -68,13 +68,18 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# A report, not a gate: known holes in the packages that are installed. It asks a database on the internet.
+# A report, not a gate: known holes in the packages that are installed, and their versions, in audit/. It asks a
+# database on the internet; where that can't be reached, it says of each package that it could not be audited.
 audit: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	-$(BIN)/pip-audit --skip-editable
+	@mkdir -p audit
+	$(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip freeze --disable-pip-version-check --exclude-editable > audit/packages.txt
+	-$(VENV)/audit/bin/pip-audit --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+	--skip-editable --format markdown --output audit/report.md
+	@cat audit/report.md
 
 clean:
-	rm -rf $(VENV) demo reproduction site dist
+	rm -rf $(VENV) demo reproduction site dist audit
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "goodarm needs Python 3.11 or newer; call: make PYTHON=python3.11 ...")'
