@@ -120,5 +120,5 @@ def test_spark_gives_the_verdicts_of_duckdb(spark: Any, log: pl.DataFrame, tmp_p
     assert found("spark:clicks", CASES[0]) == found(log, CASES[0])
     with pytest.raises(GoodarmError, match=r"values of hour can't be judged.*of arm"):
         goodarm.judge(table, arm="item", reward="hour", threshold=0.1)
-    with pytest.raises(GoodarmError, match="write it as Parquet"):
-        goodarm.judge(table, arm="item", reward="click", order="hour", threshold=0.1)
+    for options in ({"reward": "click", "order": "hour"}, {**CASES[2], "order": "hour"}):
+        assert found(table, options) == found(log, options)

@@ -48,6 +48,11 @@ def test_dataframes_of_every_kind(log: pd.DataFrame, expected: list[dict[str, An
         assert verdicts(data) == expected
 
 
+def test_an_ibis_table_is_read_in_order() -> None:
+    table = pa.table({"arm": ["a", "b"] * 300, "reward": [1, 0] * 300, "at": list(range(600, 0, -1))})
+    assert verdicts(ibis.memtable(table), order="at") == verdicts(table, order="at")
+
+
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "csv.zst", "tsv", "parquet", "jsonl", "jsonl.gz"])
 def test_files_of_every_kind(log: pd.DataFrame, expected: list[dict[str, Any]], tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"log.{suffix}"

@@ -12,6 +12,7 @@ from goodarm.judgement.columns import Columns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Batch, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import DuckSource, connect
+from goodarm.judgement.sources.streamed import STREAMED, streamed
 
 EXTRAS = ("n", "squares", "capped", "improper")
 WAY_OUT = "Filter the table before you give it."
@@ -70,7 +71,19 @@ class FrameSource:
         return Stray(int(rows["rows"].to_list()[0]), *found[0])
 
     def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
-        return self.through_duckdb().in_order(columns, question, sums, progress)
+        if self.kind not in STREAMED:
+            return self.through_duckdb().in_order(columns, question, sums, progress)
+        if question.where is not None:
+            return self._filtered(question).in_order(columns, _without_where(question), sums, progress)
+        return streamed(self._in_time(columns), self.kind, question, sums)
+
+    def _in_time(self, columns: Columns) -> Any:
+        """Names, reward and time of every row, in the engine's own terms."""
+        import narwhals as nw
+
+        keys = [nw.col(key).cast(nw.String).alias(f"key{j}") for j, key in enumerate((*columns.by, columns.arm))]
+        x = _number(self.frame.collect_schema(), columns.reward or "")
+        return self.frame.select(*keys, x.alias("x"), nw.col(columns.order or "").alias("t")).to_native()
 
     def through_duckdb(self) -> DuckSource:
         """The same table as DuckDB sees it, where it is in this process's memory."""
