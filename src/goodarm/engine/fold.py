@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine import loop as independent
 from goodarm.engine.assemble import Assembly, columns_for, loop_parameters
-from goodarm.engine.loop import Kind, Parts
+from goodarm.engine.loop import FIT_DUE, NEVER, Kind, Parts
 from goodarm.engine.rule_parts import identification_parts, learner_parts, present_pool
 from goodarm.policies import Policy
 from goodarm.problem import Problem
@@ -59,9 +59,12 @@ def _nothing(*arguments: Any) -> None:
 
 
 class Fold:
-    """The rewards of a log, one after the other, under the identification rule of a policy."""
+    """The rewards of a log, one after the other, under the identification rule of a policy.
 
-    def __init__(self, policy: Policy, problem: Problem) -> None:
+    pool : what is believed of all arms from the first row to the last; without it, it is learned from the log
+    """
+
+    def __init__(self, policy: Policy, problem: Problem, pool: Pool | None = None) -> None:
         policy.check(problem.rewards)
         observe, decide = identification_parts(policy.identification)
         fit, next_round = learner_parts(policy.learner)
@@ -72,6 +75,8 @@ class Fold:
             policy, problem, problem.bar, loop, loop_parameters(policy), columns=columns_for(policy)
         )  # fmt: skip
         self.state = self.assembly.start(math.inf)
+        if pool is not None:
+            self.state.pool, self.state.tables.progress[FIT_DUE] = pool, NEVER
         self.generator = generator(0, 0, POLICY)
 
     def absorb(self, arms: NDArray[np.int64], rewards: NDArray[np.float64]) -> None:

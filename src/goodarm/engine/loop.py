@@ -94,6 +94,7 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     fdr, rows, outside = kind
     read, write = (read_arm_with_row, write_arm_beside_row) if rows else (read_arm, write_arm)
     remember = row_stays if rows else number_changes
+    told = all_of_it if outside else none_of_it
 
     def loop(
         tables: Tables, pool: Pool, source: Any, bar: Any, parameters: Any, generator: Any, until: int, trace: Any
@@ -105,11 +106,9 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
         while now < until and (outside or open_arms > 0):
             now += 1
             pool = at_round(pool, float(now))
-            a = choose(kept, arms, pool, bar, generator, choosing, fresh, source)
+            a = choose(kept, arms, pool, bar, generator, choosing, fresh, told(source))
             before = read(arms, a)
             x = reward(a, before.pulls, source)
-            if trace.size > 0:
-                trace[now - 1] = a
             n = before.pulls + 1.0
             s = before.total + x
             ready = fresh >= count
@@ -119,13 +118,11 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
             else:
                 for_good, for_bad, memory = observe(before, x, as_asked(pool, source), bar, *observing)
                 memory = remember(before, memory)
-                arm = Arm(n, s, s / n, 1.0 / math.sqrt(n), for_good, for_bad, memory, before.verdict)
+                stood = before.verdict if outside else 0.0
+                arm = Arm(n, s, s / n, 1.0 / math.sqrt(n), for_good, for_bad, memory, stood)
                 if not fdr:
                     verdict = decide(arm, pool, bar, deciding)
-                    if verdict != 0.0:
-                        arm = with_verdict(arm, verdict)
-                        decided_at[a] = now
-                        open_arms -= 0 if outside and before.verdict == CLOSED else 1
+                    arm = with_verdict(arm, stood if outside and verdict == 0.0 else verdict)
                 write(arms, a, arm)
                 if ready:
                     update(kept, a, arm, pool, bar, choosing)
@@ -137,6 +134,11 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                         if ready:
                             update(kept, i, read(arms, i), pool, bar, choosing)
                     open_arms -= found
+                elif arm.verdict != stood:
+                    decided_at[a] = now
+                    open_arms -= 0 if outside and stood == CLOSED else 1
+            if trace.size > 0:
+                trace[now - 1] = a
             while fresh < count and arms[fresh, PULLS] > 0.0:
                 fresh += 1
             if now >= due:
@@ -160,6 +162,16 @@ def number_changes(before: Arm, memory: float) -> float:
 def row_stays(before: Arm, memory: float) -> Any:
     """A rule that keeps several numbers writes them into the arm's own row; what it returns is not looked at."""
     return before.memory
+
+
+def all_of_it(source: Any) -> Any:
+    """An arm that is told is read from where its reward is read."""
+    return source
+
+
+def none_of_it(source: Any) -> int:
+    """An arm that is chosen depends on no source; to hand its arrays on would count references in every round."""
+    return 0
 
 
 _loops: dict[tuple[Parts, Kind], Callable[..., tuple[Pool, bool]]] = {}

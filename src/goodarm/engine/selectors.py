@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodarm.engine import kinetic_tree, winner_tree
+from goodarm.engine.compile import inlined
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm, read_arm_with_row
@@ -155,8 +156,12 @@ def _winner(index: Formula, read: Formula) -> Selector:
     def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
         return winner_tree.top(tree)
 
+    @inlined
     def update(tree: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
-        winner_tree.push(tree, i, index(arm, pool, bar, *parameters[0]) if arm.verdict == 0.0 else -math.inf)
+        if arm.verdict == 0.0:
+            winner_tree.push(tree, i, index(arm, pool, bar, *parameters[0]))
+        else:
+            winner_tree.push(tree, i, -math.inf)
 
     return Selector(prepare, select, update)
 
@@ -173,10 +178,12 @@ def _kinetic(slope: Formula, clock: Formula, read: Formula) -> Selector:
         tree[0, 1] = clock(min(pool.horizon, FOREVER), bar, *parameters[1])
         kinetic_tree.build(tree, tree[0, 0], tree[0, 1])
 
+    @inlined
     def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
         tree[0, 0] = clock(pool.round, bar, *parameters[1])
         return kinetic_tree.advance(tree, tree[0, 0], tree[0, 1])
 
+    @inlined
     def update(tree: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
         if arm.verdict == 0.0:
             kinetic_tree.change(tree, i, arm.mean, slope(arm, bar, *parameters[0]), tree[0, 0], tree[0, 1])

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from goodarm.engine.fold import Fold
 from goodarm.environments.names import environment as find_environment
 from goodarm.paper.kept import Columns
 from goodarm.paper.report import DELTA, OnDataset, Replication
 from goodarm.paper.scope import REWARD_ENTRIES
+from goodarm.policies import Policy, policy
 from goodarm.policies.names import identification_rule
-from goodarm.problem import Bar
+from goodarm.problem import Bar, Problem
 from goodarm.report.chart import Chart, Floats, Series
 from goodarm.rules.beliefs import Arm, Pool, having_learned
 from goodarm.rules.identification.studentised import least_pulls
@@ -170,7 +172,8 @@ def bounds(found: Replication, on: OnDataset) -> Chart | None:
     """Figure 3."""
     if not on.in_paper or not on.lines:
         return None
-    bar = find_environment(on.name).problem(DELTA).bar
+    problem = find_environment(on.name).problem(DELTA)
+    bar = problem.bar
     pulls = np.unique(np.round(np.geomspace(1.0, on.horizon, POINTS)))
     series = [_by_radius("baselines (hoeffding)", "hoeffding", pulls, bar)]
     for entry in ("dgai-online", "dgai-offline"):
@@ -179,7 +182,7 @@ def bounds(found: Replication, on: OnDataset) -> Chart | None:
             series.append(_by_radius(entry, "learned-printed", pulls, bar, alpha=alpha))
     for learned in found.parameters(on.name, "value calibrated")[:1]:
         series.append(_by_radius("value calibrated", "learned", pulls, bar, **learned, minimum_pulls=least_pulls(bar)))
-    series += _certified(found, on, bar)
+    series += _certified(found, on, problem)
     rows = found.table("rows", on.name, on.lines[0].entry)
     gap = float(np.mean([table["mean"].max() for table in rows])) - on.threshold
     scale = "symlog" if any((each.y <= 0.0).any() for each in series) else "log"
@@ -202,16 +205,15 @@ def _final_alpha(found: Replication, on: OnDataset, entry: str) -> float | None:
     return float(_mean_curve(tables, "alpha", on.horizon)[1][-1]) if tables else None
 
 
-def _certified(found: Replication, on: OnDataset, bar: Bar) -> Iterator[Series]:
+def _certified(found: Replication, on: OnDataset, problem: Problem) -> Iterator[Series]:
     """Gap at which an evidence rule decides after N evenly spread rewards."""
     curves = found.table("curve", on.name, "value")
-    pool = Pool(0.0, on.horizon, prior_learner.start(bar))
-    yield _by_evidence("dgai's certified (kt)", "kt", pool, bar)
+    pool = Pool(0.0, on.horizon, prior_learner.start(problem.bar))
+    yield _by_evidence("dgai's certified (kt)", "kt", pool, problem)
     if curves:
         last = {name: float(curves[0][name][-1]) for name in ("prior_mean", "prior_strength", "prior_variance")}
-        yield _by_evidence(
-            "value's certified (learned-bets)", "learned-bets", having_learned(pool, pool.learned._replace(**last)), bar
-        )
+        pool = having_learned(pool, pool.learned._replace(**last))
+        yield _by_evidence("value's certified (learned-bets)", "learned-bets", pool, problem)
 
 
 def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:
@@ -223,12 +225,11 @@ def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: floa
     return Series(name, pulls[finite], values[finite])
 
 
-def _by_evidence(name: str, rule: str, pool: Pool, bar: Bar) -> Series:
-    observe = identification_rule(rule).formula
+def _by_evidence(name: str, rule: str, pool: Pool, problem: Problem) -> Series:
     points = []
-    top = 1.0 - bar.threshold
+    top = 1.0 - problem.threshold
     for gap in np.geomspace(0.9 * top, 1e-3 * top, 28):
-        pulls = _pulls_until(observe, bar.threshold + float(gap), pool, bar)
+        pulls = _pulls_until_good(policy("uniform", rule), problem.threshold + float(gap), pool, problem)
         if pulls is None:
             break
         points.append((pulls, float(gap)))
@@ -236,17 +237,12 @@ def _by_evidence(name: str, rule: str, pool: Pool, bar: Bar) -> Series:
     return Series(name, x, y)
 
 
-def _pulls_until(observe: Callable[..., tuple[float, float, float]], mean: float, pool: Pool, bar: Bar) -> float | None:
+def _pulls_until_good(policy: Policy, mean: float, pool: Pool, problem: Problem) -> float | None:
     """Evenly spread 0/1 rewards of that mean: after how many pulls is the arm called good?"""
-    arm = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for n in range(1, LONGEST + 1):
-        reward = float(math.floor(n * mean + 0.5) - math.floor((n - 1) * mean + 0.5))
-        good, bad, memory = observe(arm, reward, pool, bar)
-        total = arm.total + reward
-        if good >= bar.budget:
-            return float(n)
-        arm = Arm(float(n), total, total / n, n**-0.5, good, bad, memory, 0.0)
-    return None
+    fold = Fold(policy, problem, pool)
+    rewards = np.diff(np.floor(np.arange(LONGEST + 1) * mean + 0.5))
+    fold.absorb(np.zeros(LONGEST, dtype=np.int64), rewards)
+    return float(fold.decided_at[0]) if fold.verdicts[0] > 0 else None
 
 
 def rewards(found: Replication, on: OnDataset) -> Chart | None:

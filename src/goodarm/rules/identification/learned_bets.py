@@ -23,7 +23,7 @@ def bet(reward: float, above: float, threshold: float) -> float:
     """
     won, lost = 1.0 + above / threshold, 1.0 - above / (1.0 - threshold)
     # a 0/1 reward needs one logarithm, and choosing its argument costs no branch
-    if reward == 0.0 or reward == 1.0:
+    if reward * (1.0 - reward) == 0.0:
         return math.log(won if reward > 0.5 else lost)
     return reward * math.log(won) + (1.0 - reward) * math.log(lost)
 
