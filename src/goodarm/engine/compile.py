@@ -71,7 +71,7 @@ def register(functions: Iterable[FunctionType]) -> None:
     with _registering:
         for function in reachable(functions):
             if function not in _registered:
-                options = {"forceinline": True} if function in _inlined else {}
+                options: Any = {"forceinline": True} if function in _inlined else {}
                 implementation = _always(named_by_content(function, fingerprint([function])))
                 overload(function, strict=False, jit_options=options)(implementation)
                 _registered.add(function)
