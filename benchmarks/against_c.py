@@ -127,9 +127,12 @@ def c_player(
     bar = spec.problem.bar
     means = np.ascontiguousarray(spec.environment.draw(np.random.default_rng()))
     problem = Problem(
-        means.size, spec.horizon, means.ctypes.data, int(run_key(spec.seed, 0)),
+        means.size,
+        spec.horizon,
+        means.ctypes.data,
+        int(run_key(spec.seed, 0)),
         Bar(bar.threshold, bar.delta, bar.arms, bar.sigma),
-    )  # fmt: skip
+    )
 
     def play() -> tuple[int, Any, Any]:
         table = np.zeros((means.size, 4))

@@ -58,20 +58,29 @@ def rows(folder: Path) -> list[Row]:
     return [
         pairs_row("Optuna: ask and tell", processor["optuna"], wall["optuna"]),
         pairs_row(
-            "goodarm: ask and tell, Optuna's processor time by ours", processor["pairs"], wall["pairs"],
-            processor["optuna"] / processor["pairs"], Target(at_least=20.0),
+            "goodarm: ask and tell, Optuna's processor time by ours",
+            processor["pairs"],
+            wall["pairs"],
+            processor["optuna"] / processor["pairs"],
+            Target(at_least=20.0),
         ),
         pairs_row(
-            "goodarm: step, our pairs per second by Optuna's", processor["step"], wall["step"],
-            wall["optuna"] / wall["step"], Target(at_least=10.0),
+            "goodarm: step, our pairs per second by Optuna's",
+            processor["step"],
+            wall["step"],
+            wall["optuna"] / wall["step"],
+            Target(at_least=10.0),
         ),
         pairs_row(
-            "goodarm: tell_many of 100, rewards per second", processor["many"], wall["many"], 1.0 / wall["many"],
+            "goodarm: tell_many of 100, rewards per second",
+            processor["many"],
+            wall["many"],
+            1.0 / wall["many"],
             Target(at_least=5000.0),
         ),
         *long,
         fresh_ask,
-    ]  # fmt: skip
+    ]
 
 
 def pairs_row(what: str, processor: float, wall: float, ratio: float | None = None, target: Any = None) -> Row:

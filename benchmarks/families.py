@@ -37,9 +37,17 @@ HOPELESS = 0.01
 """Below this share of the ceiling the score is luck: a family where nobody reaches it is left out."""
 
 OTHERS = (
-    "ucb(beta=0.5)+gap-mixture", "ucb(beta=1)+gap-mixture", "ucb(beta=2)+gap-mixture", "ucb(beta=0.5)+kt",
-    "hdoc+gap-mixture", "apgai+gap-mixture", "apgai+kt", "dgai+gap-mixture", "uniform+gap-mixture", "apt-g+gap-mixture",
-)  # fmt: skip
+    "ucb(beta=0.5)+gap-mixture",
+    "ucb(beta=1)+gap-mixture",
+    "ucb(beta=2)+gap-mixture",
+    "ucb(beta=0.5)+kt",
+    "hdoc+gap-mixture",
+    "apgai+gap-mixture",
+    "apgai+kt",
+    "dgai+gap-mixture",
+    "uniform+gap-mixture",
+    "apt-g+gap-mixture",
+)
 """What the default is compared with: the certified policies of the literature, each with the best evidence for it."""
 BOUNDED_ONLY = ("+kt", "dgai")
 
@@ -157,9 +165,15 @@ def families(count: int, seed: int) -> Iterator[Family]:
         made = Environment(name, arms, bar, partial(_drawn, law, arms, 1.0), bernoulli_reward, horizon=horizon)
         if kind is normal:
             made = Environment(
-                name, arms, bar * scale, partial(_drawn, law, arms, scale), gaussian_reward, Gaussian(scale), horizon,
+                name,
+                arms,
+                bar * scale,
+                partial(_drawn, law, arms, scale),
+                gaussian_reward,
+                Gaussian(scale),
+                horizon,
                 extra=np.array([scale]),
-            )  # fmt: skip
+            )
         yield Family(name, made, by_stop=kind is all_bad)
 
 

@@ -47,9 +47,14 @@ def _shares(name: str, runs: int) -> list[Row]:
         played = _play(policy, name, runs)
         score = played.exploit_score.mean
         cells = {
-            "environment": name, "policy": what, "runs": runs, "score": score, "of ceiling": score / played.ceiling,
-            "of limit": score / played.limit, "wrong runs": played.wrong_runs,
-        }  # fmt: skip
+            "environment": name,
+            "policy": what,
+            "runs": runs,
+            "score": score,
+            "of ceiling": score / played.ceiling,
+            "of limit": score / played.limit,
+            "wrong runs": played.wrong_runs,
+        }
         rows.append(Row(cells, score / grid[best], Target(at_least=target)))
     return rows
 
@@ -58,7 +63,12 @@ def _stop(name: str, most: int) -> Row:
     played = _play("value", name, 2000)
     stop = played.stopped_at.mean
     cells = {
-        "environment": name, "policy": "value, mean stop", "runs": 2000, "score": stop, "of ceiling": None,
-        "of limit": None, "wrong runs": played.wrong_runs,
-    }  # fmt: skip
+        "environment": name,
+        "policy": "value, mean stop",
+        "runs": 2000,
+        "score": stop,
+        "of ceiling": None,
+        "of limit": None,
+        "wrong runs": played.wrong_runs,
+    }
     return Row(cells, stop / most, Target(at_most=1.0))

@@ -32,9 +32,15 @@ def run() -> Section:
         for name in names
         for arms in SIZES
     ]
-    return Section("rules", "every rule, one thread", f"of {REFERENCE}", rows, [
-        "`value` is value+learned-bets. Rules that draw at random look at every arm in every round.",
-    ])  # fmt: skip
+    return Section(
+        "rules",
+        "every rule, one thread",
+        f"of {REFERENCE}",
+        rows,
+        [
+            "`value` is value+learned-bets. Rules that draw at random look at every arm in every round.",
+        ],
+    )
 
 
 def pairings() -> list[str]:

@@ -88,11 +88,17 @@ def run() -> Section:
         floor = block_contender(arms) if "@kernel" in name else product_contender(arms, dimension)
         seconds = in_turns({"floor": floor, "round": rounds_contender(name, arms, dimension)}, REPETITIONS)
         cells = {
-            "policy": name, "K": arms, "d": dimension,
-            "µs a round": 1e6 * median(seconds["round"]), "µs floor": 1e6 * median(seconds["floor"]),
-        }  # fmt: skip
+            "policy": name,
+            "K": arms,
+            "d": dimension,
+            "µs a round": 1e6 * median(seconds["round"]),
+            "µs floor": 1e6 * median(seconds["floor"]),
+        }
         rows.append(Row(cells, ratio(seconds["round"], seconds["floor"]), target))
     return Section(
-        "structured", "rounds with a model of the arms, one thread", "of the floor", rows,
+        "structured",
+        "rounds with a model of the arms, one thread",
+        "of the floor",
+        rows,
         ["The floor is one BLAS product of that size per round: features times vector, or a 64th of a kernel's block."],
-    )  # fmt: skip
+    )

@@ -42,9 +42,14 @@ class Part:
 
 
 BEST_INDEPENDENT = (
-    "value", "value+kt", "ucb(beta=1)+kt", "ucb(beta=1.5)+kt", "ucb(beta=2)+kt", "ucb(beta=3)+kt",
+    "value",
+    "value+kt",
+    "ucb(beta=1)+kt",
+    "ucb(beta=1.5)+kt",
+    "ucb(beta=2)+kt",
+    "ucb(beta=3)+kt",
     "ucb(beta=2)+learned-bets",
-)  # fmt: skip
+)
 HALF, EIGHTH = Target(at_most=0.5), Target(at_most=0.125)
 PARTS = {
     "linear": [

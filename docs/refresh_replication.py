@@ -51,10 +51,15 @@ def must_hold() -> Iterator[str]:
         value, hdoc = compare(dataset, ("value", "hdoc"), runs=runs, workers=2).finished
         ratio = value.exploit_score.mean / hdoc.exploit_score.mean if hdoc.exploit_score.mean > 0.0 else math.nan
         row = [
-            dataset, str(runs), short(hdoc.exploit_score.mean, 3), short(value.exploit_score.mean, 3),
-            f"{ratio:.3g}x" if math.isfinite(ratio) else "-", percent(value.exploit_score.mean / value.ceiling),
-            f"{value.wrong_runs}/{runs}", f"{at_least(value.wrong_runs, runs, 0.05):.3f}",
-        ]  # fmt: skip
+            dataset,
+            str(runs),
+            short(hdoc.exploit_score.mean, 3),
+            short(value.exploit_score.mean, 3),
+            f"{ratio:.3g}x" if math.isfinite(ratio) else "-",
+            percent(value.exploit_score.mean / value.ceiling),
+            f"{value.wrong_runs}/{runs}",
+            f"{at_least(value.wrong_runs, runs, 0.05):.3f}",
+        ]
         yield f"| {' | '.join(row)} |"
 
 

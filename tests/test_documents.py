@@ -14,10 +14,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = (
-    "README.md", "CONTRIBUTING.md", "docs/tutorials/headlines.md", "docs/tutorials/prompts.md",
-    "docs/tutorials/laboratory.md", "docs/tutorials/own-rule.md", "docs/datasets.md",
-    "docs/judge.md", "docs/plan.md", "docs/structured.md",
-)  # fmt: skip
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/tutorials/headlines.md",
+    "docs/tutorials/prompts.md",
+    "docs/tutorials/laboratory.md",
+    "docs/tutorials/own-rule.md",
+    "docs/datasets.md",
+    "docs/judge.md",
+    "docs/plan.md",
+    "docs/structured.md",
+)
 COLUMNS = "104"
 
 PYTHON = re.compile(r"^```python\n(?P<code>.*?)^```\n```text\n(?P<output>.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -50,9 +57,14 @@ def blocks(document: str) -> list[Block]:
 
 def run(block: Block) -> str:
     ran = subprocess.run(
-        block.command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False,
+        block.command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
         env={**os.environ, "COLUMNS": COLUMNS, "PYTHONIOENCODING": "utf-8"},
-    )  # fmt: skip
+    )
     assert ran.returncode == 0, ran.stderr
     return "".join(f"{line.rstrip()}\n" for line in ran.stdout.splitlines())
 

@@ -41,8 +41,12 @@ def test_the_shell_script_runs_a_whole_campaign(tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
         ["sh", str(EXAMPLES / "live_shell.sh"), str(tmp_path / "coins.db")],
-        capture_output=True, text=True, check=False, timeout=300, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
     assert "good\tloaded" in done.stdout
     assert "bad\tunlucky" in done.stdout

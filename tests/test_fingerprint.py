@@ -75,11 +75,15 @@ def test_a_set_of_words_has_the_same_fingerprint_in_every_process() -> None:
     code = "import test_fingerprint as t; print(t.fingerprint([t.uses_a_set_of_words]))"
     told = {
         subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=Path(__file__).parent,
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            cwd=Path(__file__).parent,
             env={**os.environ, "PYTHONHASHSEED": str(seed)},
         ).stdout
         for seed in range(3)
-    }  # fmt: skip
+    }
     assert len(told) == 1
 
 

@@ -124,9 +124,16 @@ def _stages(mu: Floats, xi: float, budget: float, horizon: float) -> list[Stage]
 
 
 def _step(
-    pulls: float, total: Floats, stride: float, atoms: Floats, weights: Floats, xi: float, budget: float,
-    down: Places, up: Places,
-) -> Step:  # fmt: skip
+    pulls: float,
+    total: Floats,
+    stride: float,
+    atoms: Floats,
+    weights: Floats,
+    xi: float,
+    budget: float,
+    down: Places,
+    up: Places,
+) -> Step:
     """What is known after `pulls` pulls at each total."""
     inside = np.clip(total, 0.0, pulls)[:, None]
     ratios = inside * np.log(atoms / xi) + (pulls - inside) * np.log((1.0 - atoms) / (1.0 - xi))

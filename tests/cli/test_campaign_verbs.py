@@ -72,9 +72,18 @@ def test_one_ticket_at_a_time_without_json(store: str) -> None:
 
 def test_negative_rewards_are_no_options(store: str) -> None:
     run(
-        "create", store, "c", "--arms", "a", "--threshold", "-1.5", "--rewards", "gaussian:2",
-        "--policy", "ucb+normal-mixture",
-    )  # fmt: skip
+        "create",
+        store,
+        "c",
+        "--arms",
+        "a",
+        "--threshold",
+        "-1.5",
+        "--rewards",
+        "gaussian:2",
+        "--policy",
+        "ucb+normal-mixture",
+    )
     ticket = run("ask", store, "c").split()[0]
     run("tell", store, "c", ticket, "-0.5")
     assert as_json("arms", store, "c")["arms"][0]["mean"] == -0.5
@@ -86,8 +95,9 @@ def test_arms_from_files(store: str, tmp_path: Path) -> None:
     run("create", store, "csv", "--arms", str(table), "--threshold", "0.5")
     rows = as_json("arms", store, "csv")["arms"]
     assert [(row["arm"], row["label"], row["metadata"]["colour"]) for row in rows] == [
-        ("a,1", "First", "red"), ("b", "b", "blue"),
-    ]  # fmt: skip
+        ("a,1", "First", "red"),
+        ("b", "b", "blue"),
+    ]
     lines = tmp_path / "arms.txt"
     lines.write_text("Zürich\n\n<b>bold</b>\n", encoding="utf-8")
     run("create", store, "txt", "--arms", str(lines), "--threshold", "0.5")

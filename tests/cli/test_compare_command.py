@@ -89,8 +89,11 @@ def test_out_writes_what_was_printed(tmp_path: Path) -> None:
     assert len(parquet.read_table(folder / "rows.parquet")) == 2 * 3 * 10
     assert f"written: {folder / 'verdicts.png'}" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == [
-        "rows.parquet", "summary.json", "verdicts.png", "verdicts.svg",
-    ]  # fmt: skip
+        "rows.parquet",
+        "summary.json",
+        "verdicts.png",
+        "verdicts.svg",
+    ]
 
 
 def test_beside_a_table_the_paths_are_on_stdout(tmp_path: Path) -> None:

@@ -24,8 +24,11 @@ def test_reward_and_regret_add_up(tmp_path: Path) -> None:
         # rewards are random, regret is not: they agree within a few standard deviations of 3000 coin tosses
         assert abs(told["best"] - line["regret"]["mean"] - line["reward"]["mean"]) < 4.0 * (3000 * 0.25 / 8) ** 0.5
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "rewards.png", "rewards.svg", "rows.parquet", "summary.json",
-    ]  # fmt: skip
+        "rewards.png",
+        "rewards.svg",
+        "rows.parquet",
+        "summary.json",
+    ]
 
 
 def test_a_sampling_rule_gives_no_verdicts_here() -> None:

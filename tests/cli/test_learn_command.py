@@ -32,9 +32,24 @@ def test_learns_writes_and_plays(tmp_path: Path) -> None:
 
 def test_calibrates_and_prints_the_certificate_as_json(tmp_path: Path) -> None:
     code, told, _ = learn(
-        "kano-3", "--policy", "ucb", "--objective", "none", "--calibrate", "--learning-runs", "200", "--tests", "200",
-        "--horizon", "2000", "--delta", "0.2", "--out", str(tmp_path / "p.json"), "--json",
-    )  # fmt: skip
+        "kano-3",
+        "--policy",
+        "ucb",
+        "--objective",
+        "none",
+        "--calibrate",
+        "--learning-runs",
+        "200",
+        "--tests",
+        "200",
+        "--horizon",
+        "2000",
+        "--delta",
+        "0.2",
+        "--out",
+        str(tmp_path / "p.json"),
+        "--json",
+    )
     assert code == 0
     content = json.loads(told)
     assert content["guarantee"] == "calibrated"
@@ -47,9 +62,23 @@ def test_trains_as_the_paper_prints_it_and_says_what_that_is_worth(tmp_path: Pat
     """Most arms are good: alpha falls below 0, and what is written is labelled for what it is."""
     out = tmp_path / "printed.json"
     code, told, _ = learn(
-        "synth-small", "--policy", "dgai-offline", "--objective", "paper", "--set", "rate=0.2", "--set", "every=10",
-        "--budget", "12", "--horizon", "2000", "--out", str(out), "--json",
-    )  # fmt: skip
+        "synth-small",
+        "--policy",
+        "dgai-offline",
+        "--objective",
+        "paper",
+        "--set",
+        "rate=0.2",
+        "--set",
+        "every=10",
+        "--budget",
+        "12",
+        "--horizon",
+        "2000",
+        "--out",
+        str(out),
+        "--json",
+    )
     assert code == 0
     content = json.loads(told)
     assert content["guarantee"] == "heuristic"
@@ -67,9 +96,18 @@ def test_learns_from_the_totals_of_a_log(tmp_path: Path) -> None:
     table = tmp_path / "überschriften.csv"
     table.write_text("arm,pulls,total\na,500,10\nb,400,16\nc,450,31\n", encoding="utf-8")
     code, told, _ = learn(
-        "--from-table", str(table), "--threshold", "0.04", "--horizon", "20000", "--budget", "14",
-        "--out", str(tmp_path / "p.json"), "--json",
-    )  # fmt: skip
+        "--from-table",
+        str(table),
+        "--threshold",
+        "0.04",
+        "--horizon",
+        "20000",
+        "--budget",
+        "14",
+        "--out",
+        str(tmp_path / "p.json"),
+        "--json",
+    )
     assert code == 0
     assert json.loads(told)["learned_on"]["environment"] == "family:überschriften.csv"
 

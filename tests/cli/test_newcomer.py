@@ -175,8 +175,10 @@ def test_an_interrupted_comparison_leaves_no_empty_folder(tmp_path: Path) -> Non
     command = (sys.executable, "-m", "goodarm", "compare", "synth-large", "--horizon", "1e9", "--runs", "2")
     process = subprocess.Popen(
         (*command, "--policy", "hdoc", "--workers", "1", "--out", str(tmp_path / "a" / "b")),
-        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     patience = time.monotonic() + 120.0
     while not (tmp_path / "a" / "b").exists() and time.monotonic() < patience:
         time.sleep(0.02)
@@ -237,9 +239,18 @@ def test_learn_says_what_it_gained_on_fresh_runs(tmp_path: Path) -> None:
 def test_learn_begins_with_what_we_recommend(tmp_path: Path) -> None:
     told = json.loads(
         goodarm(
-            "learn", "kano-1", "--horizon", "2000", "--budget", "16", "--check", "3", "--out", tmp_path / "p.json",
+            "learn",
+            "kano-1",
+            "--horizon",
+            "2000",
+            "--budget",
+            "16",
+            "--check",
+            "3",
+            "--out",
+            tmp_path / "p.json",
             "--json",
         ).stdout
-    )  # fmt: skip
+    )
     assert told["policy"].startswith("value(boldness=")
     assert [each["over"] for each in told["gains"]] == ["value"]

@@ -26,8 +26,9 @@ def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:
     assert run("token", "revoke", made["id"], *store).returncode == 0
     listed = json.loads(run("token", "list", "--json", *store).stdout)["tokens"]
     assert [(each["role"], each["name"], each["revoked_at"] is None) for each in listed] == [
-        ("writer", "checkout", False), ("reader", "", True),
-    ]  # fmt: skip
+        ("writer", "checkout", False),
+        ("reader", "", True),
+    ]
     table = run("token", "list", *store).stdout
     assert made["id"] in table
     assert made["token"].rpartition("_")[2] not in table

@@ -108,10 +108,12 @@ def test_one_call_of_the_kit_names_the_rule_and_the_line() -> None:
 
 @pytest.mark.parametrize(
     "rule",
-    [IndexRule(name="mine", index=lambda arm, pool, bar: math.nan),
-     LineRule(name="mine", slope=lambda arm, bar: math.nan, clock=flat)],
+    [
+        IndexRule(name="mine", index=lambda arm, pool, bar: math.nan),
+        LineRule(name="mine", slope=lambda arm, bar: math.nan, clock=flat),
+    ],
     ids=["index", "slope"],
-)  # fmt: skip
+)
 def test_an_index_that_is_nan_is_refused_when_the_policy_is_made(rule) -> None:
     with pytest.raises(InvalidValue, match="must return a number; it returned nan"):
         policy(rule, "kt")

@@ -76,9 +76,14 @@ def plain_loop(spec, rounds):
 
 @pytest.mark.parametrize(
     "name",
-    ["ucb+kt@linear", "ucb+learned-bets@mixed(tau2=0.001)", "widest+self-normalised(norm=1)@linear",
-     "widest+design(norm=1)@linear", "ucb(beta=1)+kt@kernel(length=0.5)"],
-)  # fmt: skip
+    [
+        "ucb+kt@linear",
+        "ucb+learned-bets@mixed(tau2=0.001)",
+        "widest+self-normalised(norm=1)@linear",
+        "widest+design(norm=1)@linear",
+        "ucb(beta=1)+kt@kernel(length=0.5)",
+    ],
+)
 def test_same_arms_and_verdicts_as_a_plain_loop(name):
     spec = specify(name, small(), horizon=600, seed=3, trace=True)
     run = play(spec, 0, assembly_of(spec))

@@ -24,8 +24,13 @@ HORIZON = 20_000
 
 def calibrated(**changes: object) -> LearnedPolicy:
     settings: dict[str, object] = {
-        "horizon": HORIZON, "objective": "none", "calibrate": True, "learning_runs": 400, "tests": 600, "seed": 21,
-    }  # fmt: skip
+        "horizon": HORIZON,
+        "objective": "none",
+        "calibrate": True,
+        "learning_runs": 400,
+        "tests": 600,
+        "seed": 21,
+    }
     return learn("synth-small", "value", **{**settings, **changes})  # type: ignore[arg-type]
 
 

@@ -101,9 +101,14 @@ def ours(name: str, state: State) -> tuple[float, float]:
 OBJECTIVES: dict[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        sampling, sampling_through_gamma, identification, identification_by_gap, reward_in_alpha, reward_in_beta,
+        sampling,
+        sampling_through_gamma,
+        identification,
+        identification_by_gap,
+        reward_in_alpha,
+        reward_in_beta,
     )
-}  # fmt: skip
+}
 
 
 def parameter(name: str, state: State) -> float:

@@ -138,8 +138,13 @@ def test_the_curve_over_rounds_ends_at_the_score(found: Replication, drawn: list
 
 def test_every_figure_is_there_and_every_line_has_its_style(drawn: list[FigureOf]) -> None:
     assert [each.name for each in drawn] == [
-        "figure1-epochs", "figure1-rounds", "figure2", "figure3", "figure4", "price",
-    ]  # fmt: skip
+        "figure1-epochs",
+        "figure1-rounds",
+        "figure2",
+        "figure3",
+        "figure4",
+        "price",
+    ]
     for each in drawn:
         for chart in each.charts:
             assert chart.series

@@ -73,10 +73,17 @@ TASK = Task("verdicts", "synth-small", "hdoc", 1000, 0, 1, 0, QUICK)
 @pytest.mark.parametrize(
     "changes",
     [
-        {"goal": "reward", "entry": "ucb1"}, {"dataset": "synth-large"}, {"entry": "lucb-g"}, {"horizon": 1001},
-        {"first": 1}, {"runs": 2}, {"seed": 1}, {"learned": "another"}, {"scale": QUICK._replace(epochs=13)},
+        {"goal": "reward", "entry": "ucb1"},
+        {"dataset": "synth-large"},
+        {"entry": "lucb-g"},
+        {"horizon": 1001},
+        {"first": 1},
+        {"runs": 2},
+        {"seed": 1},
+        {"learned": "another"},
+        {"scale": QUICK._replace(epochs=13)},
     ],
-)  # fmt: skip
+)
 def test_whatever_changes_a_task_changes_its_key(changes: dict[str, object]) -> None:
     assert replace(TASK, **changes).key != TASK.key  # type: ignore[arg-type]
 
@@ -119,9 +126,16 @@ def test_every_file_that_a_task_loads_is_part_of_the_key() -> None:
     ran = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
     loaded = {name.removeprefix("goodarm.").replace(".", "/") + ".py" for name in ran.stdout.split()}
     aside = {
-        "errors.py", "arguments.py", "paper/kept.py", "scores.py", "simulation/declared.py", "simulation/runs.py",
-        "simulation/stop.py", "simulation/tables.py", "version.py",
-    }  # fmt: skip
+        "errors.py",
+        "arguments.py",
+        "paper/kept.py",
+        "scores.py",
+        "simulation/declared.py",
+        "simulation/runs.py",
+        "simulation/stop.py",
+        "simulation/tables.py",
+        "version.py",
+    }
     rooms = {f"{name}.py" for name in ("paper", "simulation")}  # their __init__ files hold no code
     assert {name for name in loaded if not plays(name) and name not in aside | rooms} == {
         f"{name}.py" for name in PLAYS if "." not in name and f"{name}.py" in loaded

@@ -53,9 +53,19 @@ def calibrated() -> Policy:
 
 def certificate(of: Policy, wrong_runs: int) -> Certificate:
     return Certificate(
-        "family", family().fingerprint, of.fingerprint, 0.5, 4, 0.05, HORIZON, 100, wrong_runs, seed=0, attempt=1,
+        "family",
+        family().fingerprint,
+        of.fingerprint,
+        0.5,
+        4,
+        0.05,
+        HORIZON,
+        100,
+        wrong_runs,
+        seed=0,
+        attempt=1,
         version="x",
-    )  # fmt: skip
+    )
 
 
 def test_on_its_own_family_it_stays_calibrated() -> None:

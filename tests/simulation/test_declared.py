@@ -94,9 +94,12 @@ def test_power_grows_with_the_rewards() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["widest+self-normalised(norm=1, sigma=0.05)@linear", "widest+design(norm=1, sigma=0.4)@linear",
-     "widest+rkhs(norm=1, sigma=0.1)@kernel"],
-)  # fmt: skip
+    [
+        "widest+self-normalised(norm=1, sigma=0.05)@linear",
+        "widest+design(norm=1, sigma=0.4)@linear",
+        "widest+rkhs(norm=1, sigma=0.1)@kernel",
+    ],
+)
 def test_less_noise_than_the_family_may_have_is_refused(name: str) -> None:
     """0/1 rewards have a scale of 1/2: with sigma=0.05 every interval was ten times too short, and certified."""
     with pytest.raises(

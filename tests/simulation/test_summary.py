@@ -47,9 +47,20 @@ def test_json_has_the_keys_that_were_promised(summary: Summary) -> None:
     assert [key for key in told if key in promised] == promised
     assert set(told) - set(promised) == {"arms", "good_arms", "threshold", "criterion", "compared"}
     assert set(told["policies"][0]) == {
-        "policy", "guarantee", "criterion", "exploit_score", "share_of_ceiling", "share_of_limit", "stopped_at",
-        "output_at", "found", "wrong_runs", "false_good", "false_bad", "rounds_per_second",
-    }  # fmt: skip
+        "policy",
+        "guarantee",
+        "criterion",
+        "exploit_score",
+        "share_of_ceiling",
+        "share_of_limit",
+        "stopped_at",
+        "output_at",
+        "found",
+        "wrong_runs",
+        "false_good",
+        "false_bad",
+        "rounds_per_second",
+    }
     assert set(told["policies"][0]["exploit_score"]) == {"mean", "low", "high"}
     assert set(told["policies"][0]["stopped_at"]) == {"mean", "runs"}
     assert set(told["policies"][0]["output_at"][0]) == {"mean", "runs"}

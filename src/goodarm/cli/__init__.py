@@ -55,9 +55,13 @@ class _Verbs(TyperGroup):
 
 
 app = typer.Typer(
-    name="goodarm", cls=_Verbs, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
+    name="goodarm",
+    cls=_Verbs,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+)
 
 
 def _version(wanted: bool) -> None:

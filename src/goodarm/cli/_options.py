@@ -50,10 +50,13 @@ EnvironmentName = Annotated[
 PolicyNames = Annotated[
     list[str] | None,
     typer.Option(
-        "--policy", "-p", metavar="P", show_default="value, hdoc",
+        "--policy",
+        "-p",
+        metavar="P",
+        show_default="value, hdoc",
         help="A policy, like hdoc or 'ucb(beta=1.5)+kt'. Repeat to compare several.",
     ),
-]  # fmt: skip
+]
 Horizon = Annotated[
     int | None, typer.Option(parser=whole, metavar="T", show_default=_ITS_OWN, help="The last round of a run.")
 ]
@@ -67,10 +70,12 @@ Threshold = Annotated[
 ErrorCriterion = Annotated[
     str | None,
     typer.Option(
-        "--criterion", metavar="fwer|fdr", show_default="the policy's, else fwer",
+        "--criterion",
+        metavar="fwer|fdr",
+        show_default="the policy's, else fwer",
         help="What delta bounds: the probability of any wrong verdict, or the false discovery rate.",
     ),
-]  # fmt: skip
+]
 Goal = Annotated[
     str,
     typer.Option(metavar="good-arms|reward", help="What is compared: finding the good arms, or collecting reward."),

@@ -27,9 +27,13 @@ class ReplayWarning(UserWarning):
 
 
 def replayed(
-    environment: str, threshold: float | None, arm: str | None, reward: str | None, low: float | None,
+    environment: str,
+    threshold: float | None,
+    arm: str | None,
+    reward: str | None,
+    low: float | None,
     high: float | None,
-) -> str | Environment:  # fmt: skip
+) -> str | Environment:
     """The environment's name, or the log replayed as these options say."""
     given = {"arm": arm, "reward": reward, "low": low, "high": high}
     chosen = {name: value for name, value in given.items() if value is not None}

@@ -22,11 +22,12 @@ Quick = Annotated[bool, typer.Option("--quick", help="About a minute: fewer repe
 Only = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", metavar="NAME",
+        "--only",
+        metavar="NAME",
         help="A dataset (synth-small, synth-large, movielens, open-bandit, open-bandit-sample, caption-651), or one of "
         "table1, figure1, figure2, figure3, figure4, price. Repeat for several.",
     ),
-]  # fmt: skip
+]
 Runs = Annotated[
     int | None, typer.Option("--runs", parser=whole, metavar="R", show_default="10", help="Repetitions of each policy.")
 ]

@@ -78,9 +78,13 @@ def revoke(
 
 def _as_json(each: Token) -> dict[str, Any]:
     return {
-        "id": each.id, "role": each.role.name, "name": each.name, "created_at": each.created_at,
-        "used_at": each.used_at, "revoked_at": each.revoked_at,
-    }  # fmt: skip
+        "id": each.id,
+        "role": each.role.name,
+        "name": each.name,
+        "created_at": each.created_at,
+        "used_at": each.used_at,
+        "revoked_at": each.revoked_at,
+    }
 
 
 def _when(at: float | None) -> str:

@@ -12,9 +12,15 @@ from goodarm.rules.parameters import Formula
 
 
 def choose_next(
-    prepare: Formula, select: Formula, modelled: bool, tables: Tables, pool: Pool, bar: Bar, generator: Any,
+    prepare: Formula,
+    select: Formula,
+    modelled: bool,
+    tables: Tables,
+    pool: Pool,
+    bar: Bar,
+    generator: Any,
     parameters: Any,
-) -> int:  # fmt: skip
+) -> int:
     """The arm to ask for next: each arm once, then as the rule says; -1 where no arm is open.
 
     A model (`modelled`) believes something of arms never pulled and chooses from the start.

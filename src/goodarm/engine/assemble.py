@@ -166,9 +166,7 @@ def parts_of(policy: Policy, reward: Formula, *, scan: bool = False) -> Parts:
     observe, decide = identification_parts(policy.identification)
     fit, next_round = learner_parts(policy.learner)
     prepare, select, update = selector_for(policy.sampling, scan)
-    return Parts(
-        prepare, in_turn(select), update, drawn(reward), present_pool, observe, decide, fit, next_round
-    )  # fmt: skip
+    return Parts(prepare, in_turn(select), update, drawn(reward), present_pool, observe, decide, fit, next_round)
 
 
 def loop_parameters(policy: Policy) -> tuple[Any, ...]:

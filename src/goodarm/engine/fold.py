@@ -73,7 +73,7 @@ class Fold:
         loop = independent.build(parts, Kind(fdr=fdr, rows=rows, outside=True))
         self.assembly = Assembly(
             policy, problem, problem.bar, loop, loop_parameters(policy), columns=columns_for(policy)
-        )  # fmt: skip
+        )
         self.state = self.assembly.start(math.inf)
         if pool is not None:
             self.state.pool, self.state.tables.progress[FIT_DUE] = pool, NEVER

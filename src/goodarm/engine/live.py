@@ -106,7 +106,7 @@ def _live_choice(choose: Formula) -> Formula:
                 arm = read_arm(arms, i)
                 whole = Arm(
                     arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, row[ARM_FIELDS:], arm.verdict
-                )  # fmt: skip
+                )
                 write_arm(shown, i, as_if_back(whole, bar))
         return choose(shown, pool, bar, generator, *parameters)  # type: ignore[no-any-return]  # a rule's function
 
@@ -177,15 +177,13 @@ def _observe_in_order(observe: Formula, rows: bool) -> Formula:
     def own_row(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
         seen = Arm(
             arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory[EXTRA:], arm.verdict
-        )  # fmt: skip
+        )
         for_good, for_bad, _ = observe(seen, reward, pool, bar, *parameters)
         arm.memory[TOLD_GOOD], arm.memory[TOLD_BAD] = for_good - arm.memory[OFFSET], for_bad - arm.memory[OFFSET]
         return for_good, for_bad, 0.0
 
     def own_number(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
-        seen = Arm(
-            arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory[EXTRA], arm.verdict
-        )  # fmt: skip
+        seen = Arm(arm.pulls, arm.total, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory[EXTRA], arm.verdict)
         for_good, for_bad, arm.memory[EXTRA] = observe(seen, reward, pool, bar, *parameters)
         arm.memory[TOLD_GOOD], arm.memory[TOLD_BAD] = for_good - arm.memory[OFFSET], for_bad - arm.memory[OFFSET]
         return for_good, for_bad, 0.0
@@ -205,9 +203,15 @@ def _decide_radius(radius: Formula) -> Formula:
             return 0.0
         # the arm's share of delta stands in delta itself
         own = Bar(
-            bar.threshold, bar.delta * math.exp(arm.memory[OFFSET]), bar.arms, bar.sigma, bar.spread, bar.budget,
-            bar.bounded, bar.modelled,
-        )  # fmt: skip
+            bar.threshold,
+            bar.delta * math.exp(arm.memory[OFFSET]),
+            bar.arms,
+            bar.sigma,
+            bar.spread,
+            bar.budget,
+            bar.bounded,
+            bar.modelled,
+        )
         width = 1.0 / math.sqrt(pulls)
         low = Arm(pulls, arm.total, arm.total / pulls, width, 0.0, 0.0, 0.0, 0.0)
         most = arm.total + pending

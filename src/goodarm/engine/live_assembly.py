@@ -57,13 +57,24 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     prepare, select, update = selector_for(sampling, False, rows=True)
     many = problem.arms > MANY
     parts = Parts(
-        native(prepare) if many else prepare, told_arm, update, told_reward, told_pool, observe, decide,
-        native(fit) if many and policy.learner else fit, next_round,
-    )  # fmt: skip
+        native(prepare) if many else prepare,
+        told_arm,
+        update,
+        told_reward,
+        told_pool,
+        observe,
+        decide,
+        native(fit) if many and policy.learner else fit,
+        next_round,
+    )
     replay = parts._replace(
-        prepare=nothing_changes, update=nothing_changes, choose=replayed_arm, reward=replayed_reward,
-        as_asked=present_pool, fit=fit,
-    )  # fmt: skip
+        prepare=nothing_changes,
+        update=nothing_changes,
+        choose=replayed_arm,
+        reward=replayed_reward,
+        as_asked=present_pool,
+        fit=fit,
+    )
     run = independent.rounds(parts, kind_of_live(policy))
     assembly = Assembly(policy, problem, problem.bar, run, loop_parameters(policy), columns=columns_of(rule))
     chosen = native(select) if isinstance(sampling, ChoiceRule) else select

@@ -74,9 +74,16 @@ def gaussian(
     """Gaussian rewards of standard deviation `scale`; the means given, or drawn by a function as for `bernoulli`."""
     arms, draw, words = means_of(means, bounded=False)
     return Environment(
-        name, arms, threshold, draw, gaussian_reward, Gaussian(scale), horizon,
-        extra=np.array([scale]), reading=f"Gaussian rewards of standard deviation {scale:g}, {words}",
-    )  # fmt: skip
+        name,
+        arms,
+        threshold,
+        draw,
+        gaussian_reward,
+        Gaussian(scale),
+        horizon,
+        extra=np.array([scale]),
+        reading=f"Gaussian rewards of standard deviation {scale:g}, {words}",
+    )
 
 
 def beta(
@@ -91,6 +98,12 @@ def beta(
         raise InvalidValue(f"concentration must be a positive number; got {concentration}.")
     arms, draw, words = means_of(means, bounded=True)
     return Environment(
-        name, arms, threshold, draw, beta_reward, horizon=horizon,
-        extra=np.array([concentration]), reading=f"Beta rewards of concentration {concentration:g}, {words}",
-    )  # fmt: skip
+        name,
+        arms,
+        threshold,
+        draw,
+        beta_reward,
+        horizon=horizon,
+        extra=np.array([concentration]),
+        reading=f"Beta rewards of concentration {concentration:g}, {words}",
+    )

@@ -27,9 +27,16 @@ def replay_reward(arm: int, means: Floats, extra: Floats, key: np.uint64) -> flo
 
 
 def replay(
-    log: Source, threshold: float, *, arm: str = "arm", reward: str = "reward", low: float = 0.0, high: float = 1.0,
-    binary: bool = False, horizon: int = 1_000_000,
-) -> Environment:  # fmt: skip
+    log: Source,
+    threshold: float,
+    *,
+    arm: str = "arm",
+    reward: str = "reward",
+    low: float = 0.0,
+    high: float = 1.0,
+    binary: bool = False,
+    horizon: int = 1_000_000,
+) -> Environment:
     """Arms are the distinct values of the column `arm`; a pull draws one of the arm's logged rewards, with replacement.
 
     The mean of an arm is the average of its log. Drawing with replacement makes the pulls independent and the log
@@ -56,10 +63,17 @@ def replay(
     grouped = scaled[np.argsort(which, kind="stable")]
     starts = COLUMNS * len(labels) + np.cumsum(lengths) - lengths
     return Environment(
-        name, len(labels), bar, fixed(means), replay_reward, horizon=horizon,
-        extra=np.concatenate([starts, lengths, grouped]), columns=COLUMNS, labels=labels,
+        name,
+        len(labels),
+        bar,
+        fixed(means),
+        replay_reward,
+        horizon=horizon,
+        extra=np.concatenate([starts, lengths, grouped]),
+        columns=COLUMNS,
+        labels=labels,
         reading=f"{len(scaled)} logged rewards in [{low:g}, {high:g}], mapped to [0, 1] and drawn with replacement",
-    )  # fmt: skip
+    )
 
 
 def classification(data: Source, threshold: float, *, label: str = "label", horizon: int = 1_000_000) -> Environment:

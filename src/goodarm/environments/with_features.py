@@ -160,9 +160,16 @@ def movielens_genres() -> Environment:
         f"20 genres, and the {LATENT} largest principal directions of who rated what among the users of even number"
     )
     return Environment(
-        "movielens-genres", MOVIES, source.THRESHOLD, lambda generator: _movies().means, bernoulli_reward,
-        reading=reading, reference=source.MOVIELENS.citation, labels=_Titles(), describe=lambda: _movies().features,
-    )  # fmt: skip
+        "movielens-genres",
+        MOVIES,
+        source.THRESHOLD,
+        lambda generator: _movies().means,
+        bernoulli_reward,
+        reading=reading,
+        reference=source.MOVIELENS.citation,
+        labels=_Titles(),
+        describe=lambda: _movies().features,
+    )
 
 
 def latent(table: Floats, dimension: int) -> Floats:

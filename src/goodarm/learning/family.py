@@ -42,9 +42,14 @@ def family_from_totals(
     a, b = mean * strength, (1.0 - mean) * strength
     count = n.size
     return Environment(
-        name, count, threshold, lambda generator: generator.beta(a, b, count), bernoulli_reward, horizon=horizon,
+        name,
+        count,
+        threshold,
+        lambda generator: generator.beta(a, b, count),
+        bernoulli_reward,
+        horizon=horizon,
         reading=f"means drawn from Beta({a:.3g}, {b:.3g}), fitted to the totals of {count} arms",
-    )  # fmt: skip
+    )
 
 
 def family_from_table(source: Source, threshold: float, *, horizon: int = 1_000_000) -> Environment:

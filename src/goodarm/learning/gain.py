@@ -47,10 +47,15 @@ def gains(
     spec = learned.started
     others = [spec.policy, *_default(spec.policy)]
     found = compare(
-        spec.environment, [learned.policy, *(each for each in others if each.name != learned.policy.name)],
-        horizon=spec.horizon, runs=runs, seed=spec.seed + ELSEWHERE, delta=spec.problem.delta, workers=workers,
+        spec.environment,
+        [learned.policy, *(each for each in others if each.name != learned.policy.name)],
+        horizon=spec.horizon,
+        runs=runs,
+        seed=spec.seed + ELSEWHERE,
+        delta=spec.problem.delta,
+        workers=workers,
         progress=progress,
-    )  # fmt: skip
+    )
     mine, *rest = found.finished
     rows = list(found.difference("exploit_score").rows())
     told = []

@@ -282,10 +282,19 @@ def _tested(spec: Specification, tests: int, attempt: Attempt, workers: int, wat
     """The certificate of a policy: fresh runs, from a stream derived from all that it speaks of."""
     environment, problem = spec.environment, spec.problem
     blank = Certificate(
-        environment.name, environment.fingerprint, spec.policy.fingerprint, problem.threshold, problem.arms,
-        problem.delta, spec.horizon, runs=tests, wrong_runs=0, seed=spec.seed, attempt=attempt.number,
+        environment.name,
+        environment.fingerprint,
+        spec.policy.fingerprint,
+        problem.threshold,
+        problem.arms,
+        problem.delta,
+        spec.horizon,
+        runs=tests,
+        wrong_runs=0,
+        seed=spec.seed,
+        attempt=attempt.number,
         version=__version__,
-    )  # fmt: skip
+    )
     # not by goodarm's own code: an edit of it, or another version of Python, should not draw other runs
     facts = replace(blank, fingerprint=environment.description, policy=spec.policy.description, version="")
     fresh = replace(spec, seed=derived_seed(spec.seed, f"test of {facts} in {attempt.call}"))

@@ -85,8 +85,12 @@ def fill_column(belief: GramBelief, a: int) -> None:
 def tell(belief: GramBelief, arms: Table, a: int, before: Arm, reward: float, bar: Bar) -> bool:
     """One reward; True when the pending columns are full."""
     centred, variance, columns, weights, column = (
-        belief.centred, belief.variance, belief.columns, belief.weights, belief.column,
-    )  # fmt: skip
+        belief.centred,
+        belief.variance,
+        belief.columns,
+        belief.weights,
+        belief.column,
+    )
     numbers = belief.numbers
     gamma, pending = numbers[REGULARISER], int(numbers[PENDING])
     again = pending > 0 and numbers[LAST_ARM] == a

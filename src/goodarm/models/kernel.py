@@ -131,8 +131,11 @@ class CutKernel(Kernel):
         logging.getLogger("goodarm").warning(
             "@kernel: %d arms are more than %d; going on with %d columns of a pivoted Cholesky decomposition, largest "
             "residual variance %.1e of the prior's, added to the widths.",
-            len(features), EXACT_ARMS, columns.shape[1], float((residual / kernel.diag(features)).max()),
-        )  # fmt: skip
+            len(features),
+            EXACT_ARMS,
+            columns.shape[1],
+            float((residual / kernel.diag(features)).max()),
+        )
         return cls(features, kernel=kernel, gamma=whole.gamma, length=whole.length, cut=(columns, residual))
 
     @property

@@ -151,9 +151,7 @@ def learning(found: Replication, on: OnDataset) -> Chart | None:
             series.append(Series(f"{name}, offline", share, values.mean(axis=0)))
         if online:
             series.append(Series(f"{name}, online", *_mean_curve(online, name, on.horizon)))
-    return Chart(
-        on.name, "share of the training", "alpha, beta", series, y_scale="symlog", smallest=0.01, x_share=True
-    )  # fmt: skip
+    return Chart(on.name, "share of the training", "alpha, beta", series, y_scale="symlog", smallest=0.01, x_share=True)
 
 
 def _mean_curve(tables: list[Columns], name: str, horizon: int) -> tuple[Floats, Floats]:
@@ -187,9 +185,15 @@ def bounds(found: Replication, on: OnDataset) -> Chart | None:
     gap = float(np.mean([table["mean"].max() for table in rows])) - on.threshold
     scale = "symlog" if any((each.y <= 0.0).any() for each in series) else "log"
     return Chart(
-        on.name, "pulls of the arm", "bound above the threshold", series, [("gap of the best arm", gap)],
-        x_scale="log", y_scale=scale, smallest=_lowest(gap),
-    )  # fmt: skip
+        on.name,
+        "pulls of the arm",
+        "bound above the threshold",
+        series,
+        [("gap of the best arm", gap)],
+        x_scale="log",
+        y_scale=scale,
+        smallest=_lowest(gap),
+    )
 
 
 def _lowest(gap: float) -> float:
@@ -272,7 +276,12 @@ def price(found: Replication, on: OnDataset) -> Chart | None:
     most = max(float(each.y.max()) for each in series)
     many = most > 20.0
     return Chart(
-        on.name, "exploit score of the run, share of the ceiling", "wrong verdicts in the run", series,
-        x_share=True, y_scale="symlog" if many else "linear", smallest=1.0,
+        on.name,
+        "exploit score of the run, share of the ceiling",
+        "wrong verdicts in the run",
+        series,
+        x_share=True,
+        y_scale="symlog" if many else "linear",
+        smallest=1.0,
         y_limits=(-0.3, 2.0 * most) if many else (-0.05 * max(most, 4.0), 1.1 * max(most, 4.0)),
-    )  # fmt: skip
+    )

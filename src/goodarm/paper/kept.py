@@ -17,12 +17,33 @@ FORMAT = 1
 """Raised whenever the content of a finished task changes its meaning."""
 
 PLAYS = (
-    "engine", "environments", "learning", "models", "numerics", "policies", "rules", "fingerprint.py", "informed.py",
-    "problem.py", "streams.py", "theory.py", "verdict.py", "simulation/run.py", "simulation/simulate.py",
-    "simulation/specification.py", "paper/dgai.py", "paper/learned_bounds.py", "paper/learned_radius.py",
-    "paper/objectives.py", "paper/reward.py", "paper/scope.py", "paper/soft_index.py", "paper/soft_ucb.py",
-    "paper/tasks.py", "paper/training.py",
-)  # fmt: skip
+    "engine",
+    "environments",
+    "learning",
+    "models",
+    "numerics",
+    "policies",
+    "rules",
+    "fingerprint.py",
+    "informed.py",
+    "problem.py",
+    "streams.py",
+    "theory.py",
+    "verdict.py",
+    "simulation/run.py",
+    "simulation/simulate.py",
+    "simulation/specification.py",
+    "paper/dgai.py",
+    "paper/learned_bounds.py",
+    "paper/learned_radius.py",
+    "paper/objectives.py",
+    "paper/reward.py",
+    "paper/scope.py",
+    "paper/soft_index.py",
+    "paper/soft_ucb.py",
+    "paper/tasks.py",
+    "paper/training.py",
+)
 """Files and folders of the package that can change what is played. Nothing else discards finished work; a test sees
 that everything that a task loads stands here."""
 

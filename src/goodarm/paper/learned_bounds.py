@@ -59,9 +59,17 @@ def ascended(pool: Pool, gradient_alpha: float, gradient_beta: float, rate: floa
 
 
 def fit_beta(
-    arms: Table, pool: Pool, bar: Bar, rate: float = 0.1, eta1: float = 1e-3, eta2: float = 1e-3,
-    coldness: float = 0.99, batch: float = 1.0, ridge: float = 1.0, through_gamma: float = 0.0,
-) -> Pool:  # fmt: skip
+    arms: Table,
+    pool: Pool,
+    bar: Bar,
+    rate: float = 0.1,
+    eta1: float = 1e-3,
+    eta2: float = 1e-3,
+    coldness: float = 0.99,
+    batch: float = 1.0,
+    ridge: float = 1.0,
+    through_gamma: float = 0.0,
+) -> Pool:
     """Move beta: the sampling objective over the open arms."""
     _, means, widths = gather(arms, bar, ridge, False)
     if len(means) == 0:
@@ -71,10 +79,19 @@ def fit_beta(
 
 
 def fit_both(
-    arms: Table, pool: Pool, bar: Bar, rate: float = 0.1, eta1: float = 1e-3, eta2: float = 1e-3,
-    sharpness: float = 10.0, coldness: float = 0.99, batch: float = 1.0, ridge: float = 1.0, by_gap: float = 0.0,
+    arms: Table,
+    pool: Pool,
+    bar: Bar,
+    rate: float = 0.1,
+    eta1: float = 1e-3,
+    eta2: float = 1e-3,
+    sharpness: float = 10.0,
+    coldness: float = 0.99,
+    batch: float = 1.0,
+    ridge: float = 1.0,
+    by_gap: float = 0.0,
     through_gamma: float = 0.0,
-) -> Pool:  # fmt: skip
+) -> Pool:
     """Move beta by the sampling objective over the open arms, alpha by the identification objective over all arms.
 
     The identification objective is the exploit score: an arm that has been called good keeps counting.
@@ -91,9 +108,14 @@ def fit_both(
 
 
 def fit_reward(
-    arms: Table, pool: Pool, bar: Bar, rate: float = 0.1, sharpness: float = 10.0, batch: float = 1.0,
+    arms: Table,
+    pool: Pool,
+    bar: Bar,
+    rate: float = 0.1,
+    sharpness: float = 10.0,
+    batch: float = 1.0,
     ridge: float = 1.0,
-) -> Pool:  # fmt: skip
+) -> Pool:
     """Move alpha and beta by the cumulative reward, p = softmax(S_i I_i)."""
     _, means, widths = gather(arms, bar, ridge, False)
     if len(means) == 0:

@@ -18,9 +18,15 @@ def sign(x: float) -> float:
 
 
 def sampling_objective(
-    means: Floats, widths: Floats, truth: Floats, beta: float, coldness: float, eta1: float, eta2: float,
+    means: Floats,
+    widths: Floats,
+    truth: Floats,
+    beta: float,
+    coldness: float,
+    eta1: float,
+    eta2: float,
     through_gamma: float,
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """sum_i p_i mu_i - mean_i (eta1 C_i + eta2 |C_i|), C_i = |mu_i - m_i| - beta U_i, and its derivative in beta.
 
     d/dbeta sum p mu = gamma Cov_p(phi, mu), phi_i = U_i + U_i*; the constant U_i* has no covariance. With
@@ -47,9 +53,16 @@ def sampling_objective(
 
 
 def identification_objective(
-    means: Floats, widths: Floats, truth: Floats, alpha: float, threshold: float, sharpness: float, eta1: float,
-    eta2: float, by_gap: float,
-) -> tuple[float, float]:  # fmt: skip
+    means: Floats,
+    widths: Floats,
+    truth: Floats,
+    alpha: float,
+    threshold: float,
+    sharpness: float,
+    eta1: float,
+    eta2: float,
+    by_gap: float,
+) -> tuple[float, float]:
     """sum_i sigmoid(M (m_i - alpha U_i - xi)) (mu_i - xi) - mean_i (eta1 D_i + eta2 |D_i|), and its slope in alpha.
 
     D_i = alpha U_i - |mu_i - m_i| as printed in the Lagrangian; with `by_gap` > 0 alpha U_i - |mu_i - xi|, the

@@ -125,18 +125,22 @@ def _on_dataset(found: Replication, dataset: PaperDataset) -> OnDataset:
     scored = {name: each for name, each in scored.items() if each}
     bounds = _bounds(found, dataset, environment, horizon)
     means = [bounds[run] for run in sorted(bounds)]
-    lines = [
-        _policy_score(found, dataset, entry, scored, bounds) for entry in entries if entry.name in scored
-    ]  # fmt: skip
+    lines = [_policy_score(found, dataset, entry, scored, bounds) for entry in entries if entry.name in scored]
     return OnDataset(
-        name=dataset.name, reading=environment.reading, reference=environment.reference, arms=environment.arms,
+        name=dataset.name,
+        reading=environment.reading,
+        reference=environment.reference,
+        arms=environment.arms,
         good_arms=float(np.mean([each[2] for each in means])) if means else math.nan,
-        threshold=environment.threshold, horizon=horizon, own_horizon=environment.horizon,
+        threshold=environment.threshold,
+        horizon=horizon,
+        own_horizon=environment.horizon,
         ceiling=float(np.mean([each[0] for each in means])) if means else math.nan,
         limit=float(np.mean([each[1] for each in means])) if means else math.nan,
-        in_paper=not dataset.small, lines=lines,
+        in_paper=not dataset.small,
+        lines=lines,
         rewards=[line for entry in REWARD_ENTRIES if (line := _policy_reward(found, dataset, entry)) is not None],
-    )  # fmt: skip
+    )
 
 
 def _split(tables: list[Columns]) -> dict[int, Columns]:
@@ -199,8 +203,13 @@ def _policy_score(
     next_to_nothing = NEXT_TO_NOTHING * float(np.mean([bounds[run][0] for run in mine]))
     mean = float(scores.mean())
     return PolicyScore(
-        entry=entry.name, kind=entry.kind, policy=facts["policy"], guarantee=facts["guarantee"], runs=len(scores),
-        mean=mean, sd=float(scores.std(ddof=1)) if len(scores) > 1 else math.nan,
+        entry=entry.name,
+        kind=entry.kind,
+        policy=facts["policy"],
+        guarantee=facts["guarantee"],
+        runs=len(scores),
+        mean=mean,
+        sd=float(scores.std(ddof=1)) if len(scores) > 1 else math.nan,
         share_of_ceiling=_ratio(mean, float(np.mean([bounds[run][0] for run in mine]))),
         share_of_limit=_ratio(mean, float(np.mean([bounds[run][1] for run in mine]))),
         found=float(np.mean([run.found for run in each])),
@@ -209,8 +218,10 @@ def _policy_score(
         wrong_runs=sum(run.wrong > 0 for run in each),
         deciding_runs=sum(run.decided > 0 for run in each),
         ratio=_ratio(mean, float(np.mean(beside))) if beside and np.mean(beside) > next_to_nothing else math.nan,
-        printed=printed, printed_ratio=_ratio(printed, printed_hdoc), each=tuple(each),
-    )  # fmt: skip
+        printed=printed,
+        printed_ratio=_ratio(printed, printed_hdoc),
+        each=tuple(each),
+    )
 
 
 def _policy_reward(found: Replication, dataset: PaperDataset, entry: Entry) -> PolicyReward | None:

@@ -23,9 +23,20 @@ DRAWS = 50
 """Draws of the arms over which a ceiling is averaged."""
 
 HEADINGS = (
-    "policy", "wrong runs", "exploit score", "sd", "wrong verdicts per run", "of ceiling", "of limit", "ratio to HDoC",
-    "printed score", "printed ratio", "good arms found", "runs", "guarantee",
-)  # fmt: skip
+    "policy",
+    "wrong runs",
+    "exploit score",
+    "sd",
+    "wrong verdicts per run",
+    "of ceiling",
+    "of limit",
+    "ratio to HDoC",
+    "printed score",
+    "printed ratio",
+    "good arms found",
+    "runs",
+    "guarantee",
+)
 """What matters most stands first: a narrow screen shows the policy, its wrong runs and its score."""
 
 PRINTED = ("printed score", "printed ratio")
@@ -46,10 +57,20 @@ def times(value: float) -> str:
 def cells(line: PolicyScore) -> list[str]:
     """One row of a dataset's table, in the order of HEADINGS."""
     return [
-        line.entry, _wrong(line), short(line.mean, 3), short(line.sd, 2),
-        plain(line.wrong_verdicts), percent(line.share_of_ceiling), percent(line.share_of_limit), times(line.ratio),
-        short(line.printed, 2), times(line.printed_ratio), plain(line.found), str(line.runs), line.guarantee,
-    ]  # fmt: skip
+        line.entry,
+        _wrong(line),
+        short(line.mean, 3),
+        short(line.sd, 2),
+        plain(line.wrong_verdicts),
+        percent(line.share_of_ceiling),
+        percent(line.share_of_limit),
+        times(line.ratio),
+        short(line.printed, 2),
+        times(line.printed_ratio),
+        plain(line.found),
+        str(line.runs),
+        line.guarantee,
+    ]
 
 
 def _wrong(line: PolicyScore) -> str:
@@ -60,9 +81,20 @@ def _wrong(line: PolicyScore) -> str:
 def values(line: PolicyScore) -> list[float | str]:
     """What the cells sort by."""
     return [
-        line.entry, line.wrong_runs / line.runs, line.mean, line.sd, line.wrong_verdicts, line.share_of_ceiling,
-        line.share_of_limit, line.ratio, line.printed, line.printed_ratio, line.found, line.runs, line.guarantee,
-    ]  # fmt: skip
+        line.entry,
+        line.wrong_runs / line.runs,
+        line.mean,
+        line.sd,
+        line.wrong_verdicts,
+        line.share_of_ceiling,
+        line.share_of_limit,
+        line.ratio,
+        line.printed,
+        line.printed_ratio,
+        line.found,
+        line.runs,
+        line.guarantee,
+    ]
 
 
 def shown(on: OnDataset) -> list[int]:
@@ -258,10 +290,15 @@ READINGS = (
 
 
 ON_SCREEN = (
-    ("policy", "policy"), ("wrong runs", "wrong runs"), ("exploit score", "score"), ("sd", "sd"),
-    ("of ceiling", "of ceiling"), ("ratio to HDoC", "to HDoC"), ("printed score", "printed"),
+    ("policy", "policy"),
+    ("wrong runs", "wrong runs"),
+    ("exploit score", "score"),
+    ("sd", "sd"),
+    ("of ceiling", "of ceiling"),
+    ("ratio to HDoC", "to HDoC"),
+    ("printed score", "printed"),
     ("printed ratio", "to HDoC"),
-)  # fmt: skip
+)
 """Columns for a terminal of 80 characters, and what they are called there."""
 
 

@@ -121,9 +121,7 @@ class Request(NamedTuple):
         scale = QUICK if self.quick else FULL
         if self.runs is None:
             return scale
-        return scale._replace(
-            runs=self.runs, slow_runs=self.runs, reward_runs=self.runs, slow_reward_runs=self.runs
-        )  # fmt: skip
+        return scale._replace(runs=self.runs, slow_runs=self.runs, reward_runs=self.runs, slow_reward_runs=self.runs)
 
     @property
     def datasets(self) -> tuple[PaperDataset, ...]:

@@ -123,9 +123,15 @@ def _played(
 
 def _facts(task: Task, runs: Runs) -> dict[str, Any]:
     return {
-        "goal": task.goal, "dataset": task.dataset, "entry": task.entry, "policy": runs.policy,
-        "guarantee": str(runs.guarantee), "horizon": task.horizon, "first": task.first, "runs": task.runs,
-    }  # fmt: skip
+        "goal": task.goal,
+        "dataset": task.dataset,
+        "entry": task.entry,
+        "policy": runs.policy,
+        "guarantee": str(runs.guarantee),
+        "horizon": task.horizon,
+        "first": task.first,
+        "runs": task.runs,
+    }
 
 
 def _rows(runs: Runs) -> Columns:
@@ -159,19 +165,30 @@ def _learn_policy(task: Task, stop: Stop) -> FinishedTask:
     calibrated = task.spec.made == "calibrated"
     learning_runs, tests = next(each.calibration for each in DATASETS if each.name == task.dataset)
     learned = learn(
-        task.dataset, task.spec.policy, horizon=task.horizon, objective="none" if calibrated else "score",
-        budget=task.scale.budget, calibrate=calibrated, learning_runs=learning_runs, tests=tests,
-        seed=task.seed + ELSEWHERE, stop=stop,
-    )  # fmt: skip
+        task.dataset,
+        task.spec.policy,
+        horizon=task.horizon,
+        objective="none" if calibrated else "score",
+        budget=task.scale.budget,
+        calibrate=calibrated,
+        learning_runs=learning_runs,
+        tests=tests,
+        seed=task.seed + ELSEWHERE,
+        stop=stop,
+    )
     with tempfile.TemporaryDirectory() as folder:
         learned.save(Path(folder) / "policy.json")
         text = (Path(folder) / "policy.json").read_text(encoding="utf-8")
     certificate = learned.policy.certificate
     tested = {"runs": certificate.runs, "wrong_runs": certificate.wrong_runs} if certificate else None
     facts = {
-        "goal": task.goal, "dataset": task.dataset, "entry": task.entry, "parameters": learned.parameters,
-        "certificate": tested, "file": text,
-    }  # fmt: skip
+        "goal": task.goal,
+        "dataset": task.dataset,
+        "entry": task.entry,
+        "parameters": learned.parameters,
+        "certificate": tested,
+        "file": text,
+    }
     return FinishedTask({}, facts)
 
 
@@ -180,9 +197,13 @@ def _train_and_play(task: Task, stop: Stop) -> FinishedTask:
     environment = find_environment(task.dataset)
     means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
     trained = train_paper(
-        _fixed(environment, means), horizon=task.horizon, epochs=task.scale.epochs, every=task.scale.every,
-        seed=task.seed + ELSEWHERE + task.first, progress=lambda epoch: stop.check(),
-    )  # fmt: skip
+        _fixed(environment, means),
+        horizon=task.horizon,
+        epochs=task.scale.epochs,
+        every=task.scale.every,
+        seed=task.seed + ELSEWHERE + task.first,
+        progress=lambda epoch: stop.check(),
+    )
     spec = specify(trained.policy, task.dataset, horizon=task.horizon, seed=task.seed)
     found = {"parameters": {"alpha": trained.alpha, "beta": trained.beta}}
     played = _played(task, spec, points=False, stop=stop, facts=found)

@@ -70,9 +70,19 @@ class PaperTraining:
 
 
 def add_gradients(
-    arms: Table, pool: Pool, bar: Bar, truth: Floats, sharpness: float, coldness: float, eta1: float, eta2: float,
-    ridge: float, by_gap: float, through_gamma: float, every: float,
-) -> Pool:  # fmt: skip
+    arms: Table,
+    pool: Pool,
+    bar: Bar,
+    truth: Floats,
+    sharpness: float,
+    coldness: float,
+    eta1: float,
+    eta2: float,
+    ridge: float,
+    by_gap: float,
+    through_gamma: float,
+    every: float,
+) -> Pool:
     """Add this round's gradients, `every` times, to `past_alpha` and `past_beta`; alpha and beta stay.
 
     The identification objective sums over all arms, decided ones with their last beliefs; the sampling objective over
@@ -155,10 +165,17 @@ def learn_as_printed(
         watch("epoch", epoch)
 
     trained = train_paper(
-        spec.environment, horizon=spec.horizon, epochs=epochs, seed=spec.seed, draw=TRAINED[rule],
-        identification="learned-online", every=every,
-        delta=spec.problem.delta, progress=told, **given,
-    )  # fmt: skip
+        spec.environment,
+        horizon=spec.horizon,
+        epochs=epochs,
+        seed=spec.seed,
+        draw=TRAINED[rule],
+        identification="learned-online",
+        every=every,
+        delta=spec.problem.delta,
+        progress=told,
+        **given,
+    )
     found = {"alpha": trained.alpha, "beta": trained.beta}
     return {name: value for name, value in found.items() if name in spec.policy.parameters}, trained.history
 
@@ -179,9 +196,16 @@ class _Training:
     """One arm set and the compiled loop that plays it."""
 
     def __init__(
-        self, environment: Environment, instance: Instance, horizon: int, seed: int,
-        rules: tuple[str, str], every: int, delta: float, chosen: Any,
-    ) -> None:  # fmt: skip
+        self,
+        environment: Environment,
+        instance: Instance,
+        horizon: int,
+        seed: int,
+        rules: tuple[str, str],
+        every: int,
+        delta: float,
+        chosen: Any,
+    ) -> None:
         self.environment, self.instance, self.horizon, self.seed = environment, instance, horizon, seed
         self.problem = environment.problem(delta)
         options = {"ridge": chosen["ridge"], "coldness": chosen["coldness"], "batch": float(every)}

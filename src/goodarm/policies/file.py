@@ -116,8 +116,9 @@ def read_policy(path: str | Path) -> SavedPolicy:
 def check_rules(sampling: SamplingRule, rule: IdentificationRule) -> None:
     """Refuse rules that a file can't keep: it keeps names, and another rule, or none, stands under these."""
     finders: tuple[tuple[str, Any, Any], ...] = (
-        ("sampling", sampling_rule, sampling), ("identification", identification_rule, rule),
-    )  # fmt: skip
+        ("sampling", sampling_rule, sampling),
+        ("identification", identification_rule, rule),
+    )
     for kind, find, own in finders:
         try:
             found = find(own.name)

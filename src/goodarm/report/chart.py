@@ -117,9 +117,7 @@ def draw(charts: list[Chart]) -> Figure:
         handles.update(_draw(axes, chart))
     for axes in grid[len(charts) :]:
         axes.set_axis_off()
-    figure.legend(
-        list(handles.values()), list(handles), loc="lower center", ncols=4, frameon=False, fontsize=8.5
-    )  # fmt: skip
+    figure.legend(list(handles.values()), list(handles), loc="lower center", ncols=4, frameon=False, fontsize=8.5)
     return figure
 
 
@@ -148,16 +146,32 @@ def _draw_series(axes: Axes, series: Series, place: float) -> Any:
         if series.low is not None and series.high is not None:
             errors = np.maximum(np.array([series.y - series.low, series.high - series.y]), 0.0)
         return axes.errorbar(
-            series.x, series.y, yerr=errors, fmt=marker, color=colour, markersize=5, elinewidth=0.8, capsize=2,
-            alpha=0.75, linestyle="none", **hollow,
-        )  # fmt: skip
+            series.x,
+            series.y,
+            yerr=errors,
+            fmt=marker,
+            color=colour,
+            markersize=5,
+            elinewidth=0.8,
+            capsize=2,
+            alpha=0.75,
+            linestyle="none",
+            **hollow,
+        )
     if series.low is not None and series.high is not None:
         axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.12, linewidth=0)
     step = max(1, len(series.x) // 4)
     return axes.plot(
-        series.x, series.y, color=colour, linestyle=style, linewidth=1.4, marker=marker, markersize=4,
-        markevery=(int(place * step), step), markerfacecolor="white" if style == "--" else colour,
-    )[0]  # fmt: skip
+        series.x,
+        series.y,
+        color=colour,
+        linestyle=style,
+        linewidth=1.4,
+        marker=marker,
+        markersize=4,
+        markevery=(int(place * step), step),
+        markerfacecolor="white" if style == "--" else colour,
+    )[0]
 
 
 def _scale_words(chart: Chart) -> str:

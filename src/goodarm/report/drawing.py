@@ -81,9 +81,14 @@ def headed(axes: Axes, title: str, words: str = "") -> None:
     axes.set_title(title, loc="left", fontsize=12, fontweight="bold", pad=8 + 13 * lines)
     if words:
         said = axes.annotate(
-            words, (0.0, 1.0), xycoords="axes fraction", xytext=(0, 7), textcoords="offset points", color="0.35",
+            words,
+            (0.0, 1.0),
+            xycoords="axes fraction",
+            xytext=(0, 7),
+            textcoords="offset points",
+            color="0.35",
             fontsize=9,
-        )  # fmt: skip
+        )
         said.set_in_layout(False)
 
 

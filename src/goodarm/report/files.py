@@ -132,10 +132,20 @@ def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
 
     text, whole = pa.string(), pa.int64()
     types = {
-        "environment": text, "policy": text, "guarantee": text, "criterion": text, "decided_by": text, "seed": whole,
-        "run": whole, "arm": whole, "label": text, "mean": pa.float64(), "verdict": text, "verdict_round": whole,
+        "environment": text,
+        "policy": text,
+        "guarantee": text,
+        "criterion": text,
+        "decided_by": text,
+        "seed": whole,
+        "run": whole,
+        "arm": whole,
+        "label": text,
+        "mean": pa.float64(),
+        "verdict": text,
+        "verdict_round": whole,
         "pulls": whole,
-    }  # fmt: skip
+    }
     schema = pa.schema(list(types.items()))
     with parquet.ParquetWriter(path, schema) as writer:
         for runs in finished:

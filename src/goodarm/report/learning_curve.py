@@ -68,9 +68,13 @@ def _draw_epochs(left: Axes, right: Axes, epochs: Sequence[Epoch]) -> None:
     right.set_ylabel("exploit score of the epoch")
     last = epochs[-1]
     right.annotate(
-        f"last epoch: {last.wrong} of {last.decided} verdicts wrong", (1.0, 0.02), xycoords="axes fraction", ha="right",
-        fontsize=8.5, color="0.35",
-    )  # fmt: skip
+        f"last epoch: {last.wrong} of {last.decided} verdicts wrong",
+        (1.0, 0.02),
+        xycoords="axes fraction",
+        ha="right",
+        fontsize=8.5,
+        color="0.35",
+    )
     for axes in (left, right):
         axes.set_xlabel("epoch")
 
@@ -82,9 +86,15 @@ def _draw_steps(left: Axes, right: Axes, info: LearningCurve) -> None:
     left.plot(steps, [value for value, _ in info.steps], color=COLOURS[0], marker="o", markersize=3, linewidth=1.5)
     left.axhline(info.value, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
     left.annotate(
-        f"learned: {info.value:.3g}", (1.0, info.value), xycoords=("axes fraction", "data"), xytext=(-4, 4),
-        textcoords="offset points", ha="right", fontsize=8.5, color="0.35",
-    )  # fmt: skip
+        f"learned: {info.value:.3g}",
+        (1.0, info.value),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 4),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+        color="0.35",
+    )
     left.set_xlabel("step")
     left.set_ylabel(info.name)
     left.set_yscale("log")

@@ -90,15 +90,26 @@ def _mark(axes: Axes, info: PlanFigure) -> None:
     for number, (share, at) in enumerate(info.milestones):
         axes.plot([0.0, at, at], [share, share, 0.0], color="0.55", linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         axes.annotate(
-            f"{share:.0%} by {short(at, 3)}", (at, 0.0), xytext=(4, 4 + 11 * number), textcoords="offset points",
-            fontsize=8.5, color="0.25",
-        )  # fmt: skip
+            f"{share:.0%} by {short(at, 3)}",
+            (at, 0.0),
+            xytext=(4, 4 + 11 * number),
+            textcoords="offset points",
+            fontsize=8.5,
+            color="0.25",
+        )
     if info.budget is not None:
         axes.axvline(info.budget, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
         axes.annotate(
-            "budget", (info.budget, 0.0), xytext=(-3, 4), textcoords="offset points", rotation=90, ha="right",
-            va="bottom", color="0.35", fontsize=8.5,
-        )  # fmt: skip
+            "budget",
+            (info.budget, 0.0),
+            xytext=(-3, 4),
+            textcoords="offset points",
+            rotation=90,
+            ha="right",
+            va="bottom",
+            color="0.35",
+            fontsize=8.5,
+        )
 
 
 def _dress(axes: Axes, info: PlanFigure) -> None:

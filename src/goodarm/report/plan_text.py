@@ -79,9 +79,12 @@ def table(plan: CampaignPlan) -> Table:
     for outlook in (plan.asked, *plan.alternatives):
         if outlook is not None:
             made.add_row(
-                outlook.words, *_milestones(outlook), _share(outlook.found), _share(outlook.decided),
+                outlook.words,
+                *_milestones(outlook),
+                _share(outlook.found),
+                _share(outlook.decided),
                 f"{outlook.wrong_runs}/{outlook.decided.runs}",
-            )  # fmt: skip
+            )
     return made
 
 
@@ -143,9 +146,11 @@ def _samples(value: float, plan: CampaignPlan) -> str:
 def _range(value: OneCampaign, plan: CampaignPlan) -> str:
     if not math.isfinite(value.median):
         return f"more than {short(plan.last_round, 3)} samples"
-    last = f"nine campaigns in ten end by {_samples(value.high, plan)}" if plan.runs >= ENOUGH else (
-        f"the longest campaign by {_samples(value.high, plan)}"
-    )  # fmt: skip
+    last = (
+        f"nine campaigns in ten end by {_samples(value.high, plan)}"
+        if plan.runs >= ENOUGH
+        else (f"the longest campaign by {_samples(value.high, plan)}")
+    )
     return f"{short(value.median, 3)} samples in the median campaign; {last}"
 
 

@@ -63,9 +63,15 @@ def draw(info: RewardsOverTime) -> Figure:
         handles += axes.plot(curve.rounds, curve.mean, color=colour, linestyle=style, linewidth=1.8)
     axes.axhline(1.0, color="0.4", linewidth=0.9, linestyle=(0, (1, 2)))
     axes.annotate(
-        "always the best arm", (1.0, 1.0), xycoords=("axes fraction", "data"), xytext=(-4, 3),
-        textcoords="offset points", ha="right", color="0.35", fontsize=8.5,
-    )  # fmt: skip
+        "always the best arm",
+        (1.0, 1.0),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 3),
+        textcoords="offset points",
+        ha="right",
+        color="0.35",
+        fontsize=8.5,
+    )
     axes.set_xlim(0.0, max(curve.rounds[-1] for curve in info.curves))
     axes.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))
     axes.yaxis.set_major_formatter(lambda value, place: drawing.tick(value, share=True))

@@ -79,9 +79,15 @@ def draw_into(axes: Axes, info: VerdictsOverTime) -> tuple[list[object], list[st
         (line,) = axes.step(info.rounds, curve.wrong, where="post", color=WRONG, linestyle="--", linewidth=1.4)
         name = f"wrong, {curve.policy}" if len(info.curves) > 1 else "wrong"
         axes.annotate(
-            name, (info.rounds[-1], curve.wrong[-1]), xytext=(-3, 3), textcoords="offset points", ha="right",
-            color=WRONG, fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
-        )  # fmt: skip
+            name,
+            (info.rounds[-1], curve.wrong[-1]),
+            xytext=(-3, 3),
+            textcoords="offset points",
+            ha="right",
+            color=WRONG,
+            fontsize=8,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
+        )
         if curve is wrong[0]:
             handles.append(line)
             labels.append("wrong verdicts")
@@ -95,9 +101,14 @@ def _dress(axes: Axes, info: VerdictsOverTime) -> None:
     words = "all good arms" if info.good_arms == round(info.good_arms) else "all good arms, mean over runs"
     axes.axhline(info.good_arms, color="0.4", linewidth=0.9, linestyle=(0, (1, 2)))
     axes.annotate(
-        words, (0.0, info.good_arms), xycoords=("axes fraction", "data"), xytext=(4, 3),
-        textcoords="offset points", color="0.35", fontsize=8.5,
-    )  # fmt: skip
+        words,
+        (0.0, info.good_arms),
+        xycoords=("axes fraction", "data"),
+        xytext=(4, 3),
+        textcoords="offset points",
+        color="0.35",
+        fontsize=8.5,
+    )
     axes.set_xscale("log")
     axes.set_xlim(info.rounds[0], info.rounds[-1])
     axes.set_ylim(0.0, max(1.0, top) * 1.12)

@@ -34,9 +34,19 @@ POINTS = 60
 """Where the goal is reward, each run is recorded at so many rounds, for the figure."""
 
 SHOWN = (
-    "setting", "policy", "guarantee", "exploit_score", "exploit_score_low", "exploit_score_high", "share_of_limit",
-    "found", "good_arms", "first_good", "wrong_runs", "runs",
-)  # fmt: skip
+    "setting",
+    "policy",
+    "guarantee",
+    "exploit_score",
+    "exploit_score_low",
+    "exploit_score_high",
+    "share_of_limit",
+    "found",
+    "good_arms",
+    "first_good",
+    "wrong_runs",
+    "runs",
+)
 """The columns of `Comparison.table` that it shows of itself; `table` has all."""
 
 TABLES = ("table", "runs", "verdicts", "differences")

@@ -24,9 +24,12 @@ def watched(progress: bool | Progress, names: Sequence[str], runs: int) -> Itera
 
     screen = Console(stderr=True, markup=False, highlight=False, emoji=False)
     columns = (
-        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("runs"),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("runs"),
         TimeRemainingColumn(),
-    )  # fmt: skip
+    )
     seen = screen.is_terminal or screen.is_jupyter
     with Bars(*columns, console=screen, disable=not seen, transient=True) as bars:
         tasks = {name: bars.add_task(name, total=runs) for name in names}

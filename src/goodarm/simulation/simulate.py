@@ -56,18 +56,32 @@ def simulate(
     (0, 105)
     """
     spec = specify(
-        policy, environment, horizon=horizon, seed=seed, delta=delta, criterion=criterion,
-        trajectory=trajectory, trace=trace, scan=scan,
-    )  # fmt: skip
+        policy,
+        environment,
+        horizon=horizon,
+        seed=seed,
+        delta=delta,
+        criterion=criterion,
+        trajectory=trajectory,
+        trace=trace,
+        scan=scan,
+    )
     result = collect(spec, runs, workers=workers, backend=backend, progress=progress)
     result.warn()
     return result
 
 
 def collect(
-    spec: Specification, runs: int, *, first: int = 0, workers: int = 1, backend: str = "threading",
-    progress: Callable[[int], None] | None = None, finished: list[Run] | None = None, stop: Stop | None = None,
-) -> Runs:  # fmt: skip
+    spec: Specification,
+    runs: int,
+    *,
+    first: int = 0,
+    workers: int = 1,
+    backend: str = "threading",
+    progress: Callable[[int], None] | None = None,
+    finished: list[Run] | None = None,
+    stop: Stop | None = None,
+) -> Runs:
     """Play runs number `first` to `first + runs - 1` and collect the batches as they end.
 
     progress : called with the number of runs that have just ended

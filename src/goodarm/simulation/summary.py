@@ -100,34 +100,65 @@ def table_of(summaries: Mapping[Any, Summary], finished: list[tuple[Any, Runs]])
 def _row(setting: Any, whole: Summary, line: PolicySummary, runs: Runs) -> dict[str, Any]:
     first = line.output_at[0] if line.output_at else Estimate(math.nan, math.nan, math.nan, 0)
     return {
-        "setting": setting, "environment": whole.environment, "policy": line.policy, "guarantee": line.guarantee,
+        "setting": setting,
+        "environment": whole.environment,
+        "policy": line.policy,
+        "guarantee": line.guarantee,
         "criterion": line.criterion,
-        "arms": whole.arms, "good_arms": whole.good_arms, "threshold": whole.threshold, "horizon": whole.horizon,
-        "delta": whole.delta, "runs": line.runs, "exploit_score": line.exploit_score.mean,
-        "exploit_score_low": line.exploit_score.low, "exploit_score_high": line.exploit_score.high,
-        "share_of_ceiling": line.share_of_ceiling, "share_of_limit": line.share_of_limit, "found": line.found,
-        "first_good": first.mean, "stopped_at": line.stopped_at.mean, "stopped_runs": line.stopped_at.runs,
-        "wrong_runs": line.wrong_runs, "false_good": line.false_good, "false_bad": line.false_bad,
-        "reward": runs.reward.mean, "regret": runs.regret.mean, "rounds_per_second": line.rounds_per_second,
-    }  # fmt: skip
+        "arms": whole.arms,
+        "good_arms": whole.good_arms,
+        "threshold": whole.threshold,
+        "horizon": whole.horizon,
+        "delta": whole.delta,
+        "runs": line.runs,
+        "exploit_score": line.exploit_score.mean,
+        "exploit_score_low": line.exploit_score.low,
+        "exploit_score_high": line.exploit_score.high,
+        "share_of_ceiling": line.share_of_ceiling,
+        "share_of_limit": line.share_of_limit,
+        "found": line.found,
+        "first_good": first.mean,
+        "stopped_at": line.stopped_at.mean,
+        "stopped_runs": line.stopped_at.runs,
+        "wrong_runs": line.wrong_runs,
+        "false_good": line.false_good,
+        "false_bad": line.false_bad,
+        "reward": runs.reward.mean,
+        "regret": runs.regret.mean,
+        "rounds_per_second": line.rounds_per_second,
+    }
 
 
 def about(request: ComparisonRequest) -> dict[str, Any]:
     """What of a comparison's JSON is known before it is played, and tells it from another's; of one environment."""
     spec = request.specs[0]
     return {
-        "environment": spec.environment.name, "threshold": spec.problem.threshold, "horizon": spec.horizon,
-        "runs": request.runs, "seed": spec.seed, "compared": [each.policy.name for each in request.specs],
+        "environment": spec.environment.name,
+        "threshold": spec.problem.threshold,
+        "horizon": spec.horizon,
+        "runs": request.runs,
+        "seed": spec.seed,
+        "compared": [each.policy.name for each in request.specs],
         **({} if request.goal == "reward" else {"delta": spec.problem.delta}),
-    }  # fmt: skip
+    }
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
     """The object that `goodarm compare --json` prints. After Ctrl-C it also says how many runs each policy finished."""
     keys = (
-        "environment", "reading", "arms", "good_arms", "threshold", "horizon", "runs", "seed", "delta", "criterion",
-        "ceiling", "limit",
-    )  # fmt: skip
+        "environment",
+        "reading",
+        "arms",
+        "good_arms",
+        "threshold",
+        "horizon",
+        "runs",
+        "seed",
+        "delta",
+        "criterion",
+        "ceiling",
+        "limit",
+    )
     head = {key: getattr(summary, key) for key in keys} | {"compared": summary.compared}
     if summary.interrupted:
         head["interrupted"] = {each.policy: each.runs for each in summary.policies}

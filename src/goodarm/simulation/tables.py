@@ -134,8 +134,9 @@ class ResultTable(Mapping[str, NDArray[Any]]):
     """
 
     def __init__(self, columns: Mapping[str, Any], meanings: Mapping[str, str] | None = None) -> None:
-        self._columns = {name: values if isinstance(values, np.ndarray) else np.array(values)
-                         for name, values in columns.items()}  # fmt: skip
+        self._columns = {
+            name: values if isinstance(values, np.ndarray) else np.array(values) for name, values in columns.items()
+        }
         self.meanings = {name: (meanings or {}).get(name, "") for name in self._columns}
         if len({len(column) for column in self._columns.values()}) > 1:
             sizes = ", ".join(f"{name} {len(column)}" for name, column in self._columns.items())

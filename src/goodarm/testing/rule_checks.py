@@ -104,11 +104,7 @@ def thresholds(drawn: int = 3) -> list[float]:
 
 def at_the_ends(rule: EvidenceRule, values: Mapping[str, float]) -> list[dict[str, float]]:
     """The rule's parameters with each one in turn at either end of its limits; an open end is taken as 1e8."""
-    return [
-        {**values, name: min(max(end, -1e8), 1e8)}
-        for name, low, high in rule.limits
-        for end in (low, high)
-    ]  # fmt: skip
+    return [{**values, name: min(max(end, -1e8), 1e8)} for name, low, high in rule.limits for end in (low, high)]
 
 
 def pools(made: Policy, bar: Bar) -> list[Pool]:

@@ -43,8 +43,10 @@ def test_a_rule_around_a_models_mean_can_not_be_certified() -> None:
         RadiusRule(name="x", radius=narrow, by_model=True, guarantee=Guarantee.CERTIFIED)
 
 
-PROVED = {"certified": "hoeffding stitched lil kt betting learned-bets beta-mixture normal-mixture gap-mixture",
-          "certified under the model": "self-normalised design rkhs"}  # fmt: skip
+PROVED = {
+    "certified": "hoeffding stitched lil kt betting learned-bets beta-mixture normal-mixture gap-mixture",
+    "certified under the model": "self-normalised design rkhs",
+}
 
 
 def test_the_proved_rules_say_so() -> None:

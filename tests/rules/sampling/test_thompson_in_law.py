@@ -57,10 +57,20 @@ def test_the_quick_draw_leads_with_the_same_probabilities(family: str, totals: l
     assert chi2_contingency(counts[:, seen]).pvalue > 1e-4, counts
 
 
-@pytest.mark.parametrize(("pulls", "total", "level"), [
-    (200, 120.0, 0.64), (200, 120.0, 0.7), (50, 1.0, 0.05), (50, 0.0, 0.03), (8, 7.5, 0.99), (300, 2.5, 0.03),
-    (40, 20.0, 0.3), (5, 1.0, 0.0), (5, 1.0, 1.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("pulls", "total", "level"),
+    [
+        (200, 120.0, 0.64),
+        (200, 120.0, 0.7),
+        (50, 1.0, 0.05),
+        (50, 0.0, 0.03),
+        (8, 7.5, 0.99),
+        (300, 2.5, 0.03),
+        (40, 20.0, 0.3),
+        (5, 1.0, 0.0),
+        (5, 1.0, 1.0),
+    ],
+)
 def test_draws_above_a_level_have_the_law_of_draws(pulls: int, total: float, level: float) -> None:
     """How often it exceeds: exact binomial test at 1e-5. Where: Kolmogorov's test at 1e-5."""
     law = beta(1.0 + total, 1.0 + pulls - total)

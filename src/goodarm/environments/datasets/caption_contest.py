@@ -72,9 +72,15 @@ def caption_651() -> Environment:
     table = counts("caption_651.csv")
     means = in_no_order(np.repeat(table["amusing"] / table["votes"], table["captions"]))
     return Environment(
-        "caption-651", means.size, float(np.quantile(means, 0.95)), fixed(means), bernoulli_reward,
-        horizon=1_000_000, reading=READING, reference=CAPTION_CONTEST.citation,
-    )  # fmt: skip
+        "caption-651",
+        means.size,
+        float(np.quantile(means, 0.95)),
+        fixed(means),
+        bernoulli_reward,
+        horizon=1_000_000,
+        reading=READING,
+        reference=CAPTION_CONTEST.citation,
+    )
 
 
 class Votes(NamedTuple):

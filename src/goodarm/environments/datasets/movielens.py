@@ -72,9 +72,15 @@ def _environment(name: str, horizon: int) -> Environment:
     table = counts("movielens.csv")
     means = in_no_order(np.repeat(table["ratings"], table["movies"]) / USERS)
     return Environment(
-        name, means.size, THRESHOLD, fixed(means), bernoulli_reward, horizon=horizon,
-        reading=READING, reference=MOVIELENS.citation,
-    )  # fmt: skip
+        name,
+        means.size,
+        THRESHOLD,
+        fixed(means),
+        bernoulli_reward,
+        horizon=horizon,
+        reading=READING,
+        reference=MOVIELENS.citation,
+    )
 
 
 def movielens() -> Environment:

@@ -74,9 +74,16 @@ def _environment(name: str, log: str, reading: str) -> Environment:
     table = counts("open_bandit.csv")
     means = table[f"random_{log}_clicks"] / table[f"random_{log}_impressions"]
     return Environment(
-        name, means.size, THRESHOLD, fixed(means), bernoulli_reward, horizon=10_000_000, reading=reading,
-        reference=OPEN_BANDIT.citation, labels=tuple(f"item {i}" for i in table["item_id"]),
-    )  # fmt: skip
+        name,
+        means.size,
+        THRESHOLD,
+        fixed(means),
+        bernoulli_reward,
+        horizon=10_000_000,
+        reading=reading,
+        reference=OPEN_BANDIT.citation,
+        labels=tuple(f"item {i}" for i in table["item_id"]),
+    )
 
 
 def open_bandit() -> Environment:

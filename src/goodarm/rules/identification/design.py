@@ -28,9 +28,15 @@ def check_number(now: float, first: float, growth: float) -> float:
 
 
 def factor(
-    log_det: float, regulariser: float, pool: Pool, bar: Bar, norm: float = math.nan, sigma: float = 0.0,
-    first: float = 50.0, growth: float = 1.1,
-) -> float:  # fmt: skip
+    log_det: float,
+    regulariser: float,
+    pool: Pool,
+    bar: Bar,
+    norm: float = math.nan,
+    sigma: float = 0.0,
+    first: float = 50.0,
+    growth: float = 1.1,
+) -> float:
     """sigma sqrt(2 log(K k(k+1)/delta)) + sqrt(ridge) S at the k-th check, no verdict between the checks.
 
     Certified when mean_i = xi + x_i'theta with ||theta|| <= S (`norm`, must be given) and sigma-sub-Gaussian noise
