@@ -72,7 +72,7 @@ def run() -> Section:
         "goodarm / C",
         rows,
         [
-            f"{compiler}, {' '.join(FLAGS)}. Nanoseconds of processor time a round, medians of {REPETITIONS} turns. "
+            f"{compiler}, {' '.join(FLAGS)}. Nanoseconds of processor time per round, medians of {REPETITIONS} turns. "
             "Arms pulled, round by round, and rounds of verdicts were compared first and are equal.",
             "`scan of the formula` evaluates mean + sqrt(2 sigma^2 log t / N) for each open arm from its counts, as "
             "the algorithm is printed. `scan of kept lines` keeps mean and 1/sqrt(N) of each open arm in two arrays: "

@@ -1,4 +1,4 @@
-"""Nanoseconds a round of every sampling rule (with kt) and of every identification rule (with ucb)."""
+"""Nanoseconds per round of every sampling rule (with kt) and of every identification rule (with ucb)."""
 
 from __future__ import annotations
 

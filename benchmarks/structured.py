@@ -91,7 +91,7 @@ def run() -> Section:
             "policy": name,
             "K": arms,
             "d": dimension,
-            "µs a round": 1e6 * median(seconds["round"]),
+            "µs per round": 1e6 * median(seconds["round"]),
             "µs floor": 1e6 * median(seconds["floor"]),
         }
         rows.append(Row(cells, ratio(seconds["round"], seconds["floor"]), target))

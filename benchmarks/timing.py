@@ -56,7 +56,7 @@ def player(spec: Specification) -> Callable[[], Run]:
 
 
 def goodarm_contender(spec: Specification) -> Contender:
-    """Seconds a round of one run, with everything that a run allocates and returns.
+    """Seconds per round of one run, with everything that a run allocates and returns.
 
     Processor time of the thread: on a shared machine the clock on the wall also counts other people's work.
     """

@@ -13,7 +13,7 @@ from goodarm.simulation.simulate import play_in_parallel
 from goodarm.simulation.specification import specify
 
 LONG = bernoulli([0.5, 0.5], threshold=0.5, horizon=4_000_000)
-"""One run a batch, and none ends early."""
+"""One run per batch, and none ends early."""
 
 
 def test_the_first_ctrl_c_raises_nothing_here_and_ends_the_play() -> None:

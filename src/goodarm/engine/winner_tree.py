@@ -1,4 +1,4 @@
-"""Winner tree: the largest of K indices when only one of them changes at a time, O(log K) a change.
+"""Winner tree: the largest of K indices when only one of them changes at a time, O(log K) per change.
 
 tree[node] = (index, arm). Leaves P .. 2P-1, P the power of two at or above K; node 1 holds the winner. A decided arm
 has index -inf. Ties go to the left child, that is to the lowest arm.

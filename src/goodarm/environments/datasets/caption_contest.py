@@ -84,7 +84,7 @@ def caption_651() -> Environment:
 
 
 class Votes(NamedTuple):
-    """One entry a caption, the one with the best average first."""
+    """One entry per caption, the one with the best average first."""
 
     caption: tuple[str, ...]
     not_funny: NDArray[np.int64]

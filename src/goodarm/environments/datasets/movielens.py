@@ -99,7 +99,7 @@ def movielens_long() -> Environment:
 
 
 class Ratings(NamedTuple):
-    """One entry a rating."""
+    """One entry per rating."""
 
     user: NDArray[np.int64]
     movie: NDArray[np.int64]
@@ -108,7 +108,7 @@ class Ratings(NamedTuple):
 
 
 class Movies(NamedTuple):
-    """One entry a movie, rated or not."""
+    """One entry per movie, rated or not."""
 
     movie: NDArray[np.int64]
     title: tuple[str, ...]

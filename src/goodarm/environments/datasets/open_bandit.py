@@ -65,7 +65,7 @@ FULL = (
 )
 SAMPLE = (
     "0/1 rewards; an arm is an item, its mean clicks/impressions in the 10,000-row sample of the random policy: about "
-    "125 views an item, so that the means are mostly noise. Very likely what the paper used: ceiling "
+    "125 views per item, so that the means are mostly noise. Very likely what the paper used: ceiling "
     "1.575e6 here, 1.5e6 there"
 )
 
@@ -102,7 +102,7 @@ def open_bandit_sample() -> Environment:
 
 
 class Log(NamedTuple):
-    """One entry an impression."""
+    """One entry per impression."""
 
     timestamp: NDArray[np.datetime64]  # UTC
     item: NDArray[np.int64]  # 0 .. 79
