@@ -20,7 +20,7 @@ Contender = Callable[[], float]
 
 
 def in_turns(contenders: dict[str, Contender], repetitions: int) -> dict[str, list[float]]:
-    """Seconds of each contender: A, B, ..., A, B, ..., so that all of them meet the same weather."""
+    """Seconds of each contender: A, B, ..., A, B, ..., so that all of them run under the same conditions."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repetitions):
         for name, contender in contenders.items():

@@ -77,7 +77,7 @@ class Refused(GoodarmError):
 
 
 class LateReward(Refused):
-    """A reward that was told after its ticket's time had passed: it does not count, and was noted."""
+    """A reward that came after its ticket had expired: it is recorded, but does not count."""
 
 
 class UnusableStore(GoodarmError):

@@ -1,4 +1,4 @@
-"""The informed limit: what could be scored by one who knows the distribution of the means, but not which arm has which.
+"""The informed limit: the best score for someone who knows how the means are distributed, but not which arm has which.
 
 For every price path l(t) >= 0 of a pull,
 
@@ -27,7 +27,7 @@ Places = NDArray[np.int64]
 
 ATOMS, BLOCKS = 64, 24
 FAR = 3.0
-"""Pulls are followed to so many times what the oracle spends on the last arm that it certifies."""
+"""Pulls are followed up to this multiple of what the oracle spends on the last arm it certifies."""
 EXACT, FEW = 200, 30.0
 """Every pull is a step of its own until there are 200 of them, and about 30 successes and 30 failures."""
 PER_STAGE, WIDE = 150, 120
@@ -55,7 +55,7 @@ class Stage(NamedTuple):
 
 
 def informed_limit(means: ArrayLike, threshold: float, delta: float, horizon: float) -> float:
-    """Exploit score that nobody exceeds on average who knows how the means are distributed, not which arm has which.
+    """The best average exploit score for someone who knows how the means are distributed, not which arm has which.
 
     Args:
         means: mu, the means of the K arms, in [0, 1]; their order does not matter.

@@ -69,7 +69,7 @@ FARTHEST = 1e6
 """Largest |threshold| in scales. A sum of N rewards near xi is kept to about xi N 2^-53, and N additions lose about
 xi N^1.5 2^-53/4 by chance, where sigma sqrt(N) is what luck moves it by: a share of xi/sigma N 2^-55, 0.3% at 1e14."""
 MOST_SUMMED = 1e14
-"""Largest |threshold|/scale times pulls: beyond, the lost digits are no longer next to nothing."""
+"""Largest |threshold|/scale times pulls: beyond it, the lost digits matter."""
 
 
 @dataclass(frozen=True)

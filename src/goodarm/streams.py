@@ -47,7 +47,7 @@ def generator(seed: int, run: int, role: int) -> Generator:
 
 
 def derived_seed(seed: int, text: str) -> int:
-    """A seed of 128 bits that belongs to a seed and a text: streams that no other text, and no one's own seed, has.
+    """A seed of 128 bits that belongs to a seed and a text: streams that no other text and no chosen seed has.
 
     >>> derived_seed(1, "test") == derived_seed(1, "test"), derived_seed(1, "test") == derived_seed(2, "test")
     (True, False)

@@ -190,7 +190,7 @@ TABLES = {
     "nan": ("arm,mean\nred,0.1\nblue,nan\n", "nan"),
     "out of range": ("arm,mean\nred,1.1\n", "between 0 and 1; got 1.1"),
     "no number": ("arm,mean\nred,many\n", "many"),
-    "twice": ("arm,mean\nred,0.1\nred,0.2\n", "'red' stands there twice"),
+    "twice": ("arm,mean\nred,0.1\nred,0.2\n", "'red' is listed twice"),
     "other columns": ("name,rate\nred,0.1\n", "arm"),
 }
 

@@ -1,4 +1,4 @@
-"""Two environments of one name are told apart by everything that changes what is drawn from them."""
+"""Two environments of the same name differ in everything that changes what is drawn from them."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_table_from_a_file_keeps_names(tmp_path) -> None:
     (tmp_path / "arms.csv").write_text("arm,mean,note\nred,0.1,\nblue,0.3,x\n")
     assert environment(f"table:{tmp_path / 'arms.csv'}", threshold=0.2).labels == ("red", "blue")
     (tmp_path / "twice.csv").write_text("arm,mean\nred,0.1\nred,0.3\n")
-    with pytest.raises(UnreadableTable, match=r"twice\.csv: arm 'red' stands there twice"):
+    with pytest.raises(UnreadableTable, match=r"twice\.csv: arm 'red' is listed twice"):
         table(tmp_path / "twice.csv", threshold=0.2)
     (tmp_path / "outside.csv").write_text("arm,mean\nred,1.5\n")
     with pytest.raises(UnreadableTable, match=r"outside\.csv: mean of arm 0 must be between 0 and 1; got 1\.5"):

@@ -1,4 +1,4 @@
-"""A model that does not fit is told: by one arm, by the arms called good, by neighbours, by runs taken together."""
+"""A model that does not fit is reported: by one arm, by the arms called good, by neighbours, by runs taken together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scale that was declared too small is told, with both numbers; one that is true is not accused."""
+"""A declared scale that is too small is reported, with both numbers; a true one is not."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_evidence_is_a_fair_game() -> None:
 
 
 def test_power_grows_with_the_rewards() -> None:
-    """From how many rewards on a standard deviation 10% too large is told: 2500 in nine of ten sequences."""
+    """How many rewards reveal a standard deviation 10% too large: 2500, in nine of ten sequences."""
     rng = np.random.default_rng(23)
     assert sequences(1.1 * rng.standard_normal((200, 2500)), looks=30) >= 0.9
     assert sequences(1.03 * rng.standard_normal((50, 25_000)), looks=30) >= 0.9

@@ -1,4 +1,4 @@
-"""What `goodarm compare replay:LOG` needs besides: the log's columns and scale, and a word on what it can't tell."""
+"""What else `goodarm compare replay:LOG` needs: the log's columns and scale, and a note on what it can't show."""
 
 from __future__ import annotations
 

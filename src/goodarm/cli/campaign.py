@@ -190,7 +190,7 @@ def history(
     store: StoreAddress,
     name: Name,
     after: Annotated[int, typer.Option(parser=whole, metavar="N", help="Start after this entry.")] = 0,
-    limit: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="At most so many entries.")] = None,
+    limit: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="At most this many entries.")] = None,
     json: Json = False,
 ) -> None:
     """The journal, one entry per line; with --json one JSON object per line."""

@@ -1,7 +1,7 @@
 """A rule that runs in Python but can't be compiled: which rule, which line and what to do, in one message.
 
 numba says where it stopped in one of two ways: `File "rules.py", line 6` or `Raised from rules.py (8)`. The first place
-that lies in somebody's function is the innermost one: what was called there failed.
+that lies in a user's function is the innermost one: what was called there failed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Explained:
 
 
 def explained(error: Exception, loop: FunctionType) -> InvalidValue | None:
-    """The error in our words; None where the place is not in a function of somebody's rule."""
+    """The error in our own words; None if the place is not in a function of the user's rule."""
     text = str(error)
     for place in _PLACE.finditer(text):
         line = int(place["line"] or place["at"])

@@ -43,7 +43,7 @@ from goodarm.rules.parameters import Formula
 Floats = NDArray[np.float64]
 
 FEW = 2000
-"""Up to so many arms plain Python is quicker than loading a compiled loop."""
+"""Up to this many arms, plain Python is quicker than loading a compiled loop."""
 CHUNK = 1 << 16
 CLOSE = 1e-4
 """An end of an interval is found to within this share of its distance from the mean."""
@@ -62,7 +62,7 @@ def evidence_from_totals(
     """log E+ and log E- of every arm, shapes (K,); nan for a radius rule, which has no evidence.
 
     values : the rule's parameters in the order of `rule.defaults`; its defaults if None
-    few    : up to so many different arms are computed without the compiler; `FEW` if None
+    few    : up to this many different arms are computed without the compiler; `FEW` if None
     """
     _check(rule)
     if isinstance(rule, RadiusRule):

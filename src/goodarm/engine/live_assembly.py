@@ -21,8 +21,8 @@ from goodarm.rules.sampling import ChoiceRule
 from goodarm.verdict import Criterion
 
 MANY = 5000
-"""From so many arms on, what looks at all of them is compiled. Below, Python takes up to a quarter of a second now and
-then, at times that grow geometrically, where loading compiled code would take most of a second at the first ask."""
+"""From this many arms on, what looks at all of them is compiled. Below, Python occasionally takes up to a quarter of
+a second, at geometrically spaced times; loading compiled code would take most of a second at the first ask."""
 
 
 class LiveParts(NamedTuple):

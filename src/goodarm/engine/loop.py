@@ -76,7 +76,7 @@ class Tables(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What tells the loops of two pairings apart besides their functions; constants of the compiled code.
+    """What distinguishes the loops of two pairings apart from their functions; constants of the compiled code.
 
     fdr     : verdicts by rank (e-BH) instead of one by one
     rows    : the identification rule keeps more than one number per arm
@@ -165,12 +165,12 @@ def row_stays(before: Arm, memory: float) -> Any:
 
 
 def all_of_it(source: Any) -> Any:
-    """An arm that is told is read from where its reward is read."""
+    """An arm that comes from outside is read from the same place as its reward."""
     return source
 
 
 def none_of_it(source: Any) -> int:
-    """An arm that is chosen depends on no source; to hand its arrays on would count references in every round."""
+    """A chosen arm needs no source, and passing its arrays would count their references in every round."""
     return 0
 
 

@@ -1,7 +1,7 @@
 """An environment says where rewards come from: arms with means, a law around each, and the bar they are asked about.
 
 A reward is a plain function reward(arm, means, extra, key) of the arm's number, the true means, whatever table of
-numbers the environment brings along, and the key of this one reward (see `goodarm.streams`).
+numbers of the environment's own, and the key of this one reward (see `goodarm.streams`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Instance(NamedTuple):
     """One draw of an environment: what a run is played on."""
 
     means: Floats  # (K,) true means
-    extra: Floats  # whatever the reward function needs besides
+    extra: Floats  # whatever else the reward function needs
     streams: NDArray[np.int64]  # (K,) which reward stream belongs to which arm; 0 .. K-1 unless arms were permuted
     columns: int = 0  # the first `columns` * K numbers of `extra` belong to the arms: blocks of K, one number per arm
 
@@ -84,7 +84,7 @@ class Environment:
     @cached_property
     def fingerprint(self) -> str:
         """What tells it from others of its name: a hash of the code of its rewards and of its draw of means, of two
-        such draws, of the reward family, of the features and of what else it brings along.
+        such draws, of the reward family, of the features and of everything else it holds.
 
         >>> from goodarm.environments import bernoulli
         >>> bernoulli([0.4, 0.6], 0.5).fingerprint == bernoulli([0.4, 0.6], 0.5).fingerprint
@@ -174,7 +174,7 @@ def _first(draw: Callable[[Generator], ArrayLike]) -> ArrayLike:
     """One draw, to see what kind of function it is."""
     try:
         return draw(np.random.default_rng(0))
-    except Exception as error:  # whatever somebody's function raises
+    except Exception as error:  # whatever a user's function raises
         raise InvalidValue(
             f"the function that draws the means failed with {type(error).__name__}: {error}. It is called with a numpy "
             "generator and returns one mean per arm, for example lambda rng: rng.beta(2, 8, size=100)."

@@ -25,7 +25,7 @@ def table(
     names, means = read_means(source, arm, mean)
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise UnreadableTable(f"{title(source)}: arm {twice[0]!r} stands there twice. Keep one row per arm.")
+        raise UnreadableTable(f"{title(source)}: arm {twice[0]!r} is listed twice. Keep one row per arm.")
     name = f"table:{Path(source).name}" if isinstance(source, str | Path) else "table"
     try:
         found = bernoulli(means, threshold, horizon=horizon, name=name)

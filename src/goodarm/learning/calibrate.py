@@ -3,7 +3,7 @@
 Learn, then test. Learning plays runs with a generous alpha; each run tells, from the largest studentised mean that any
 arm has shown on its wrong side, at which smaller alphas it would have erred. Testing plays fresh runs with the chosen
 alpha itself and counts: the certificate. No certificate, no `calibrated` label. The runs of the test come from a stream
-of their own, derived from all that the certificate speaks of: no other call plays them, whatever its seed.
+of their own, derived from everything that the certificate covers: no other call plays them, whatever its seed.
 """
 
 from __future__ import annotations

@@ -279,7 +279,7 @@ def _played(spec: Specification, runs: int, first: int, workers: int, watch: Wat
 
 
 def _tested(spec: Specification, tests: int, attempt: Attempt, workers: int, watch: Watch, stop: Stop) -> Certificate:
-    """The certificate of a policy: fresh runs, from a stream derived from all that it speaks of."""
+    """The certificate of a policy: fresh runs, from a stream derived from everything that it covers."""
     environment, problem = spec.environment, spec.problem
     blank = Certificate(
         environment.name,

@@ -112,7 +112,7 @@ def shortest(value: float) -> str:
 
 
 def new_table(arms: int, columns: int = ARM_FIELDS) -> Table:
-    """An empty table of arms, column by column: what an estimator rewrites lies side by side."""
+    """An empty table of arms, column by column: what an estimator rewrites is contiguous."""
     return np.zeros((arms, columns), order="F")
 
 

@@ -1,4 +1,4 @@
-"""Features of the arms: an array or columns of a dataframe, checked once, with an answer for all that can be wrong."""
+"""Features of the arms: an array or columns of a dataframe, checked once, with a clear message for what is wrong."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ CUT = 1e-4
 LEAST_GAMMA = 1e-10
 """Smallest gamma in units of the kernel's largest variance: half of a float's digits are lost at 1e-8, all at 1e-16."""
 REBUILD_AFTER = 4096
-"""Pulls between two rebuilds from the counts: O(K^3) against O(K^2) a pull, and far below 1e-9 of drift."""
+"""Pulls between two rebuilds from the counts: O(K^3) against O(K^2) per pull, and drift far below 1e-9."""
 
 
 @dataclass(frozen=True, eq=False)

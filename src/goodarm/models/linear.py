@@ -1,6 +1,6 @@
-"""`linear`: mean = threshold + x'theta, by ridge regression kept exact with rank-1 updates, O(K d) a pull.
+"""`linear`: mean = threshold + x'theta, by ridge regression kept exact with rank-1 updates, O(K d) per pull.
 
-Arms may have an effect of their own besides: mean = threshold + x'theta + e, e ~ N(0, tau2) (the mixed model of
+Arms may also have an effect of their own: mean = threshold + x'theta + e, e ~ N(0, tau2) (the mixed model of
 `mixed.py`, and the residuals of a kernel that was cut off). ratio_i = tau2_i / noise variance, 0 for the plain model;
 everything below holds for both.
 
@@ -33,7 +33,7 @@ INTERVAL, RATIO_DUE, PLAIN = 2, 3, 4
 NUMBERS = 5
 SHORTEST, LONGEST = 64, 16384
 TOLERANCE = 1e-11
-"""Drift between two rebuilds that is taken as a reason to come back sooner: a hundredth of what is promised."""
+"""Drift between two rebuilds that brings the next one forward: a hundredth of what is promised."""
 TINY = 1e-30
 """The least variance: rules divide by the width."""
 LONGEST_FEATURES = 1e13
@@ -194,7 +194,7 @@ def new_belief(features: Floats, ridge: float, ratio: Floats) -> LinearBelief:
 
 
 def check_ridge(features: Floats, ridge: float) -> None:
-    """Refuse features so long beside the ridge that a float holds only one of them."""
+    """Refuse features so large compared with the ridge that a float can't hold both."""
     longest = float(np.sqrt((features**2).sum(axis=1).max()))
     if not longest <= LONGEST_FEATURES * math.sqrt(ridge):
         raise InvalidValue(

@@ -1,9 +1,9 @@
-"""Does the model fit? Each pulled arm's own mean is compared with what the model makes of all arms.
+"""Does the model fit? Each pulled arm's own mean is compared with the model's.
 
 Four questions, since none sees every kind of misfit: do the deviations of all pulled arms add up to more than noise; is
 any one arm's too large; is any one's among the arms called good; and do neighbours that were called good fall short of
-the model together, or those called bad exceed it? The smallest probability of the four, times four, is told as a
-standard score. `together` asks the last question of many runs at once.
+the model together, or those called bad exceed it? The smallest probability of the four, times four, is reported as
+a standard score. `together` asks the last question of many runs at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, VERDICT, WIDTH, Table
 
 ALARM = 5.0
-"""Standard scores above this make a warning: never by chance, and passed early where features explain only part."""
+"""Standard scores above this give a warning: never by chance, and soon where features explain only part."""
 QUESTIONS = 4
 LARGEST_GROUPS = 32
 LARGEST_CHANCE = math.log(0.999)

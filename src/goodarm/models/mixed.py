@@ -81,7 +81,7 @@ class Mixed(Linear):
         return self.tau2 is not None  # a learned effect takes up whatever the line leaves
 
     def _warn_of_duplicates(self) -> None:
-        """Arms with equal features are told apart by their own effects."""
+        """Arms with equal features differ by their own effects."""
 
     def start(self, bar: Bar) -> LinearBelief:
         ratio = FIRST_GUESS if self.tau2 is None else self.tau2 / bar.spread**2

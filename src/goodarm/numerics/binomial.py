@@ -6,7 +6,7 @@ from goodarm.numerics.beta import beta_quantile, beta_quantile_above, log_beta_c
 
 
 def binomial_tail(successes: int, trials: int, probability: float) -> float:
-    """Probability of at least so many successes.
+    """Probability of at least this many successes.
 
     P(X >= s) = P(Beta(s, n - s + 1) <= p) for X ~ Binomial(n, p): s = `successes`, n = `trials`, p = `probability`.
 

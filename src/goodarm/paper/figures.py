@@ -107,13 +107,13 @@ def score_by_epoch(found: Replication, on: OnDataset) -> Chart | None:
 
 
 def _ceiling(on: OnDataset, series: list[Series]) -> list[tuple[str, float]]:
-    """The ceiling as a mark, where it does not press all lines to the ground."""
+    """The ceiling as a mark, unless it would flatten all the lines."""
     highest = max((float(each.y.max()) for each in series), default=0.0)
     return [("ceiling", on.ceiling)] if highest > 0.4 * on.ceiling else []
 
 
 def _scale_of(series: list[Series]) -> dict[str, Any]:
-    """A logarithmic scale where one policy would press the others to the ground."""
+    """A logarithmic scale where one policy would flatten all the others."""
     ends = {each.name: abs(float(each.y[-1])) for each in series}
     ours = ends.get("value", 0.0)
     if ours <= 0.0 or max(ends.values()) <= PRESSED * ours:

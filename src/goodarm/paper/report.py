@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 class PolicyScore(NamedTuple):
-    """One policy on one dataset. `ratio` is to HDoC's score on the same runs; NaN where HDoC scores next to nothing."""
+    """One policy on one dataset. `ratio` is to HDoC's score on the same runs; NaN where HDoC scores almost nothing."""
 
     entry: str
     kind: str

@@ -140,8 +140,8 @@ def notes(found: Replication) -> Iterator[str]:
     if request.quick:
         yield (
             "This is the quick reproduction: fewer repetitions and shorter horizons than the paper's. Its scores are "
-            "not the paper's, so nothing printed stands beside them, and no bound is calibrated. Leave out --quick for "
-            "the rest."
+            "not the paper's, so there are no printed numbers to compare them with, and no bound is calibrated. Leave "
+            "out --quick for the rest."
         )
     yield (
         f"Seed {request.seed}, delta 0.05. {_counted(scale.runs)}; {_counted(scale.slow_runs)} of tt-ts, which looks "

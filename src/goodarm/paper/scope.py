@@ -83,7 +83,7 @@ class Scale(NamedTuple):
     """How much is played.
 
     runs, slow_runs, reward_runs, slow_reward_runs : repetitions; slow ones are of rules that look at every arm
-    epochs, every     : of the paper's training; the gradient is taken at every so many rounds
+    epochs, every     : of the paper's training; the gradient is taken every `every` rounds
     budget            : runs in which beta is learned offline
     reward_horizon    : the longest run of Figure 4
     calibrates        : a bound is calibrated too; that takes hundreds of runs

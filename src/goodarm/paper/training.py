@@ -122,7 +122,7 @@ def train_paper(
     draw    : "argmax" or "softmax"
     identification : "learned-online" decides by the alpha being trained, as printed; any other rule, for example "kt",
               decides by itself, and shows where beta goes when alpha does not end the trajectories
-    every   : take the gradient at every so many rounds instead of each; the cost falls by that factor
+    every   : take the gradient once per this many rounds; the cost falls by that factor
     options : any of `OPTIONS`; by_gap=1 puts the text's constraint |mu - xi| in place of the printed |mu - m|
 
     >>> from goodarm.environments import bernoulli

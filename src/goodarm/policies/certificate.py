@@ -26,7 +26,7 @@ def confidence_of(attempt: int) -> float:
 class Certificate:
     """Fresh runs of one problem family, never seen in learning, and how many of them had a wrong verdict.
 
-    fingerprint : the environment's: two problems of one name are told apart by it
+    fingerprint : the environment's: it distinguishes two problems of the same name
     policy      : the policy's: its rules' code, parameters, model, criterion and goodarm's version
     attempt     : how many times a bound was calibrated for this family, this time included
 
@@ -61,7 +61,7 @@ class Certificate:
         return self.limit <= self.delta
 
     def covers(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> str | None:
-        """None if the certificate speaks of this very family; otherwise what differs.
+        """None if the certificate is about this very family; otherwise what differs.
 
         Horizon and delta must be the same, not only as short and as large: what is pulled may depend on them.
         """

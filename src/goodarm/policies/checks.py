@@ -84,7 +84,7 @@ def check_model(
 
 
 def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
-    """Call the rules' functions once as Python: a mistake in one's own rule gets a message of ours, in one line."""
+    """Call the rules' functions once as Python, so that a mistake in a user's rule gets a clear one-line message."""
     _name_functions(sampling, rule)
     own, pool = setting.sampling, _pool_of(sampling.learner or rule.learner)
     if isinstance(sampling, IndexRule):
@@ -119,8 +119,8 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
     try:
         got = formula(*arguments)
     except (ArithmeticError, ValueError):
-        return  # of numbers that no campaign may ever show it
-    except Exception as error:  # whatever somebody else's function may raise
+        return  # on numbers that no campaign may ever show it
+    except Exception as error:  # whatever a user's function may raise
         raise InvalidValue(
             f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."
         ) from error

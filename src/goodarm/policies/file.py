@@ -114,7 +114,7 @@ def read_policy(path: str | Path) -> SavedPolicy:
 
 
 def check_rules(sampling: SamplingRule, rule: IdentificationRule) -> None:
-    """Refuse rules that a file can't keep: it keeps names, and another rule, or none, stands under these."""
+    """Refuse rules that a file can't keep: it stores names, and these names mean another rule, or none."""
     finders: tuple[tuple[str, Any, Any], ...] = (
         ("sampling", sampling_rule, sampling),
         ("identification", identification_rule, rule),

@@ -100,7 +100,7 @@ def shortened(owners: Owners, given: Given) -> dict[str, float]:
 
 
 def written(owners: Owners, given: Given) -> tuple[dict[str, float], dict[str, float]]:
-    """What stands in the parentheses of the sampling rule and of the identification rule when the policy is named."""
+    """What goes into the parentheses of the sampling rule and of the identification rule in the policy's name."""
     first: dict[str, float] = {}
     second: dict[str, float] = {}
     for name, value in shortened(owners, given).items():
@@ -142,7 +142,7 @@ def _holders(owners: Owners, name: str) -> list[str]:
 
 
 def _sharing(owners: Owners, role: str | None, name: str) -> list[str]:
-    """The owners whose value of that name is the value of this one's; empty if it has none."""
+    """The owners that share this parameter's value; empty if nobody has it."""
     if role not in owners or name not in owners[role].defaults:
         return []
     shared = name in owners[role].shared

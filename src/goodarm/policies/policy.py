@@ -1,6 +1,6 @@
 """Policies: a sampling rule paired with an identification rule. Names and pairings only, no maths.
 
-"hdoc"                     a policy with a name of its own: the paper's pairing
+"hdoc"                     a named policy: the paper's pairing
 "hdoc+kt"                  any sampling rule with any identification rule
 "ucb(beta=1.5)+betting"    with parameters
 "thompson"                 a sampling rule alone: decided by the certified rule of the reward family
@@ -68,7 +68,7 @@ _TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
 class Policy:
     """A pairing with its parameters set: everything that decides which arm is pulled and when a verdict is given.
 
-    asked : the criterion that whoever made it asked for; None leaves it to whoever plays it
+    asked : the criterion asked for when it was made; None leaves the choice to whoever plays it
     """
 
     name: str
@@ -178,7 +178,7 @@ def policy(
     """Make a policy from names or rules; `estimator` is a model of the arms with their features, or its name.
 
     criterion : which error delta bounds, "fwer" or "fdr"; None keeps that of a policy which was made before, and is
-                "fwer" otherwise. Another one than a policy was made with is refused.
+                "fwer" otherwise. A criterion other than the one a policy was made with is refused.
 
     A parameter that two rules have is written after its rule, as in `"ucb(beta=1.5)+mine(beta=0.3)"`, or with its
     owner, `**{"sampling.beta": 1.5}` (`goodarm.policies.parameters`).

@@ -97,7 +97,7 @@ def _score(axes: Axes, each: Comparison) -> tuple[list[Any], list[str]]:
         handles += axes.plot(grid, mean, color=colour, linestyle=style, linewidth=1.8)
     ceiling = each.finished[0].ceiling / spec.horizon * grid
     labels = [f"{runs.policy} ({runs.guarantee})" for runs in each.finished]
-    if highest > 0.25 * ceiling[-1]:  # otherwise it would press all lines to the ground
+    if highest > 0.25 * ceiling[-1]:  # otherwise it would flatten all the other lines
         handles += axes.plot(grid, ceiling, color="0.4", linewidth=0.9, linestyle=(0, (1, 2)))
         labels.append("ceiling: every good arm known from the start")
     axes.set_xlim(0.0, spec.horizon)

@@ -109,7 +109,7 @@ def legend_below(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) 
 
 
 def below(count: int) -> float:
-    """Inches of height that a legend of so many names adds."""
+    """Inches of height that a legend of this many names adds."""
     return 0.22 * math.ceil(count / 2)
 
 

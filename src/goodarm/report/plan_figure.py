@@ -1,4 +1,4 @@
-"""Figure: which share of the good arms is found by so many samples, as asked and with looser wishes."""
+"""Figure: what share of the good arms is found after how many samples, as asked and with looser requirements."""
 
 from __future__ import annotations
 

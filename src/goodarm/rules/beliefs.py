@@ -1,7 +1,7 @@
 """What is believed of one arm, and of all arms together: the only things that a rule sees.
 
 Both are tuples of numbers, so that the same rule runs as Python and as native code. The engine keeps the arms as rows
-of one float table (an arm is one cache line); `read_arm` and `write_arm` are the way between row and tuple. The names
+of one float table (an arm is one cache line); `read_arm` and `write_arm` convert between row and tuple. The names
 of the columns are here and nowhere else.
 """
 
@@ -18,7 +18,7 @@ Row = NDArray[np.float64]
 
 
 class Arm(NamedTuple):
-    """One arm. `mean`, `width` come from the model; `for_good`, `for_bad`, `memory` from the identification rule.
+    """One arm. `mean` and `width` come from the model; `for_good`, `for_bad`, `memory` from the identification rule.
 
     pulls    : N, rewards seen so far
     total    : S, their sum
@@ -74,7 +74,7 @@ def at_round(pool: Pool, now: float) -> Pool:
 
 
 def having_learned(pool: Pool, learned: Any) -> Pool:
-    """The same time, another belief."""
+    """The same pool after learning something new."""
     return Pool(pool.round, pool.horizon, learned)
 
 
@@ -110,7 +110,7 @@ def read_arm_with_row(arms: Table, i: int) -> Arm:
 
 
 def write_arm_beside_row(arms: Table, i: int, arm: Arm) -> None:
-    """The inverse of `read_arm_with_row`: what the rule keeps stands in the row already."""
+    """The inverse of `read_arm_with_row`: what the rule keeps is in the row already."""
     row = arms[i]
     row[PULLS] = arm.pulls
     row[TOTAL] = arm.total
@@ -122,5 +122,5 @@ def write_arm_beside_row(arms: Table, i: int, arm: Arm) -> None:
 
 
 def is_open(arms: Table, i: int) -> bool:
-    """May arm `i` be pulled: has it no verdict yet, and is it not closed?"""
+    """May arm `i` be pulled: does it have no verdict yet, and is it not closed?"""
     return bool(arms[i, VERDICT] == 0.0)

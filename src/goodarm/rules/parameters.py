@@ -62,7 +62,7 @@ def owner_of(function: Formula, reachable: Callable[[list[Any]], list[Any]]) -> 
 
 
 def first_line(formula: Formula) -> str:
-    """The first line of a formula's docstring: what lists of rules show."""
+    """The first line of a formula's docstring: as shown in lists of rules."""
     return (inspect.getdoc(formula) or "").partition("\n")[0]
 
 
@@ -81,16 +81,16 @@ class Owner(Protocol):
 
 @dataclass(frozen=True)
 class Learner:
-    """Something learned from all arms together while the rewards come in; it moves the `Pool`.
+    """Something learned from all arms together as rewards come in; it updates the `Pool`.
 
     start(bar) -> what is believed at first: a named tuple of the learner's own, read by rules as `pool.learned`
     fit(arms, pool, bar) -> Pool: a new belief from the table of arms
-    next_round(round, bar) -> the round after which `fit` is called next; geometric times cost next to nothing
+    next_round(round, bar) -> the round after which `fit` is called next; geometric spacing costs almost nothing
 
-    Each may have parameters of its own after these arguments; a name that stands in two of them is one parameter.
+    Each may have parameters of its own after these arguments; a name used by two of them is one parameter.
 
     limits : (parameter, low, high), the closed interval of values that make sense
-    shared : parameters that have one value together with the rules that share the name too
+    shared : parameters whose value is shared with rules that declare the same name as shared
     """
 
     name: str
@@ -107,7 +107,7 @@ class Learner:
 
 @dataclass(frozen=True)
 class Setting:
-    """The value of every parameter of a policy, each owner's apart."""
+    """The value of every parameter of a policy, by owner."""
 
     sampling: Mapping[str, float] = field(default_factory=dict)
     identification: Mapping[str, float] = field(default_factory=dict)

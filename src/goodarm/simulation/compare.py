@@ -31,7 +31,7 @@ DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
 """What is compared when no policy is named: what we recommend beside what the field knows."""
 
 POINTS = 60
-"""Where the goal is reward, each run is recorded at so many rounds, for the figure."""
+"""Where the goal is reward, each run is recorded at this many rounds, for the figure."""
 
 SHOWN = (
     "setting",

@@ -1,4 +1,4 @@
-"""Progress of many runs: a bar for each thing that is played, or a function that is told."""
+"""Progress of many runs: a bar for each thing played, or a callback."""
 
 from __future__ import annotations
 

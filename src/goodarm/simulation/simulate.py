@@ -85,7 +85,7 @@ def collect(
     """Play runs number `first` to `first + runs - 1` and collect the batches as they end.
 
     progress : called with the number of runs that have just ended
-    finished : a list that the runs are added to, for whoever wants to keep those that ended before Ctrl-C
+    finished : a list to which runs are added, to keep those that ended before Ctrl-C
     """
     kept = [] if finished is None else finished
     with closing(play_in_parallel(spec, runs, first=first, workers=workers, backend=backend, stop=stop)) as batches:
@@ -140,7 +140,7 @@ def play_in_parallel(
         stop.set()
         raise KeyboardInterrupt from None
     except GeneratorExit:
-        if own:  # whoever listened is gone: workers that are still playing give up
+        if own:  # nobody is listening any more: workers that are still playing give up
             stop.set()
         raise
 

@@ -28,7 +28,7 @@ def listening(stop: Stop) -> Iterator[None]:
     Raised while numba unpacks the arguments of a call, KeyboardInterrupt crashes the process, and raised while LLVM
     calls back into Python it is swallowed: a token is seen in both cases. When the block ends and the token is set,
     KeyboardInterrupt is raised here. Only the main thread is ever interrupted, so this does nothing elsewhere; and
-    whoever has a handler of their own keeps it.
+    a handler that the caller has installed stays.
     """
     mine = threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -90,7 +90,7 @@ PER_POLICY = {
     "exploit_score": "mean over runs of the exploit score",
     "exploit_score_low": "lower end of its 95% interval",
     "exploit_score_high": "upper end of its 95% interval",
-    "share_of_ceiling": "exploit score as a share of who knows every good arm from the start",
+    "share_of_ceiling": "exploit score as a share of what knowing every good arm from the start would give",
     "share_of_limit": "exploit score as a share of an oracle that still collects the evidence",
     "found": "good arms called good, per run",
     "first_good": "mean round of the first good verdict, over the runs that gave one",

@@ -64,7 +64,7 @@ MOVIELENS = Dataset(
 READING = (
     "0/1 rewards; an arm is a rated movie, its mean the share of the 610 users who rated it (ml-latest-small): 549 of "
     "9724 good. The paper prints K = 9527 and xi = 0.071 as the 95th percentile; popularity has it at 0.077, mean "
-    "ratings at 0.90 of their scale. Arms stand in a fixed random order"
+    "ratings at 0.90 of their scale. Arms are in a fixed random order"
 )
 
 

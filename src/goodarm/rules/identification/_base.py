@@ -32,11 +32,11 @@ ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
 class IdentificationRule:
     """A name, a reference, a guarantee and the reward families under which the guarantee holds.
 
-    guarantee : heuristic unless it is said; `certified` needs a proof in the docstring of the rule's function
+    guarantee : heuristic unless declared; `certified` needs a proof in the docstring of the rule's function
     limits    : (parameter, low, high), the closed interval in which the proof holds, also in floating point; outside of
                 it no policy is made
-    shared    : parameters that have one value together with the sampling rule and the learner, where these share the
-                name too
+    shared    : parameters whose value is shared with the sampling rule and the learner, where these declare the name
+                as shared too
     by_totals : is the verdict a function of the arm's pulls and total alone, whatever the order of the rewards? Such a
                 rule can judge a log whose order is lost, and a campaign whose rewards come late
     memory    : how many numbers the rule keeps per arm. Up to one, `observe` returns it; for more, `arm.memory` is

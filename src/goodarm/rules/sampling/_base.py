@@ -18,8 +18,8 @@ class SamplingRule:
 
     blind  : the rule looks at pulls and widths only, never at anything that the rewards have moved
     limits : (parameter, low, high), the closed interval of values that make sense; outside of it no policy is made
-    shared : parameters that have one value together with the identification rule and the learner, where these share
-             the name too; a name that is not shared means two values, even if both rules use it
+    shared : parameters whose value is shared with the identification rule and the learner, where these declare the
+             name as shared too; otherwise each has its own value, even if both use the name
     """
 
     name: str
