@@ -15,8 +15,8 @@ import pytest
 from goodarm import __version__, simulate
 from goodarm.paper.figures import FigureOf, figures
 from goodarm.paper.page import page
-from goodarm.paper.report import Replication, as_json, summarise
-from goodarm.paper.report_files import write_replication
+from goodarm.paper.report import Reproduction, as_json, summarise
+from goodarm.paper.report_files import write_reproduction
 from goodarm.paper.report_text import (
     HEADINGS,
     answer,
@@ -42,22 +42,22 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> FinishedWork:
 
 
 @pytest.fixture(scope="module")
-def found(work: FinishedWork) -> Replication:
+def found(work: FinishedWork) -> Reproduction:
     return summarise(work)
 
 
 @pytest.fixture(scope="module")
-def drawn(found: Replication) -> list[FigureOf]:
+def drawn(found: Reproduction) -> list[FigureOf]:
     return figures(found)
 
 
 @pytest.fixture(scope="module")
-def text(found: Replication, drawn: list[FigureOf]) -> str:
+def text(found: Reproduction, drawn: list[FigureOf]) -> str:
     return page(found, drawn)
 
 
 @pytest.mark.parametrize("policy", ["hdoc", "value", "dgai-online(batch=10)"])
-def test_a_line_has_the_engines_own_numbers(policy: str, found: Replication) -> None:
+def test_a_line_has_the_engines_own_numbers(policy: str, found: Reproduction) -> None:
     on = found.datasets[0]
     line = next(each for each in on.lines if each.entry == policy.partition("(")[0])
     direct = simulate(policy, "synth-small", horizon=DATASETS[0].quick_horizon, runs=2)
@@ -70,7 +70,7 @@ def test_a_line_has_the_engines_own_numbers(policy: str, found: Replication) -> 
     assert line.guarantee == str(direct.guarantee)
 
 
-def test_ratios_are_to_hdoc_and_none_is_to_next_to_nothing(found: Replication) -> None:
+def test_ratios_are_to_hdoc_and_none_is_to_next_to_nothing(found: Reproduction) -> None:
     small, sample = found.datasets
     lines = {line.entry: line for line in small.lines}
     assert lines["hdoc"].ratio == 1.0
@@ -80,7 +80,7 @@ def test_ratios_are_to_hdoc_and_none_is_to_next_to_nothing(found: Replication) -
     assert HEADINGS.index("ratio to HDoC") not in shown(sample)
 
 
-def test_printed_scores_stand_only_beside_runs_of_the_papers_length(work: FinishedWork, found: Replication) -> None:
+def test_printed_scores_stand_only_beside_runs_of_the_papers_length(work: FinishedWork, found: Reproduction) -> None:
     assert all(np.isnan(line.printed) for on in found.datasets for line in on.lines)
     assert HEADINGS.index("printed score") not in shown(found.datasets[0])
     full = summarise(work._replace(request=REQUEST._replace(quick=False)))
@@ -91,7 +91,7 @@ def test_printed_scores_stand_only_beside_runs_of_the_papers_length(work: Finish
     assert HEADINGS.index("printed score") in shown(full.datasets[0])
 
 
-def test_the_first_sentence_says_whether_the_paper_holds_and_what_gave_no_verdict(found: Replication) -> None:
+def test_the_first_sentence_says_whether_the_paper_holds_and_what_gave_no_verdict(found: Reproduction) -> None:
     lines = [line for on in found.datasets for line in on.lines]
     paper = [line for line in lines if line.kind == "paper"]
     certified = [line for line in lines if line.guarantee == "certified"]
@@ -108,7 +108,7 @@ def test_the_first_sentence_says_whether_the_paper_holds_and_what_gave_no_verdic
     assert HEADINGS[:3] == ("policy", "wrong runs", "exploit score"), "a narrow screen shows these"
 
 
-def test_the_price_shows_every_run(found: Replication, drawn: list[FigureOf]) -> None:
+def test_the_price_shows_every_run(found: Reproduction, drawn: list[FigureOf]) -> None:
     chart = next(each for each in drawn if each.name == "price").charts[0]
     for series, line in zip(chart.series, found.datasets[0].lines, strict=True):
         assert len(series.x) == line.runs
@@ -129,7 +129,7 @@ def test_an_axis_that_is_not_linear_says_so_and_lines_that_coincide_differ(drawn
             assert len(looks) == len(lines)
 
 
-def test_the_curve_over_rounds_ends_at_the_score(found: Replication, drawn: list[FigureOf]) -> None:
+def test_the_curve_over_rounds_ends_at_the_score(found: Reproduction, drawn: list[FigureOf]) -> None:
     chart = next(each for each in drawn if each.name == "figure1-rounds").charts[0]
     ends = {series.name: series.y[-1] for series in chart.series}
     for line in found.datasets[0].lines:
@@ -195,7 +195,7 @@ def test_the_page_is_one_file_that_opens_offline_and_its_links_lead_somewhere(te
     assert not re.search(r">(nan|inf|None)<", text)
 
 
-def test_the_pages_tables_can_be_sorted(found: Replication, text: str) -> None:
+def test_the_pages_tables_can_be_sorted(found: Reproduction, text: str) -> None:
     heads = re.findall(r"<thead>(.*?)</thead>", text)
     assert len(heads) == len(found.datasets) + 1  # and the rewards
     assert all(re.findall(r'<button type="button">([^<]*)</button>', head) for head in heads)
@@ -205,7 +205,7 @@ def test_the_pages_tables_can_be_sorted(found: Replication, text: str) -> None:
     assert len(re.findall(r"<tr class=.*?</tr>", text.split("</table>")[0])) == len(found.datasets[0].lines)
 
 
-def test_a_quick_report_says_that_it_is_one_and_names_its_command(found: Replication, text: str) -> None:
+def test_a_quick_report_says_that_it_is_one_and_names_its_command(found: Reproduction, text: str) -> None:
     for said in (text, markdown(found)):
         assert "This is the quick reproduction" in said
         assert REQUEST.command() in said
@@ -214,7 +214,7 @@ def test_a_quick_report_says_that_it_is_one_and_names_its_command(found: Replica
     assert __version__ in text
 
 
-def test_wrong_verdicts_are_shown_where_there_are_any(found: Replication, text: str) -> None:
+def test_wrong_verdicts_are_shown_where_there_are_any(found: Reproduction, text: str) -> None:
     line = next(each for each in found.datasets[0].lines if each.entry == "dgai-online")
     assert line.wrong_runs == line.runs, "as printed it decides every arm of synth-small at first sight"
     assert f'<td class="bad" data-value="1.0">{line.runs}/{line.runs}</td>' in text
@@ -230,8 +230,8 @@ def test_printed_numbers_that_cannot_be_are_counted() -> None:
     assert "7 of the 7 printed scores lie above" in open_bandit
 
 
-def test_all_files_are_written(found: Replication, drawn: list[FigureOf], tmp_path: Path) -> None:
-    written = {path.name for path in write_replication(found, tmp_path)}
+def test_all_files_are_written(found: Reproduction, drawn: list[FigureOf], tmp_path: Path) -> None:
+    written = {path.name for path in write_reproduction(found, tmp_path)}
     figures_ = {f"{each.name}.{kind}" for each in drawn for kind in ("svg", "png")}
     assert written == {"report.html", "table1.md", "summary.json", "rows.parquet"} | figures_
     rows = parquet.read_table(tmp_path / "rows.parquet").to_pandas()
@@ -244,7 +244,7 @@ def test_all_files_are_written(found: Replication, drawn: list[FigureOf], tmp_pa
     assert json.loads((tmp_path / "summary.json").read_text())["datasets"][0]["policies"][0]["entry"] == "hdoc"
 
 
-def test_json_and_the_terminals_table_have_a_row_a_policy(found: Replication) -> None:
+def test_json_and_the_terminals_table_have_a_row_a_policy(found: Reproduction) -> None:
     told = json.loads(json_text(as_json(found)))
     for on, said in zip(found.datasets, told["datasets"], strict=True):
         assert [each["entry"] for each in said["policies"]] == [line.entry for line in on.lines]

@@ -13,7 +13,7 @@ from goodarm.cli._options import Json, Seed, Workers, cores, some_path, whole
 from goodarm.cli._show import INTERRUPTED, console, print_json
 
 if TYPE_CHECKING:
-    from goodarm.paper.report import Replication
+    from goodarm.paper.report import Reproduction
     from goodarm.paper.reproduction import Progress
 
 EXAMPLES = ("goodarm reproduce --quick --out demo", "goodarm reproduce --only movielens --only table1 --runs 3")
@@ -53,7 +53,7 @@ def reproduce(
 ) -> None:
     """Measure the paper's Table 1 and Figures 1 to 4 and write a report. Interrupted, it goes on when called again."""
     from goodarm.paper.report import summarise
-    from goodarm.paper.report_files import write_replication
+    from goodarm.paper.report_files import write_reproduction
     from goodarm.paper.reproduction import reproduce as play
     from goodarm.paper.scope import Request
     from goodarm.report.files import results_folder
@@ -69,7 +69,7 @@ def reproduce(
         raise typer.Exit(INTERRUPTED) from None
     found = summarise(finished)
     _print(found, json)
-    for path in write_replication(found, out):
+    for path in write_reproduction(found, out):
         typer.echo(f"written: {path}", err=json)
 
 
@@ -86,7 +86,7 @@ def _progress() -> Iterator[Progress]:
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)
 
 
-def _print(found: Replication, json: bool) -> None:
+def _print(found: Reproduction, json: bool) -> None:
     if json:
         from goodarm.paper.report import as_json
 

@@ -11,7 +11,7 @@ import numpy as np
 from goodarm.engine.fold import Fold
 from goodarm.environments.names import environment as find_environment
 from goodarm.paper.kept import Columns
-from goodarm.paper.report import DELTA, OnDataset, Replication
+from goodarm.paper.report import DELTA, OnDataset, Reproduction
 from goodarm.paper.scope import REWARD_ENTRIES
 from goodarm.policies import Policy, policy
 from goodarm.policies.names import identification_rule
@@ -42,9 +42,9 @@ class FigureOf(NamedTuple):
     charts: list[Chart]
 
 
-def figures(found: Replication) -> list[FigureOf]:
+def figures(found: Reproduction) -> list[FigureOf]:
     """All figures that were asked for, those without data left out."""
-    makers: dict[str, list[tuple[str, str, str, Callable[[Replication, OnDataset], Chart | None]]]] = {
+    makers: dict[str, list[tuple[str, str, str, Callable[[Reproduction, OnDataset], Chart | None]]]] = {
         "figure1": [
             ("figure1-epochs", "Figure 1a: exploit score over training epochs", EPOCHS, score_by_epoch),
             ("figure1-rounds", "Figure 1b: exploit score over rounds", ROUNDS, score_by_round),
@@ -90,7 +90,7 @@ PRICE = (
 )
 
 
-def score_by_epoch(found: Replication, on: OnDataset) -> Chart | None:
+def score_by_epoch(found: Reproduction, on: OnDataset) -> Chart | None:
     """Figure 1, offline."""
     tables = found.table("training", on.name, "dgai-offline")
     if not tables:
@@ -121,7 +121,7 @@ def _scale_of(series: list[Series]) -> dict[str, Any]:
     return {"y_scale": "symlog", "smallest": float(10.0 ** math.floor(math.log10(ours / 10.0)))}
 
 
-def score_by_round(found: Replication, on: OnDataset) -> Chart | None:
+def score_by_round(found: Reproduction, on: OnDataset) -> Chart | None:
     """Figure 1, online: every policy that was played."""
     threshold = on.threshold
     grid = np.linspace(0.0, on.horizon, POINTS)
@@ -137,7 +137,7 @@ def score_by_round(found: Replication, on: OnDataset) -> Chart | None:
     return Chart(on.name, "round", "exploit score so far", series, _ceiling(on, series), **_scale_of(series))
 
 
-def learning(found: Replication, on: OnDataset) -> Chart | None:
+def learning(found: Reproduction, on: OnDataset) -> Chart | None:
     """Figure 2."""
     offline = found.table("training", on.name, "dgai-offline")
     online = found.table("curve", on.name, "dgai-online")
@@ -166,7 +166,7 @@ def _mean_curve(tables: list[Columns], name: str, horizon: int) -> tuple[Floats,
     return shares, np.mean(curves, axis=0)
 
 
-def bounds(found: Replication, on: OnDataset) -> Chart | None:
+def bounds(found: Reproduction, on: OnDataset) -> Chart | None:
     """Figure 3."""
     if not on.in_paper or not on.lines:
         return None
@@ -200,7 +200,7 @@ def _lowest(gap: float) -> float:
     return float(10.0 ** math.floor(math.log10(gap / 10.0)))
 
 
-def _final_alpha(found: Replication, on: OnDataset, entry: str) -> float | None:
+def _final_alpha(found: Reproduction, on: OnDataset, entry: str) -> float | None:
     """Mean over the runs of the alpha that was learned last."""
     if entry == "dgai-offline":
         values = [each["alpha"] for each in found.parameters(on.name, entry)]
@@ -209,7 +209,7 @@ def _final_alpha(found: Replication, on: OnDataset, entry: str) -> float | None:
     return float(_mean_curve(tables, "alpha", on.horizon)[1][-1]) if tables else None
 
 
-def _certified(found: Replication, on: OnDataset, problem: Problem) -> Iterator[Series]:
+def _certified(found: Reproduction, on: OnDataset, problem: Problem) -> Iterator[Series]:
     """Gap at which an evidence rule decides after N evenly spread rewards."""
     curves = found.table("curve", on.name, "value")
     pool = Pool(0.0, on.horizon, prior_learner.start(problem.bar))
@@ -249,7 +249,7 @@ def _pulls_until_good(policy: Policy, mean: float, pool: Pool, problem: Problem)
     return float(fold.decided_at[0]) if fold.verdicts[0] > 0 else None
 
 
-def rewards(found: Replication, on: OnDataset) -> Chart | None:
+def rewards(found: Reproduction, on: OnDataset) -> Chart | None:
     """Figure 4."""
     series = []
     for entry in REWARD_ENTRIES:
@@ -260,7 +260,7 @@ def rewards(found: Replication, on: OnDataset) -> Chart | None:
     return Chart(on.name, "round", "reward, share of the best arm's", series, y_share=True) if series else None
 
 
-def price(found: Replication, on: OnDataset) -> Chart | None:
+def price(found: Reproduction, on: OnDataset) -> Chart | None:
     """Wrong verdicts of each run against its score."""
     series = [
         Series(

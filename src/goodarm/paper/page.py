@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 
 from goodarm.paper.figures import FigureOf
-from goodarm.paper.report import OnDataset, Replication
+from goodarm.paper.report import OnDataset, Reproduction
 from goodarm.paper.report_text import (
     HEADINGS,
     READINGS,
@@ -29,7 +29,7 @@ SIGNS = dict(zip("os^DvP<X>*d", "●■▲◆▼✚◀✖▶★♦", strict=True
 """The charts' markers as letters."""
 
 
-def page(found: Replication, drawn: list[FigureOf]) -> str:
+def page(found: Reproduction, drawn: list[FigureOf]) -> str:
     """The text of report.html."""
     body = "\n".join([*_opening(found, drawn), *_tables(found), *_figures(drawn), *_rewards(found), *_closing(found)])
     style, script = (files("goodarm.paper").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
@@ -41,7 +41,7 @@ def page(found: Replication, drawn: list[FigureOf]) -> str:
     )
 
 
-def _opening(found: Replication, drawn: list[FigureOf]) -> Iterator[str]:
+def _opening(found: Reproduction, drawn: list[FigureOf]) -> Iterator[str]:
     yield "<header><h1>Differentiable good arm identification, replicated</h1>"
     yield (
         '<p class="soft">Tsai, Tsai and Lin, "Differentiable Good Arm Identification", Table 1 and Figures 1 to 4, '
@@ -68,7 +68,7 @@ def _opening(found: Replication, drawn: list[FigureOf]) -> Iterator[str]:
     yield "".join(f'<p class="soft">{escape(note)}</p>' for note in others)
 
 
-def _tables(found: Replication) -> Iterator[str]:
+def _tables(found: Reproduction) -> Iterator[str]:
     yield (
         "<h2 id=\"tables\">Table 1</h2><p>The order is the paper's; click a heading to sort. Orange: the paper's "
         "method as printed. Blue: ours. Red: wrong verdicts. A high score with wrong verdicts was bought by calling "
@@ -124,7 +124,7 @@ def _key(name: str, points: bool) -> str:
     return f'<li style="--colour:{colour}"><i class="{kind}"></i><b>{marker}</b>{escape(name)}</li>'
 
 
-def _rewards(found: Replication) -> Iterator[str]:
+def _rewards(found: Reproduction) -> Iterator[str]:
     shown = [on for on in found.datasets if on.rewards]
     if not shown:
         return
@@ -148,7 +148,7 @@ def _rewards(found: Replication) -> Iterator[str]:
     yield f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
-def _closing(found: Replication) -> Iterator[str]:
+def _closing(found: Reproduction) -> Iterator[str]:
     yield '<h2 id="printed">Printed numbers that cannot be</h2><ul>'
     yield "".join(f"<li>{escape(line)}</li>" for line in impossible(found.request.seed)) + "</ul>"
     yield '<h2 id="readings">What was read differently</h2><ul>'

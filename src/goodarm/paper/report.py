@@ -87,8 +87,8 @@ class OnDataset(NamedTuple):
     rewards: list[PolicyReward]
 
 
-class Replication(NamedTuple):
-    """The whole of it."""
+class Reproduction(NamedTuple):
+    """What a reproduction found: every dataset with its policies, and the finished tasks behind them."""
 
     request: Request
     datasets: list[OnDataset]
@@ -108,14 +108,14 @@ def _is(task: FinishedTask, dataset: str, entry: str) -> bool:
     return bool(task.facts["dataset"] == dataset and task.facts["entry"] == entry)
 
 
-def summarise(work: FinishedWork) -> Replication:
+def summarise(work: FinishedWork) -> Reproduction:
     """Summarise all finished tasks."""
     request = work.request
-    empty = Replication(request, [], work.tasks)
+    empty = Reproduction(request, [], work.tasks)
     return empty._replace(datasets=[_on_dataset(empty, dataset) for dataset in request.datasets])
 
 
-def _on_dataset(found: Replication, dataset: PaperDataset) -> OnDataset:
+def _on_dataset(found: Reproduction, dataset: PaperDataset) -> OnDataset:
     environment = find_environment(dataset.name)
     horizon = dataset.quick_horizon if found.request.quick else environment.horizon
     entries = entries_of(dataset, found.request.scale)
@@ -164,7 +164,7 @@ def _scored(tables: list[Columns], environment: Environment, horizon: int) -> di
 
 
 def _bounds(
-    found: Replication, dataset: PaperDataset, environment: Environment, horizon: int
+    found: Reproduction, dataset: PaperDataset, environment: Environment, horizon: int
 ) -> dict[int, tuple[float, float, int]]:
     """Ceiling, oracle limit and number of good arms of each run: the same for every policy."""
     bounds: dict[int, tuple[float, float, int]] = {}
@@ -185,7 +185,7 @@ def _bounds(
 
 
 def _policy_score(
-    found: Replication,
+    found: Reproduction,
     dataset: PaperDataset,
     entry: Entry,
     scored: dict[str, dict[int, Score]],
@@ -224,7 +224,7 @@ def _policy_score(
     )
 
 
-def _policy_reward(found: Replication, dataset: PaperDataset, entry: Entry) -> PolicyReward | None:
+def _policy_reward(found: Reproduction, dataset: PaperDataset, entry: Entry) -> PolicyReward | None:
     tables = found.table("curve", dataset.name, entry.name)
     if not tables:
         return None
@@ -237,7 +237,7 @@ def _ratio(value: float, whole: float) -> float:
     return value / whole if whole > 0.0 else math.nan
 
 
-def as_json(found: Replication) -> dict[str, Any]:
+def as_json(found: Reproduction) -> dict[str, Any]:
     """The object that `goodarm reproduce --json` prints."""
     request = found.request
     return {

@@ -9,7 +9,7 @@ import numpy as np
 
 from goodarm.paper.figures import FigureOf, figures
 from goodarm.paper.page import page
-from goodarm.paper.report import Replication, as_json
+from goodarm.paper.report import Reproduction, as_json
 from goodarm.paper.report_text import markdown
 from goodarm.report.chart import draw
 from goodarm.report.drawing import save
@@ -19,7 +19,7 @@ from goodarm.report.numbers import json_text
 VERDICTS = np.array(["open", "good", "bad"])  # a verdict is its own place, -1 the last
 
 
-def write_replication(found: Replication, folder: Path) -> list[Path]:
+def write_reproduction(found: Reproduction, folder: Path) -> list[Path]:
     """Write everything that was asked for; returns the paths."""
     drawn = figures(found)
     writers: dict[str, Callable[[Path], None]] = {
@@ -40,7 +40,7 @@ def _figure(each: FigureOf, folder: Path) -> list[Path]:
     return [whole(folder / f"{each.name}.{kind}", lambda path: save(figure, path)) for kind in ("svg", "png")]
 
 
-def write_rows(found: Replication, path: Path) -> None:
+def write_rows(found: Reproduction, path: Path) -> None:
     """One row per arm, run, policy and dataset."""
     import pyarrow as pa
     import pyarrow.parquet as parquet

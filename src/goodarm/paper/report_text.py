@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from goodarm.environments.names import environment as find_environment
 from goodarm.numerics import clopper_pearson
-from goodarm.paper.report import DELTA, HDOC, OnDataset, PolicyScore, Replication
+from goodarm.paper.report import DELTA, HDOC, OnDataset, PolicyScore, Reproduction
 from goodarm.paper.scope import BATCH, DATASETS, PaperDataset
 from goodarm.report.numbers import NOTHING, percent, plain, short
 from goodarm.streams import ENVIRONMENT, generator
@@ -116,7 +116,7 @@ def setting(on: OnDataset) -> str:
     )
 
 
-def markdown(found: Replication) -> str:
+def markdown(found: Reproduction) -> str:
     """table1.md: every dataset's table, with what was asked."""
     lines = ["# Table 1, reproduced", "", *(f"{line}\n" for line in answer(found)), f"`{found.request.command()}`", ""]
     lines += [f"{note}\n" for note in notes(found)]
@@ -134,7 +134,7 @@ def _row(words: list[str] | tuple[str, ...]) -> str:
     return "| " + " | ".join(words) + " |"
 
 
-def notes(found: Replication) -> Iterator[str]:
+def notes(found: Reproduction) -> Iterator[str]:
     """What was played, and what was not."""
     request, scale = found.request, found.request.scale
     if request.quick:
@@ -166,7 +166,7 @@ def _counted(runs: int) -> str:
     return f"{runs} repetition{'s' * (runs != 1)}"
 
 
-def answer(found: Replication) -> Iterator[str]:
+def answer(found: Reproduction) -> Iterator[str]:
     """Does the paper hold? The first sentence says it; then what is certified, and what gave no verdict."""
     lines = [line for on in found.datasets for line in on.lines]
     printed = [line for line in lines if line.kind == "paper"]
@@ -193,7 +193,7 @@ def _none(lines: list[PolicyScore]) -> str:
     return f"; {none} gave none" if none else ""
 
 
-def findings(found: Replication) -> Iterator[str]:
+def findings(found: Reproduction) -> Iterator[str]:
     """One sentence per dataset, from the numbers alone."""
     for on in found.datasets:
         by_name = {line.entry: line for line in on.lines}

@@ -1,4 +1,4 @@
-"""`reproduce`: play every task that has is not finished yet, and hand back what all of them left."""
+"""`reproduce`: play every task that is not finished yet, and return what all of them left."""
 
 from __future__ import annotations
 

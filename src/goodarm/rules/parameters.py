@@ -106,6 +106,38 @@ class Learner:
 
 
 @dataclass(frozen=True)
+class Rule:
+    """What every sampling and every identification rule has.
+
+    learner : what the rule learns from all arms, if anything
+    limits  : (parameter, low, high), the closed interval of values that make sense, and for a certified rule those for
+              which its proof holds, also in floating point; outside of it no policy is made
+    shared  : parameters whose value is shared with the policy's other owners, where these declare the name as shared
+              too; otherwise each owner has its own value, even if several use the name
+    """
+
+    name: str
+    reference: str = ""
+    learner: Learner | None = None
+    limits: Limits = ()
+    shared: tuple[str, ...] = ()
+
+    @property
+    def formula(self) -> Formula:
+        """The function that carries the rule's docstring and parameters."""
+        raise NotImplementedError
+
+    @property
+    def defaults(self) -> dict[str, float]:
+        """Parameters of the rule itself, with their defaults."""
+        raise NotImplementedError
+
+    @property
+    def summary(self) -> str:
+        return first_line(self.formula)
+
+
+@dataclass(frozen=True)
 class Setting:
     """The value of every parameter of a policy, by owner."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from goodarm.simulation.runs import Runs, estimate, figures
 from goodarm.simulation.simulate import check_workload, collect
 from goodarm.simulation.specification import Specification, specify
 from goodarm.simulation.summary import Summary, summarise, table_of
-from goodarm.simulation.tables import PER_DIFFERENCE, PER_POLICY_RUN, PER_RUN, ResultTable
+from goodarm.simulation.tables import PER_DIFFERENCE, PER_POLICY_RUN, PER_RUN, ResultTable, WithTables
 from goodarm.verdict import Criterion
 
 GOOD_ARMS, REWARD = "good-arms", "reward"
@@ -49,8 +49,6 @@ SHOWN = (
 )
 """The columns of `Comparison.table` that it shows of itself; `table` has all."""
 
-TABLES = ("table", "runs", "verdicts", "differences")
-"""What `Comparison.to_pandas` and `to_polars` can give."""
 
 Environments = str | Environment | Sequence[str | Environment] | Mapping[Any, str | Environment]
 """One environment, a list of them, or a sweep: a mapping from the swept value to the environment."""
@@ -124,7 +122,7 @@ class ComparisonRequest:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(WithTables):
     """The finished runs of a comparison, one `Runs` per environment and policy; after Ctrl-C some are missing.
 
     settings : per entry of `finished`, the environment's name or the swept value
@@ -137,6 +135,8 @@ class Comparison:
     >>> found.runs_of("hdoc", 8).found.mean
     4.0
     """
+
+    table_names: ClassVar[tuple[str, ...]] = ("table", "runs", "verdicts", "differences")
 
     request: ComparisonRequest
     finished: tuple[Runs, ...]
@@ -241,20 +241,6 @@ class Comparison:
                     rows.append((setting, runs.policy, first.policy, number, *_paired(runs, first, number)))
         columns = zip(*rows, strict=True) if rows else [()] * len(PER_DIFFERENCE)
         return ResultTable(dict(zip(PER_DIFFERENCE, map(np.array, columns), strict=True)), PER_DIFFERENCE)
-
-    def to_pandas(self, what: str = "table") -> Any:
-        """`table`, `runs`, `verdicts` or `differences` as a pandas DataFrame."""
-        return self._named(what).to_pandas()
-
-    def to_polars(self, what: str = "table") -> Any:
-        """`table`, `runs`, `verdicts` or `differences` as a polars DataFrame."""
-        return self._named(what).to_polars()
-
-    def _named(self, what: str) -> ResultTable:
-        if what not in TABLES:
-            raise UnknownName("table", what, TABLES)
-        found: ResultTable = getattr(self, what)
-        return found
 
     def plot(self, kind: str = "verdicts", *, over: str = "setting", number: str = "exploit_score") -> Any:
         """A matplotlib figure; in a notebook it shows itself, elsewhere `figure.savefig("name.png")` writes it.

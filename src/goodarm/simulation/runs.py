@@ -9,19 +9,19 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.errors import ModelWarning, UnknownName
+from goodarm.errors import ModelWarning
 from goodarm.models.misfit import ALARM, together
 from goodarm.numerics import clopper_pearson, student_quantile
 from goodarm.scores import Score, first_good_verdict, regret, score
 from goodarm.simulation.declared import warn_of_scale
 from goodarm.simulation.run import Run
 from goodarm.simulation.specification import Specification
-from goodarm.simulation.tables import LEARNED, PER_ARM, PER_POINT, PER_RUN, ResultTable
+from goodarm.simulation.tables import LEARNED, PER_ARM, PER_POINT, PER_RUN, ResultTable, WithTables
 from goodarm.theory import exploit_ceiling, oracle_limit
 from goodarm.verdict import Basis, Criterion, Guarantee, Verdict
 
@@ -29,8 +29,6 @@ CONFIDENCE = 0.95
 
 FLOATS = ("means", "evidence", "trajectory", "misfit", "shortfalls")
 """What of a run may hold NaN."""
-TABLES = ("table", "verdicts", "trajectories")
-"""What `Runs.to_pandas` and `to_polars` can give."""
 
 
 class Estimate(NamedTuple):
@@ -60,7 +58,7 @@ def estimate(values: NDArray[np.float64]) -> Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class Runs(WithTables):
     """The runs of a simulation, in the order of their numbers.
 
     >>> from goodarm import simulate
@@ -68,6 +66,8 @@ class Runs:
     >>> found.table["found"].tolist(), found == simulate("hdoc", "kano-1", runs=3, seed=1)
     ([5, 5, 5], True)
     """
+
+    table_names: ClassVar[tuple[str, ...]] = ("table", "verdicts", "trajectories")
 
     spec: Specification
     runs: tuple[Run, ...]
@@ -272,20 +272,6 @@ class Runs:
             columns[name] = points[:, j].astype(np.int64) if name in ("round", "good", "bad") else points[:, j]
         meanings = {name: LEARNED.get(name, "learned from all arms") for name in learned}
         return ResultTable(columns, PER_POINT | meanings)
-
-    def to_pandas(self, what: str = "table") -> Any:
-        """`table`, `verdicts` or `trajectories` as a pandas DataFrame."""
-        return self._named(what).to_pandas()
-
-    def to_polars(self, what: str = "table") -> Any:
-        """`table`, `verdicts` or `trajectories` as a polars DataFrame."""
-        return self._named(what).to_polars()
-
-    def _named(self, what: str) -> ResultTable:
-        if what not in TABLES:
-            raise UnknownName("table", what, TABLES)
-        found: ResultTable = getattr(self, what)
-        return found
 
     def plot(self, kind: str = "verdicts") -> Any:
         """A matplotlib figure: "verdicts" over time, or the "score" over the horizon; see `Comparison.plot`."""

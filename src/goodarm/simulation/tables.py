@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.errors import InvalidValue, MissingExtra
+from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 
 SHOWN = 20
 """Rows that a table shows of itself; the others are counted."""
@@ -240,3 +240,23 @@ def _cell(value: Any) -> str:
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
     return one.shape == other.shape and one.tolist().__repr__() == other.tolist().__repr__()
+
+
+class WithTables:
+    """Results whose tables have names: what `Runs` and `Comparison` share."""
+
+    table_names: ClassVar[tuple[str, ...]]
+
+    def to_pandas(self, what: str = "table") -> Any:
+        """The table of that name, one of `table_names`, as a pandas DataFrame."""
+        return self._named(what).to_pandas()
+
+    def to_polars(self, what: str = "table") -> Any:
+        """The table of that name, one of `table_names`, as a polars DataFrame."""
+        return self._named(what).to_polars()
+
+    def _named(self, what: str) -> ResultTable:
+        if what not in self.table_names:
+            raise UnknownName("table", what, self.table_names)
+        found: ResultTable = getattr(self, what)
+        return found

@@ -21,7 +21,7 @@ from functools import cache
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar, Bounded, Rewards, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.parameters import Formula, Learner, Limits, first_line, parameters_of
+from goodarm.rules.parameters import Formula, Rule, parameters_of
 from goodarm.verdict import Guarantee
 
 BOUNDED_ONLY: tuple[type, ...] = (Bounded,)
@@ -29,43 +29,20 @@ ANY_SUB_GAUSSIAN: tuple[type, ...] = (Bounded, SubGaussian)
 
 
 @dataclass(frozen=True)
-class IdentificationRule:
-    """A name, a reference, a guarantee and the reward families under which the guarantee holds.
+class IdentificationRule(Rule):
+    """A rule that says when an arm is good or bad, with a guarantee and the reward families under which it holds.
 
     guarantee : heuristic unless declared; `certified` needs a proof in the docstring of the rule's function
-    limits    : (parameter, low, high), the closed interval in which the proof holds, also in floating point; outside of
-                it no policy is made
-    shared    : parameters whose value is shared with the sampling rule and the learner, where these declare the name
-                as shared too
     by_totals : is the verdict a function of the arm's pulls and total alone, whatever the order of the rewards? Such a
                 rule can judge a log whose order is lost, and a campaign whose rewards come late
     memory    : how many numbers the rule keeps per arm. Up to one, `observe` returns it; for more, `arm.memory` is
                 the arm's own row of numbers, all 0 at first, which `observe` changes in place
     """
 
-    name: str
-    reference: str = ""
     guarantee: Guarantee = Guarantee.HEURISTIC
     families: tuple[type, ...] = BOUNDED_ONLY
-    learner: Learner | None = None
-    limits: Limits = ()
-    shared: tuple[str, ...] = ()
     by_totals: bool = False
     memory: int = 1
-
-    @property
-    def formula(self) -> Formula:
-        """The function that carries the rule's docstring and parameters."""
-        raise NotImplementedError
-
-    @property
-    def defaults(self) -> dict[str, float]:
-        """Parameters of the rule itself, with their defaults."""
-        raise NotImplementedError
-
-    @property
-    def summary(self) -> str:
-        return first_line(self.formula)
 
     def valid_for(self, rewards: Rewards) -> bool:
         """Does the guarantee hold for this family of rewards?"""

@@ -9,39 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goodarm.rules.parameters import Formula, Learner, Limits, first_line, parameters_of
+from goodarm.rules.parameters import Formula, Rule, parameters_of
 
 
 @dataclass(frozen=True)
-class SamplingRule:
-    """A name, a reference, and what the rule learns from all arms, if anything.
+class SamplingRule(Rule):
+    """A rule that says which open arm to pull next.
 
-    blind  : the rule looks at pulls and widths only, never at anything that the rewards have moved
-    limits : (parameter, low, high), the closed interval of values that make sense; outside of it no policy is made
-    shared : parameters whose value is shared with the identification rule and the learner, where these declare the
-             name as shared too; otherwise each has its own value, even if both use the name
+    blind : the rule looks at pulls and widths only, never at anything that the rewards have moved
     """
 
-    name: str
-    reference: str = ""
-    learner: Learner | None = None
     blind: bool = False
-    limits: Limits = ()
-    shared: tuple[str, ...] = ()
-
-    @property
-    def formula(self) -> Formula:
-        """The function that carries the rule's docstring and parameters."""
-        raise NotImplementedError
-
-    @property
-    def defaults(self) -> dict[str, float]:
-        """Parameters of the rule itself, with their defaults."""
-        raise NotImplementedError
-
-    @property
-    def summary(self) -> str:
-        return first_line(self.formula)
 
 
 @dataclass(frozen=True, kw_only=True)
