@@ -40,8 +40,8 @@ def run() -> Section:
         "goodarm / theirs",
         rows,
         [
-            "MABWiser: `predict()` and `partial_fit([arm], [reward])` a round. River: `pull(arms)` and "
-            "`update(arm, reward)` a round. Rewards are drawn beforehand for them, so that their round is choosing and "
+            "MABWiser: `predict()` and `partial_fit([arm], [reward])` per round. River: `pull(arms)` and "
+            "`update(arm, reward)` per round. Rewards are drawn beforehand for them, so that their round is choosing and "
             "counting; a round of goodarm also draws the reward, adds up the evidence and gives verdicts. "
             "They are made for decisions that come one at a time, goodarm's engine for simulating many."
         ],

@@ -40,7 +40,7 @@ def environment(arms: int, dimension: int) -> Environment:
 
 
 def rounds_contender(name: str, arms: int, dimension: int) -> Contender:
-    """Seconds a round, upkeep included; processor time of the thread."""
+    """Seconds per round, upkeep included; processor time of the thread."""
     spec: Specification = specify(name, environment(arms, dimension), horizon=arms)
     assembly = assembly_of(spec)
     play(spec, 0, assembly)

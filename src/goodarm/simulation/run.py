@@ -83,6 +83,19 @@ def play(
         if state.open_arms == 0:
             break
     seconds = time.perf_counter() - started
+    return _finished(spec, number, assembly, instance, state, seconds, points, trace)
+
+
+def _finished(
+    spec: Specification,
+    number: int,
+    assembly: Assembly,
+    instance: Instance,
+    state: State,
+    seconds: float,
+    points: list[list[float]],
+    trace: NDArray[np.int64],
+) -> Run:
     arms = state.arms
     misfit = assembly.misfit(arms)
     return Run(
