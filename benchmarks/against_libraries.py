@@ -41,8 +41,8 @@ def run() -> Section:
         rows,
         [
             "MABWiser: `predict()` and `partial_fit([arm], [reward])` per round. River: `pull(arms)` and "
-            "`update(arm, reward)` per round. Rewards are drawn beforehand for them, so that their round is choosing and "
-            "counting; a round of goodarm also draws the reward, adds up the evidence and gives verdicts. "
+            "`update(arm, reward)` per round. Rewards are drawn beforehand for them, so that their round is choosing "
+            "and counting; a round of goodarm also draws the reward, adds up the evidence and gives verdicts. "
             "They are made for decisions that come one at a time, goodarm's engine for simulating many."
         ],
     )
