@@ -31,7 +31,7 @@ def run() -> Section:
 
 
 def _play(policy: object, name: str, runs: int) -> Runs:
-    return simulate(policy, name, runs=runs, seed=GRID_SEED, workers=2)  # type: ignore[arg-type]
+    return simulate(policy, name, runs=runs, seed=GRID_SEED, workers=2)
 
 
 def _shares(name: str, runs: int) -> list[Row]:

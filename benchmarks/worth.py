@@ -66,7 +66,7 @@ def _naive_radius(arm, pool, bar):  # type: ignore[no-untyped-def]  # a rule is 
 
 def _until_found(policy: object) -> tuple[float, int]:
     table = goodarm.table(HEADLINES, threshold=BAR)
-    result = goodarm.simulate(policy, table, horizon=HORIZON, runs=RUNS, seed=SEED, delta=DELTA)  # type: ignore[arg-type]
+    result = goodarm.simulate(policy, table, horizon=HORIZON, runs=RUNS, seed=SEED, delta=DELTA)
     rounds = []
     for each in result.runs:
         clear = np.where((each.means >= CLEAR) & (each.verdicts == 1), each.verdict_rounds, HORIZON)[

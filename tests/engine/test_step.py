@@ -92,7 +92,7 @@ def test_any_problem(means: list[float], seed: int) -> None:
 
 
 def new_step(arms: int = 3, name: str = "value+gap-mixture", **options: object) -> Step:
-    return Step(policy(name), Problem(threshold=0.5, arms=arms, delta=0.1), **options)  # type: ignore[arg-type]
+    return Step(policy(name), Problem(threshold=0.5, arms=arms, delta=0.1), **options)
 
 
 def tell(step: Step, arm: int, reward: float) -> list[int]:

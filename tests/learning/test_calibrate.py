@@ -31,7 +31,7 @@ def calibrated(**changes: object) -> LearnedPolicy:
         "tests": 600,
         "seed": 21,
     }
-    return learn("synth-small", "value", **{**settings, **changes})  # type: ignore[arg-type]
+    return learn("synth-small", "value", **{**settings, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_certificate_speaks_only_of_its_own_problem(learned: LearnedPolicy) ->
 def test_a_certificate_does_not_speak_of_other_arms_of_the_same_name() -> None:
     easy, hard = bernoulli([0.9, 0.9, 0.1, 0.1], 0.5), bernoulli([0.501, 0.501, 0.499, 0.499], 0.5)
     settings = {"objective": "none", "calibrate": True, "learning_runs": 200, "tests": 200}
-    learned = learn(easy, "value", horizon=3000, **settings)  # type: ignore[arg-type]
+    learned = learn(easy, "value", horizon=3000, **settings)
     assert learned.policy.guarantee is Guarantee.CALIBRATED
     assert simulate(learned.policy, easy, horizon=3000).guarantee is Guarantee.CALIBRATED
     with pytest.warns(CertificateLost, match="other arms, also called bernoulli"):
@@ -117,7 +117,7 @@ def test_the_test_plays_runs_that_no_other_call_plays(monkeypatch: pytest.Monkey
 def test_the_same_call_gives_the_same_certificate_in_the_same_attempt() -> None:
     easy = bernoulli([0.8, 0.2], 0.5)
     settings = {"objective": "none", "calibrate": True, "learning_runs": 100, "tests": 80, "horizon": 300}
-    first, second = (learn(easy, "ucb", **settings) for _ in range(2))  # type: ignore[arg-type]
+    first, second = (learn(easy, "ucb", **settings) for _ in range(2))
     assert first.policy.certificate == second.policy.certificate
 
 
@@ -125,22 +125,22 @@ def test_attempts_are_counted_and_each_must_be_surer(tmp_path: Path) -> None:
     """Three attempts at 95% of which one is kept are not 95%: the k-th is tested at 1 - 0.05/(k (k + 1))."""
     easy = bernoulli([0.85, 0.15], 0.5)
     settings = {"objective": "none", "calibrate": True, "learning_runs": 100, "tests": 200, "horizon": 300}
-    made = [learn(easy, "ucb", seed=seed, **settings) for seed in range(3)]  # type: ignore[arg-type]
+    made = [learn(easy, "ucb", seed=seed, **settings) for seed in range(3)]
     certificates = [each.policy.certificate for each in made]
     assert [each.attempt for each in certificates if each] == [1, 2, 3]
     limits = [replace(each, wrong_runs=3).limit for each in certificates if each]
     assert limits == sorted(limits)
     assert limits[2] == clopper_pearson_upper(3, 200, 1.0 - 0.05 / 12.0)
     with pytest.raises(InvalidValue, match=r"in attempt 4\. Give at least 117"):
-        learn(easy, "ucb", seed=3, **{**settings, "tests": 116})  # type: ignore[arg-type]
+        learn(easy, "ucb", seed=3, **{**settings, "tests": 116})
     # a file says of its attempt, to another process too
     made[2].save(tmp_path / "p.json")
     attempts._made.clear()
-    again = learn(easy, "ucb", seed=9, earlier=tmp_path / "p.json", **settings)  # type: ignore[arg-type]
+    again = learn(easy, "ucb", seed=9, earlier=tmp_path / "p.json", **settings)
     assert again.policy.certificate is not None
     assert again.policy.certificate.attempt == 4
     attempts._made.clear()
-    same = learn(easy, "ucb", seed=2, earlier=tmp_path / "p.json", **settings)  # type: ignore[arg-type]
+    same = learn(easy, "ucb", seed=2, earlier=tmp_path / "p.json", **settings)
     assert same.policy.certificate == made[2].policy.certificate
 
 

@@ -24,7 +24,7 @@ def best_of_grid() -> float:
 
 
 def score(policy: object) -> float:
-    return simulate(policy, ENVIRONMENT, horizon=HORIZON, runs=12, seed=GRID_SEED).exploit_score.mean  # type: ignore[arg-type]
+    return simulate(policy, ENVIRONMENT, horizon=HORIZON, runs=12, seed=GRID_SEED).exploit_score.mean
 
 
 @pytest.mark.parametrize("peak", [0.4, 1.0, 3.0])

@@ -85,7 +85,7 @@ TASK = Task("verdicts", "synth-small", "hdoc", 1000, 0, 1, 0, QUICK)
     ],
 )
 def test_whatever_changes_a_task_changes_its_key(changes: dict[str, object]) -> None:
-    assert replace(TASK, **changes).key != TASK.key  # type: ignore[arg-type]
+    assert replace(TASK, **changes).key != TASK.key
 
 
 def test_more_repetitions_keep_the_tasks_that_are_there() -> None:

@@ -72,6 +72,6 @@ def test_ctrl_c_keeps_finished_runs_and_leaves_out_policies_without_any() -> Non
 def test_what_cannot_be_compared_is_refused_before_anything_is_played(
     changes: dict[str, object], error: type[GoodarmError], words: str
 ) -> None:
-    wanted = ComparisonRequest(**{"environments": SMALL, **changes})  # type: ignore[arg-type]
+    wanted = ComparisonRequest(**{"environments": SMALL, **changes})
     with pytest.raises(error, match=words):
         _ = wanted.specs

@@ -110,7 +110,7 @@ def test_the_table_fits_and_says_everything(summary: Summary, width: int) -> Non
     screen.print(table(summary, width))
     for line in footnotes(summary):
         screen.print(line)
-    text = screen.file.getvalue()  # type: ignore[attr-defined]
+    text = screen.file.getvalue()
     assert max(map(len, text.splitlines())) <= width
     for words in ("hdoc+kt", "uniform+kt", "certified", "2/2", "0/3", "seed 0", "τstop", "0/1 rewards, given means"):
         assert words in text, words

@@ -47,7 +47,7 @@ def test_own_distribution_of_instances_is_drawn_anew_in_each_run() -> None:
 )
 def test_a_function_that_draws_no_means_is_explained(draw: object, words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
-        bernoulli(draw, threshold=0.5)  # type: ignore[arg-type]
+        bernoulli(draw, threshold=0.5)
 
 
 def test_a_number_of_arms_that_changes_is_refused_when_it_does() -> None:
@@ -207,7 +207,7 @@ def test_progress_true_is_silent_where_nobody_watches(capsys: pytest.CaptureFixt
 )
 def test_what_is_no_argument_is_an_error_of_ours(call: object) -> None:
     with pytest.raises(InvalidValue, match="got"):
-        call()  # type: ignore[operator]
+        call()
 
 
 def test_plan_is_there_after_importing_goodarm() -> None:

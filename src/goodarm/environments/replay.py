@@ -23,7 +23,7 @@ COLUMNS = 2
 def replay_reward(arm: int, means: Floats, extra: Floats, key: np.uint64) -> float:
     """One of the arm's logged rewards, each with the same probability."""
     start, length = extra[arm], extra[means.size + arm]
-    return extra[int(start) + int(uniform(key, 0) * length)]  # type: ignore[no-any-return]
+    return extra[int(start) + int(uniform(key, 0) * length)]  # type: ignore[no-any-return]  # an element of an array is Any
 
 
 def replay(

@@ -144,7 +144,7 @@ def rebuild(belief: LinearBelief, arms: Table, bar: Bar) -> float:
     stacked[: len(seen), :dimension] = belief.columns[:, seen].T * weights[:, None]
     stacked[: len(seen), dimension] = surplus[seen] * scale[seen] / weights
     stacked[len(seen) :, :dimension] = math.sqrt(ridge) * np.eye(dimension)
-    triangle: Floats = np.linalg.qr(stacked, mode="r")  # type: ignore[assignment]
+    triangle: Floats = np.linalg.qr(stacked, mode="r")  # type: ignore[assignment]  # with mode "r" it is one array
     factor, response = triangle[:dimension, :dimension], triangle[:dimension, dimension]
     solved = np.linalg.solve(factor.T, np.concatenate([belief.columns, np.eye(dimension)], axis=1))
     rooted, halves = solved[:, :-dimension], solved[:, -dimension:]

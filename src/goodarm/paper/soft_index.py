@@ -129,7 +129,7 @@ def softmax(exponents: Floats) -> Floats:
     """exp(x_i) / sum exp(x_j), safe for any size of x."""
     largest = exponents.max()
     weights = np.exp(exponents - largest)
-    return weights / weights.sum()  # type: ignore[no-any-return]
+    return weights / weights.sum()  # type: ignore[no-any-return]  # numpy's operators return Any
 
 
 def soft_index(means: Floats, widths: Floats, beta: float, coldness: float) -> SoftIndex:

@@ -94,7 +94,7 @@ def headed(axes: Axes, title: str, words: str = "") -> None:
 
 def plain(axes: Axes, grid: str = "y") -> None:
     """No frame, a pale grid behind."""
-    axes.grid(axis=grid, color="0.92", linewidth=0.8)  # type: ignore[arg-type]
+    axes.grid(axis=grid, color="0.92", linewidth=0.8)  # type: ignore[arg-type]  # matplotlib wants a literal
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 

@@ -28,7 +28,7 @@ NEGLIGIBLE = 35.0
 def log_weights() -> Row:
     """Logarithms of the weights of the gaps, which sum to 1 on each side of the threshold."""
     weights = np.exp(-np.abs(np.log(GAPS / TYPICAL)) / BREADTH)
-    return np.log(weights / weights.sum())  # type: ignore[no-any-return]
+    return np.log(weights / weights.sum())  # type: ignore[no-any-return]  # numpy's operators return Any
 
 
 LOG_WEIGHTS = log_weights()
@@ -39,9 +39,9 @@ def log_ratio(step: int, side: float, pulls: float, total: float, bar: Bar) -> f
     gap = side * GAPS[step]
     if bar.bounded > 0.0:
         odds = ODDS_UP[step] if side > 0.0 else ODDS_DOWN[step]
-        return total * gap - pulls * math.log1p(bar.threshold * odds)  # type: ignore[no-any-return]
+        return total * gap - pulls * math.log1p(bar.threshold * odds)  # type: ignore[no-any-return]  # numpy's operators return Any
     gap *= 0.5
-    return gap * (total - pulls * bar.threshold) / bar.sigma - 0.5 * pulls * gap * gap  # type: ignore[no-any-return]
+    return gap * (total - pulls * bar.threshold) / bar.sigma - 0.5 * pulls * gap * gap  # type: ignore[no-any-return]  # numpy's operators return Any
 
 
 def log_average(side: float, pulls: float, total: float, bar: Bar) -> float:
