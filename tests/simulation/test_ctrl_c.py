@@ -9,8 +9,10 @@ from types import FrameType
 import pytest
 
 from goodarm import bernoulli, simulate
+from goodarm.simulation.run import play_runs
 from goodarm.simulation.simulate import play_in_parallel
 from goodarm.simulation.specification import specify
+from goodarm.simulation.stop import Interrupted, Stop
 
 LONG = bernoulli([0.5, 0.5], threshold=0.5, horizon=4_000_000)
 """One run per batch, and none ends early."""
@@ -29,6 +31,14 @@ def test_the_first_ctrl_c_raises_nothing_here_and_ends_the_play() -> None:
 def test_after_a_simulation_ctrl_c_is_what_it_was_before() -> None:
     simulate("hdoc", LONG, horizon=10)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_simulation_that_is_stopped_does_not_stop_another() -> None:
+    spec, stopped, running = specify("hdoc", LONG, horizon=10), Stop(), Stop()
+    stopped.set()
+    with pytest.raises(Interrupted):
+        play_runs(spec, [0], stopped)
+    assert play_runs(spec, [0], running)[0].rounds == 10
 
 
 def test_a_handler_of_ones_own_is_kept() -> None:
