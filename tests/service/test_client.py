@@ -179,3 +179,16 @@ def test_a_program_survives_a_restart_of_its_server(tmp_path: Path) -> None:
         assert len(answered) == 1
         assert campaign.tally().told == 1
         campaign.close()
+
+
+def test_a_campaign_against_a_control(server: Server) -> None:
+    means = {"now": 0.5, "up": 1.0, "down": 0.0}
+    with Campaign.create(server.address, "against", list(means), control="now", margin=0.02) as campaign:
+        while campaign.tally().open:
+            block = campaign.ask_block(200)
+            campaign.tell_block(block, {arm: (pulls, means[arm] * pulls) for arm, pulls in block.pulls.items()})
+        assert {row.arm: row.verdict for row in campaign.arms()} == {"now": "control", "up": "better", "down": "worse"}
+        assert (campaign.terms.control, campaign.terms.margin) == ("now", 0.02)
+        assert "1 of 2 better than now by 2% or more, 1 not" in campaign.headline()
+        assert campaign.check().ok
+        assert [campaign.arm(arm).mean for arm in means] == [0.0, 0.5, -0.5]
