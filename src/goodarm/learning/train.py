@@ -178,7 +178,7 @@ def check_family(spec: Specification) -> None:
 
 
 def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
-    """The same spec with some parameters of its policy set; a certificate spoke of the old ones."""
+    """The same spec with some parameters of its policy set; a certificate was about the old ones."""
     old = spec.policy
     given = {**old.chosen, **parameters}
     name = spelled(old.sampling, old.identification, rounded(given), old.estimator)

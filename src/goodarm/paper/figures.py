@@ -1,4 +1,4 @@
-"""The charts of a replication: the paper's Figures 1 to 4, and the price of the score."""
+"""The charts of a reproduction: the paper's Figures 1 to 4, and the price of the score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The replication as one HTML page: nothing is loaded from elsewhere, figures are SVG, tables sort on a click."""
+"""The reproduction as one HTML page: nothing is loaded from elsewhere, figures are SVG, tables sort on a click."""
 
 from __future__ import annotations
 

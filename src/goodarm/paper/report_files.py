@@ -1,4 +1,4 @@
-"""A replication on disk: the page, the table, the rows and the figures. Whole files or none."""
+"""A reproduction on disk: the page, the table, the rows and the figures. Whole files or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The replication in words and as Markdown tables."""
+"""The reproduction in words and as Markdown tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts of the replication: one small chart a dataset, drawn alone for a page or side by side for a file."""
+"""Charts of the reproduction: one small chart per dataset, drawn alone for a page or side by side for a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a certified rule is most likely to fail: arms beside the threshold, pulled by one who wants a wrong verdict.
+"""Where a certified rule is most likely to fail: arms near the threshold, pulled by an adversary who wants it to err.
 
 The adversary knows which arms are good: an instance lists the good ones first, and `good` is their number.
 """

@@ -1,4 +1,4 @@
-"""What every pairing of rules must do. One function a property; `check_policy` finds them by their names.
+"""What every pairing of rules must do. One function per property; `check_policy` finds them by their names.
 
 Each takes a `Subject` and raises `Violation` with what it saw. None of them knows any particular rule.
 """

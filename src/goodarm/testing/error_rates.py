@@ -79,7 +79,7 @@ def require_error_rate(rule: IdentificationRule, instance: HardInstance, trial: 
 
 
 def require_few(wrong: int, trial: Trial, where: str) -> None:
-    """So many wrong runs must not be too unlikely at an error rate of delta."""
+    """This many wrong runs must not be too unlikely at an error rate of delta."""
     require(
         wrong < trial.critical,
         f"{where}: {wrong} of {trial.runs} runs have a wrong verdict; at an error rate of {trial.delta} that has "
