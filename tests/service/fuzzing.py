@@ -75,7 +75,7 @@ def _run(server: Server, token: str, folder: Path, seed: int, seconds: float) ->
             f"{server.address}/api/v1/openapi.json", "--checks", "all", "--header", f"Authorization: Bearer {token}",
             "--exclude-path-regex", ENDING if one else ENDLESS, "--phases", "coverage,fuzzing", "--seed", str(seed),
             "--max-examples", str(PER_OPERATION), "--no-color", "--generation-database", "none",
-            "--request-timeout", REQUEST_SECONDS,
+            "--request-timeout", REQUEST_SECONDS, "--max-response-time", REQUEST_SECONDS,
         ),
         cwd=folder, capture_output=True, text=True, timeout=max(seconds, 0.0) + 900.0, check=False,
     )  # fmt: skip
