@@ -1,6 +1,6 @@
 """The command line: one file per verb. A verb parses, calls and prints; it computes nothing.
 
-To add a verb, write its function in a file of its own and add it to VERBS. Files of verbs import nothing heavy at the
+To add a verb, write its function in a file of its own and add it to VERBS. These files import nothing heavy at the
 top, so that `goodarm --help` answers at once.
 """
 

@@ -48,7 +48,7 @@ def replayed(
 
 
 def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
-    """Say so when arms were pulled more often than the log has rows of them."""
+    """Say so when arms were pulled more often than the log has rows for them."""
     if not environment.startswith("replay:") or not finished:
         return
     import numpy as np

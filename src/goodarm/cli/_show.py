@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that takes every text literally: names of policies and files are no markup."""
+    """A console that takes every text literally: names of policies and files are not markup."""
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
@@ -48,7 +48,7 @@ def print_json(value: Any) -> None:
 
 
 def on_one_line(text: str) -> str:
-    """A text of somebody's as part of a line: what would break the line, or steer the terminal, is spelled out.
+    """Somebody else's text as part of a line: what would break the line or control the terminal is spelled out.
 
     >>> on_one_line("tea \u2615"), on_one_line("a\\n2-beef"), on_one_line("\\x1b[2J")
     ('tea ☕', 'a\\\\n2-beef', '\\\\x1b[2J')

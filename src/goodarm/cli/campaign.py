@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from goodarm.campaign import Campaign
 
 NOT_AS_IT_SAYS = 1
-"""Exit code of `check` when the journal is not what it says."""
+"""Exit code of `check` when the journal does not hold up."""
 
 campaign = typer.Typer(
-    no_args_is_help=True, help="Live campaigns: ask which arm to try, tell what happened, be told what is certain."
+    no_args_is_help=True, help="Live campaigns: ask which arm to try, tell what happened, learn what is certain."
 )
 
 StoreAddress = Annotated[
@@ -47,7 +47,7 @@ Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N",
 OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="As ask printed it.")]
 OneReward = Annotated[str | None, typer.Argument(metavar="REWARD", help="A number.")]
 SINK = {"ignore_unknown_options": True}
-"""A negative reward is no option."""
+"""A negative reward is a value, not an option."""
 
 
 @contextmanager
@@ -174,7 +174,7 @@ def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
 
 @campaign.command()
 def arms(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """All arms with what is known of each."""
+    """All arms, with what is known about each."""
     from goodarm.cli._campaign_table import table
 
     with _opened(store, name) as found:
@@ -203,7 +203,7 @@ def history(
 
 @campaign.command()
 def check(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """Replay the journal and compare; exit code 1 when it is not what it says."""
+    """Replay the journal and compare; exit code 1 when something differs."""
     from goodarm.campaign import open_store
     from goodarm.campaign.check import check_named
 

@@ -89,7 +89,7 @@ def _check(request: ComparisonRequest, out: Path | None) -> None:
 
 
 def _show_verdicts(results: Comparison, out: Path | None, json: bool) -> Summary:
-    """Everything after the play where good arms were looked for."""
+    """Everything after the play when the goal was to find good arms."""
     from goodarm.report.files import write_files
     from goodarm.simulation.summary import summarise
 
@@ -118,7 +118,7 @@ def _print(summary: Summary, json: bool) -> None:
 
 
 def _show_rewards(results: Comparison, out: Path | None, json: bool) -> RewardSummary:
-    """Everything after the play where the goal was reward."""
+    """Everything after the play when the goal was reward."""
     from goodarm.report import rewards
     from goodarm.report.files import write_rewards
 
@@ -136,7 +136,7 @@ def _show_rewards(results: Comparison, out: Path | None, json: bool) -> RewardSu
 
 
 def _say_written(paths: list[Path], json: bool) -> None:
-    """The paths, beside a JSON object on stderr."""
+    """The paths; on stderr when stdout has a JSON object."""
     for path in paths:
         typer.echo(f"written: {path}", err=json)
 

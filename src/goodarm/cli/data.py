@@ -1,4 +1,4 @@
-"""`goodarm data`: which datasets there are, where their files lie, and how to get them."""
+"""`goodarm data`: which datasets there are, where their files are, and how to get them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fetch(name: Name, mirror: Mirror = None, json: Json = False) -> None:
 
 @data.command(cls=Verb)
 def path(name: Name, json: Json = False) -> None:
-    """Print where a dataset's files lie on this machine, one per line."""
+    """Print where a dataset's files are on this machine, one per line."""
     from goodarm.environments.datasets import dataset
     from goodarm.errors import UnavailableData
 

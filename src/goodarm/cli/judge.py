@@ -52,7 +52,7 @@ def judge(
     by: Annotated[list[str] | None, _option("Judge each value of this column. Repeatable.", "COLUMN")] = None,
     versus: Annotated[str | None, _option("Compare with this arm in place of a threshold.", "ARM")] = None,
     margin: Annotated[
-        float, typer.Option(parser=number, metavar="M", help="With --versus: better by at least so much.")
+        float, typer.Option(parser=number, metavar="M", help="With --versus: better by at least this much.")
     ] = 0.0,
     order: Annotated[str | None, _option("Fold the rewards in the order of this column.", "COLUMN")] = None,
     nulls: Annotated[str, typer.Option(metavar="error|drop|zero", help="What a missing reward means.")] = "error",
@@ -62,8 +62,8 @@ def judge(
     cap: Annotated[float | None, _number("The largest weight.", "C")] = None,
     table: Annotated[str | None, _option("Table of a database.", "NAME")] = None,
     query: Annotated[str | None, _option("Query of a database.", "SQL")] = None,
-    separator: Annotated[str | None, _option("Of CSV files, if it can't be found out.", "CHARACTER")] = None,
-    encoding: Annotated[str | None, _option("Of CSV files, if it can't be found out.", "NAME")] = None,
+    separator: Annotated[str | None, _option("Of CSV files, if it can't be detected.", "CHARACTER")] = None,
+    encoding: Annotated[str | None, _option("Of CSV files, if it can't be detected.", "NAME")] = None,
     memory: Annotated[str | None, _option("Limit for DuckDB, as 1GiB; the rest goes through the disk.", "SIZE")] = None,
     out: Annotated[
         Path | None,
@@ -73,7 +73,7 @@ def judge(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Which arms of a log clear the bar, which do not, and how much more is needed; however often you looked before."""
+    """Which arms of a log clear the bar, which do not, and how much more is needed; true however often you looked."""
     from goodarm.judgement import judge as ask
 
     if out is not None:

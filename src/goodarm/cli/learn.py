@@ -60,7 +60,8 @@ Check = Annotated[
     ),
 ]  # fmt: skip
 PolicyFile = Annotated[
-    Path, typer.Option("--out", parser=some_path, metavar="FILE", help="The policy file; its figure lies beside it.")
+    Path,
+    typer.Option("--out", parser=some_path, metavar="FILE", help="The policy file; its figure is written beside it."),
 ]
 
 
@@ -107,7 +108,7 @@ def learn(
             screen.print(line)
         if horizon is None:
             screen.print(
-                f"the horizon is {family.name}'s own, and what was learned suits it: give yours with --horizon",
+                f"the horizon is {family.name}'s own, and the policy was learned for it: give yours with --horizon",
                 style="dim",
             )
         if environment is not None:

@@ -68,7 +68,7 @@ def plan(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """How many pulls an arm and a campaign will take, and what a looser wish would buy."""
+    """How many pulls an arm and a campaign will take, and what a looser goal would save."""
     from goodarm.plan import plan as make_plan
     from goodarm.report.files import plan_about, refuse_other_results, results_folder, write_plan
 

@@ -61,7 +61,7 @@ def reproduce(
     request = Request(quick, tuple(only or ()), runs, seed, cores() if workers is None else workers)
     request.check()
     try:
-        with results_folder(out / "finished"), _progress() as progress:  # nothing finished: no folder stays
+        with results_folder(out / "finished"), _progress() as progress:  # nothing finished: no folder is left
             finished = play(request, out, progress)
     except KeyboardInterrupt:
         kept = f"What is finished is in {out / 'finished'}; the same command goes on from there."

@@ -20,17 +20,17 @@ Store = Annotated[
 Host = Annotated[str, typer.Option(metavar="H", help="Where to listen; beyond this machine it needs a token.")]
 Port = Annotated[int, typer.Option(metavar="P", help="0 takes a free one.")]
 ServerWorkers = Annotated[int, typer.Option("--workers", metavar="N", help="Processes that answer.")]
-Demo = Annotated[bool, typer.Option("--demo", help="A temporary store with a campaign that simulated visitors feed.")]
+Demo = Annotated[bool, typer.Option("--demo", help="A temporary store with a campaign fed by simulated visitors.")]
 Private = Annotated[bool, typer.Option("--private-webhooks", help="Webhooks may call loopback and private addresses.")]
 Origin = Annotated[
-    str | None, typer.Option(metavar="URL", help="How browsers see the server, if it stands behind a proxy.")
+    str | None, typer.Option(metavar="URL", help="The address that browsers see, if the server is behind a proxy.")
 ]
 FailedLogins = Annotated[
     int, typer.Option("--failed-logins", metavar="N", help="Wrong tokens per minute before an address must wait.")
 ]
 StalledAfter = Annotated[
     float,
-    typer.Option("--stalled-after", metavar="S", help="Seconds after which who does not read is dropped."),
+    typer.Option("--stalled-after", metavar="S", help="Seconds after which a client that does not read is dropped."),
 ]
 
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
 MOST_BLOCK = 1_000_000
-"""Pulls of one block: choosing them takes the writer a moment, and everyone waits for it."""
+"""Pulls of one block: choosing them takes the writer a moment, and everyone else waits."""
 Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"])]
 ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
 TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
@@ -37,7 +37,7 @@ def _whole(value: Any) -> Any:
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Delta = Annotated[Number, Field(gt=0.0, lt=1.0)]
 Share = Annotated[Number, Field(ge=0.0, le=1.0)]
-# Limits stand before the validator: what stands after it is checked and not shown in the OpenAPI document.
+# Limits come before the validator: those after it would be checked, but not shown in the OpenAPI document.
 TimesTold = Annotated[int, Field(ge=0, le=10**12), BeforeValidator(_whole)]
 Batch = Annotated[int, Field(ge=1, le=MOST_BATCH), BeforeValidator(_whole)]
 Pulls = Annotated[int, Field(ge=1, le=MOST_BLOCK), BeforeValidator(_whole)]
@@ -48,7 +48,7 @@ Features = Annotated[list[Number], Field(max_length=1000)]
 
 
 class Body(BaseModel):
-    """What a client sends: unknown fields are refused, so that a slip is told."""
+    """What a client sends: unknown fields are refused, so that typing errors are noticed."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -135,7 +135,7 @@ class TellArm(Body):
 
 
 class Void(Body):
-    """A ticket that is taken back, and why."""
+    """The ticket to withdraw, and why."""
 
     ticket: TicketId
     reason: str = Field(min_length=1, max_length=1000, examples=["the page was closed"])

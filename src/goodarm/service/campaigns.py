@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Campaigns:
-    """A store, its desk, and what is slow beside it."""
+    """A store, its desk, and the slow operations that run beside the desk."""
 
     def __init__(self, settings: Settings) -> None:
         self._store: Store = open_store(settings.store)
@@ -41,7 +41,7 @@ class Campaigns:
         self.desk.start()
 
     def stop(self) -> None:
-        """Finish what waits, and let go of the store."""
+        """Finish what waits, and release the store."""
         self.desk.stop()
         self._store.close()
 
@@ -55,7 +55,7 @@ class Campaigns:
         return list(await asyncio.gather(*(self.desk.read(name, views.summary) for name in names)))
 
     async def create(self, body: NewCampaign, key: str | None) -> dict[str, Any]:
-        """Start a campaign; the same key and name again find the one that was started."""
+        """Start a campaign; the same key and name again return the one that was started."""
         given = body.model_dump(exclude_none=True) | ({"key": key} if key else {})
         given["arms"] = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
         try:
@@ -67,7 +67,7 @@ class Campaigns:
         return await self.desk.read(body.name, views.summary)
 
     async def create_demo(self) -> None:
-        """The campaign of the simulated visitors, unless it is there."""
+        """Create the campaign of the simulated visitors, unless it exists."""
         if demo.NAME not in await self.names():
             terms = {
                 "name": demo.NAME,
@@ -83,7 +83,7 @@ class Campaigns:
     async def tagged(
         self, name: str, if_none_match: str | None, view: Callable[..., Any], *arguments: Any
     ) -> tuple[str, Any]:
-        """A view and its ETag; None for the view where the client has it."""
+        """A view and its ETag; the view is None where the client has it already."""
         if view in (views.progress, views.arm_page):
             arguments = (await self._trail(name), *arguments)
 
@@ -124,7 +124,7 @@ class Campaigns:
             return await asyncio.to_thread(write)
 
     async def _trail(self, name: str) -> Trail:
-        """What happened over time, read on from where it was; long journals are read beside the desk."""
+        """What happened over time, continued from the last read; long journals are read beside the desk."""
         campaign = await self.desk.read(name, lambda campaign: campaign)
         async with self._reading.setdefault(name, asyncio.Lock()):
             trail = self._trails.setdefault(name, Trail())

@@ -1,7 +1,7 @@
-"""Large answers are sent compressed to whoever takes them so: 10,000 arms are 2 MB of JSON, and a tenth of it in gzip.
+"""Large answers are compressed for clients that accept it: 10,000 arms are 2 MB of JSON, and a tenth of that in gzip.
 
 Only what is read as a whole is compressed: never the event stream, which must leave piece by piece, and never what
-comes with a secret or a cookie, whose length would then tell of its content.
+comes with a secret or a cookie, because its length would then reveal something of its content.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Compressed:
 
 
 def may_be_compressed(scope: Scope) -> bool:
-    """By the request alone: who asks takes gzip, and what is asked for has no secrets.
+    """Judged by the request alone: the client accepts gzip, and what it asks for has no secrets.
 
     >>> takes = [(b"accept-encoding", b"br, gzip")]
     >>> [may_be_compressed({"method": "GET", "path": path, "headers": takes}) for path in ("/app.js", "/c/events")]
@@ -92,7 +92,7 @@ def may_be_compressed(scope: Scope) -> bool:
 
 
 def worth_it(status: int, headers: Headers) -> bool:
-    """By the answer's own words."""
+    """Judged by the answer's own headers."""
     kind = headers.get("content-type", "").partition(";")[0]
     return status == 200 and kind in KINDS and "set-cookie" not in headers and "content-encoding" not in headers
 

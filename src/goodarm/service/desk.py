@@ -1,8 +1,8 @@
 """One writer per process: operations that wait at the same time share one transaction.
 
 A thread takes everything that waits, plays it campaign by campaign inside one transaction each, and answers only after
-the commit. An operation that is refused (wrong ticket, closed campaign) leaves the others alone; a commit that fails
-fails all of its operations, and none of them is counted.
+the commit. An operation that is refused (wrong ticket, closed campaign) does not affect the others; when a commit
+fails, all of its operations fail, and none of them is counted.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Desk(Generic[Subject]):
         self._thread = threading.Thread(target=self._run, name="goodarm-desk", daemon=True)
 
     def start(self) -> None:
-        """Begin to work."""
+        """Start working."""
         self._thread.start()
 
     def stop(self) -> None:

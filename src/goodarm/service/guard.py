@@ -41,7 +41,7 @@ Observe = Callable[[Scope, int, float], None]
 
 
 class Door:
-    """The outermost layer: what is too large, of another host or of another origin does not come in."""
+    """The outermost layer: requests that are too large, for another host or from another origin are turned away."""
 
     def __init__(self, app: ASGIApp, settings: Settings, observe: Observe) -> None:
         self._app, self._settings, self._observe = app, settings, observe
@@ -59,7 +59,7 @@ class Door:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("cache-control", "no-cache")  # asked again each time: a page is of one version
+                headers.setdefault("cache-control", "no-cache")  # checked each time, so that a page is of one version
             await send(message)
 
         try:
@@ -95,7 +95,7 @@ class Door:
 
 
 def path_of(scope: Scope) -> str:
-    """The path with slashes inside of names kept apart from those between names.
+    """The path, with slashes inside names kept apart from those between names.
 
     >>> path_of({"raw_path": b"/campaigns/a%2Fb/ask", "path": "/campaigns/a/b/ask"})
     '/campaigns/a\\x00b/ask'
@@ -114,7 +114,7 @@ def too_large(most: int) -> Refusal:
 
 
 def _counted(receive: Receive, most: int) -> Receive:
-    """A body without a declared length is counted as it comes."""
+    """Count a body without a declared length as it arrives."""
     seen = 0
 
     async def counting() -> Message:
@@ -141,7 +141,7 @@ def address_of(request: Request) -> str:
 
 
 async def role_of(request: Request, credentials: Bearer, session: Session) -> Role:
-    """The role of whoever asks; refused where a token is needed and there is none."""
+    """The role of the caller; refused where a token is needed and there is none."""
     settings: Settings = request.app.state.settings
     tokens: Tokens = request.app.state.tokens
     if credentials is not None:
@@ -179,7 +179,7 @@ def too_many_failures() -> Refusal:
 
 
 def needs(role: Role) -> Callable[..., Awaitable[Role]]:
-    """A dependency that lets only this role and those above it in."""
+    """A dependency that lets in only this role and those above it."""
 
     async def enough(request: Request, mine: Annotated[Role, Security(role_of)]) -> Role:
         if mine < role:
@@ -194,5 +194,5 @@ def needs(role: Role) -> Callable[..., Awaitable[Role]]:
 
 
 def route_of(role: Role) -> dict[str, Any]:
-    """What a route declares: who may call it, for the guard and for the OpenAPI document."""
+    """What a route declares about who may call it, for the guard and for the OpenAPI document."""
     return {"dependencies": [Security(needs(role))], "openapi_extra": {"x-role": role.name}}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from goodarm.service.side import Side
 
 SECONDS = 5.0
-"""How long a lease lasts that is not renewed."""
+"""How long a lease lasts if it is not renewed."""
 
 
 class Lease:

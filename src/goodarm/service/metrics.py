@@ -42,7 +42,7 @@ class Metrics:
         )
 
     def observe(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count one request, by its route: a label per name would grow without end."""
+        """Count one request by its route: with a label per campaign, the labels would grow without end."""
         route = getattr(scope.get("route"), "path", None) or ("static" if status < 400 else "unknown")
         method = scope["method"] if scope["method"] in KNOWN_METHODS else "other"
         self._requests.labels(method, route, str(status)).inc()
@@ -54,14 +54,14 @@ class Metrics:
         shown = self._own
         if several_workers():
             shown = CollectorRegistry()
-            MultiProcessCollector(shown)  # type: ignore[no-untyped-call]
+            MultiProcessCollector(shown)  # type: ignore[no-untyped-call]  # prometheus-client leaves it untyped
         return generate_latest(shown) + generate_latest(_Fold(list(campaigns)).registry)
 
     @staticmethod
     def stop() -> None:
         """A worker that ends takes its live gauges with it; its counters stay."""
         if several_workers():
-            mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
+            mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]  # the same
 
 
 KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -14,7 +14,7 @@ LAST_SECONDS = 5.0
 
 
 def watch(parent: int, ending: threading.Event, end: Callable[[], None] | None = None) -> threading.Thread:
-    """Look for the parent from a thread of its own, so that a busy event loop does not hide that it is gone.
+    """Watch the parent from a separate thread, so that a busy event loop does not hide that it is gone.
 
     parent : the process that started this one; 0 if nobody did
     ending : set when the worker stops for another reason

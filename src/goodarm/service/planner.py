@@ -1,4 +1,4 @@
-"""Plans for people who are about to start a campaign: one at a time, in a thread of its own."""
+"""Plans for people who are about to start a campaign: one at a time, in a separate thread."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from goodarm.service.problems import Refusal
 
 MOST_WAITING = 8
 FEW_TIMES = 3.0
-"""Above so many times what nine tenths of the arms take, the last tenth is told apart."""
+"""If all arms take more than this many times what nine tenths of them take, the last tenth is mentioned separately."""
 
 
 class Planner:
-    """Never more than one wish at a time."""
+    """Makes never more than one plan at a time."""
 
     def __init__(self) -> None:
         self._one = asyncio.Lock()
         self._waiting = 0
 
     async def plan(self, wish: PlanWish) -> dict[str, Any]:
-        """The answer to a wish."""
+        """The plan for a request."""
         if self._waiting >= MOST_WAITING:
             raise Refusal(429, "busy", "Other plans are being made. Try again in a second.", {"Retry-After": "1"})
         given = wish.model_dump(exclude_none=True)

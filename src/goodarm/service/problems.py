@@ -47,12 +47,12 @@ def answer(status: int, kind: str, detail: str, headers: Mapping[str, str] | Non
 
 
 DESCRIPTIONS = {
-    400: "The request has the right form, and the library refuses what it says.",
+    400: "The request is well formed, but the library refuses what it asks for.",
     401: "A token is needed, or the one presented is wrong or revoked.",
     403: "The token's role does not allow this, or a page of another origin asks for a change.",
     404: "No campaign, arm, ticket or webhook has this name.",
-    409: "What is asked contradicts what the journal already says.",
-    413: "The body is larger than the server takes.",
+    409: "The request contradicts what the journal already says.",
+    413: "The body is larger than the server accepts.",
     415: "The body is not application/json.",
     422: "The request does not have the form that this document describes.",
     429: "Too many wrong tokens, or too many operations wait; try again after Retry-After seconds.",
@@ -89,7 +89,7 @@ def explain(errors: Iterable[Mapping[str, Any]]) -> str:
 
 
 def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
-    """Answer every error: ours with their message, unknown ones without a word about the inside."""
+    """Answer every error: ours with its message, unknown ones without revealing anything internal."""
 
     @app.exception_handler(Refusal)
     async def _refusal(request: Request, error: Refusal) -> JSONResponse:

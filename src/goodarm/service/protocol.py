@@ -1,6 +1,6 @@
-"""uvicorn's HTTP protocol, with one rule more: a client that takes nothing for a while is hung up on.
+"""uvicorn's HTTP protocol with one more rule: a client that reads nothing for a while is disconnected.
 
-Without it, an answer to somebody who does not read would hold its socket and its memory until they go away.
+Without it, an answer to a client that does not read would hold its socket and its memory until the client goes away.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         self._hanging_up: asyncio.TimerHandle | None = None
 
     def pause_writing(self) -> None:
-        """The socket takes no more: from now on the clock runs."""
+        """The socket accepts no more: start the clock."""
         super().pause_writing()
         self._calm()
         self._hanging_up = asyncio.get_running_loop().call_later(self._stalled_after, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It takes something again."""
+        """The socket accepts data again."""
         self._calm()
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
+        """The connection is gone."""
         self._calm()
         super().connection_lost(exc)
 

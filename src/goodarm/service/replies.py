@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse
 from goodarm.version import __version__
 
 SLASH = "\0"
-"""What a slash inside a name is in a path while the router looks at it; names have no NUL."""
+"""Stands for a slash inside a name while the router looks at the path; names have no NUL."""
 
 
 class Reply(JSONResponse):
@@ -37,7 +37,7 @@ Key = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key", min_length=1, max_length=200,
-        description="of the client's choice; the same request with the same key again is done once",
+        description="chosen by the client; a request repeated with the same key is carried out once",
     ),
 ]  # fmt: skip
 IfNoneMatch = Annotated[str | None, Header(description="an ETag; answered with 304 if nothing changed")]
@@ -45,7 +45,7 @@ NOT_CHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing ch
 
 
 def etag(*parts: object) -> str:
-    """The same parts, the same tag."""
+    """The same parts give the same tag."""
     text = json.dumps([__version__, *map(str, parts)])
     return f'"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"'
 
@@ -59,7 +59,7 @@ def matches(tag: str, if_none_match: str | None) -> bool:
 
 
 def fresh(tag: str, content: Any) -> Response:
-    """A body with its tag; without a body when the client has it."""
+    """A body with its tag; no body when the client has it already."""
     if content is None:
         return Response(status_code=304, headers={"ETag": tag})
     return Reply(content, headers={"ETag": tag})

@@ -1,4 +1,4 @@
-"""What no route answers: the dashboard's files, and refusals that say what would have been right."""
+"""What no route answers: the dashboard's files, and refusals that say what would have worked."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from goodarm.errors import GoodarmError, InvalidValue, MissingExtra
 from goodarm.service.settings import Settings, is_loopback, sqlite_path
 
 STOP_SECONDS = 2
-"""How long open requests may take when the server is stopped; streams are ended at once."""
+"""How long open requests may still take when the server is stopped; streams end at once."""
 KEPT_BY_THE_SYSTEM = 262_144
 """Bytes of an answer that may wait in the system's buffer for one client."""
 HEALTH_SECONDS = 30
-"""A worker that says nothing for so long hangs, and is replaced; on a busy machine a healthy one may be slow."""
+"""A worker silent for this long is taken to hang and is replaced; on a busy machine a healthy one may be slow."""
 
 
 class AddressTaken(GoodarmError):
@@ -55,7 +55,7 @@ def _run(settings: Settings, listening: socket.socket, log_level: str) -> None:
         access_log=False, timeout_graceful_shutdown=STOP_SECONDS, server_header=False, timeout_keep_alive=30,
         lifespan="on", http="goodarm.service.protocol:Protocol", timeout_worker_healthcheck=HEALTH_SECONDS,
     )  # fmt: skip
-    # uvicorn raises the signal again that stopped it; folders are to be removed first, and 0 is the exit code.
+    # uvicorn raises the signal that stopped it again; but folders must be removed first, and the exit code is 0.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
     if settings.workers > 1:
         Multiprocess(config, sockets=[listening]).run()
@@ -69,7 +69,7 @@ def _run(settings: Settings, listening: socket.socket, log_level: str) -> None:
 
 @contextmanager
 def _demo_store(settings: Settings) -> Iterator[str]:
-    """The demo has a store of its own that ends with it."""
+    """The demo has its own store, which ends with it."""
     if not settings.demo:
         yield settings.store
         return
@@ -78,7 +78,7 @@ def _demo_store(settings: Settings) -> Iterator[str]:
 
 
 def _with_rights(settings: Settings) -> Settings:
-    """Beyond loopback nobody comes in without a token; on loopback only where no token was made."""
+    """Beyond loopback nobody gets in without a token; on loopback only as long as no token was made."""
     from goodarm.service.side import open_side
     from goodarm.service.tokens import Tokens
 

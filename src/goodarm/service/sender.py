@@ -24,14 +24,14 @@ log = logging.getLogger("goodarm.service")
 
 @dataclass
 class _Read:
-    """What of a journal concerns webhooks: verdicts (number -> content) and notes, up to a number."""
+    """The part of a journal that concerns webhooks: verdicts (number -> content) and notes, up to a number."""
 
     number: int = 0
     verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
     notes: list[tuple[dict[str, Any], float]] = field(default_factory=list)
 
     def read(self, campaign: Campaign) -> _Read:
-        """Read on; called at the desk."""
+        """Read what is new; called at the desk."""
         for event in campaign.history(after=self.number):
             if event["kind"] == "verdict":
                 self.verdicts[event["number"]] = dict(event)
@@ -68,7 +68,7 @@ class Sender:
         return [_shown(each) for each in sorted(owed.values(), key=lambda each: -each.verdict)]
 
     async def replay(self, name: str, id: str) -> dict[str, Any]:
-        """Owe a delivery again."""
+        """Mark a delivery as owed again."""
         hooks = await asyncio.to_thread(self._webhooks.of, name)
         owed = await self._outbox(name, hooks)
         if id not in owed:

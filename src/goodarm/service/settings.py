@@ -43,7 +43,7 @@ class Settings:
     update_every: float = 0.2
     """Seconds between two looks of a worker's poller at the journal."""
     stalled_after: float = 20.0
-    """Seconds after which a client that takes nothing of its answer is hung up on."""
+    """Seconds after which a client that reads nothing of its answer is disconnected."""
     parent: int = 0
     """The process that started the workers; 0 where the server is one process."""
 
@@ -66,7 +66,7 @@ class Settings:
 
     @staticmethod
     def from_environment() -> Settings:
-        """The settings that the process which started this worker left."""
+        """The settings left by the process that started this worker."""
         text = os.environ.get(VARIABLE)
         if text is None:
             raise InvalidValue(
@@ -77,7 +77,7 @@ class Settings:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that is bound there.
+    """Whether only this machine can reach a server bound to this host.
 
     >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
     [True, True, True, False, False]

@@ -17,7 +17,7 @@ class Summary(Shown):
     """A campaign at a glance."""
 
     name: str
-    threshold: float = Field(description="the bar; against a control the margin, which differences are held against")
+    threshold: float = Field(description="the bar; against a control, the margin that differences are compared with")
     delta: float
     criterion: str
     policy: str
@@ -65,7 +65,7 @@ class Row(Shown):
 
 
 class FullRow(Row):
-    """One arm with everything that is known of it."""
+    """One arm with everything that is known about it."""
 
     status: str
     total: float
@@ -74,11 +74,11 @@ class FullRow(Row):
     void: int
     metadata: dict[str, Any]
     overdue: int = Field(0, description="tickets that have been out for longer than `after`")
-    held_back: str = Field("", description="the verdict that would be there but for them; empty: none")
+    held_back: str = Field("", description="the verdict that they hold back; empty: none")
 
 
 class ArmTable(Shown):
-    """Every arm with everything that is known of it."""
+    """Every arm with everything that is known about it."""
 
     number: int
     arms: list[FullRow]
@@ -108,7 +108,7 @@ class Verdicts(Shown):
 
 
 class PathPoint(Shown):
-    """What was known of an arm after so many pulls."""
+    """What was known about an arm after this many pulls."""
 
     pulls: int
     mean: float | None
@@ -119,14 +119,14 @@ class PathPoint(Shown):
 
 
 class ArmPage(FullRow):
-    """One arm with its way to the verdict."""
+    """One arm with its history up to the verdict."""
 
     path: list[PathPoint]
     audit: dict[str, Any] | None
 
 
 class ProgressPoint(Shown):
-    """The campaign after so many entries."""
+    """The campaign after this many entries."""
 
     number: int
     at: str
@@ -158,7 +158,7 @@ class TicketShown(Shown):
 
 
 class Tickets(Shown):
-    """What was asked for; fewer where the campaign needs fewer."""
+    """The tickets; fewer than asked for where the campaign needs fewer."""
 
     tickets: list[TicketShown]
 
@@ -189,7 +189,7 @@ class WaitingRow(Shown):
 
 
 class WaitingShown(Shown):
-    """The tickets that are out, the oldest first."""
+    """The tickets that are out, oldest first."""
 
     pending: int
     overdue: int
@@ -216,16 +216,16 @@ class PlanShown(Shown):
 
 
 class Checked(Shown):
-    """Whether the journal is what it says."""
+    """Whether the journal agrees with its replay."""
 
     ok: bool
     events: int
-    problem: str | None = Field(None, description="the first entry that is not what it says")
+    problem: str | None = Field(None, description="the first entry that differs")
     note: str | None = None
 
 
 class Me(Shown):
-    """Who asks."""
+    """The caller."""
 
     role: RoleName
 

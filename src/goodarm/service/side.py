@@ -1,6 +1,6 @@
-"""The service's own tables: tokens, sessions, webhooks, and who is the sender. Campaigns are not in here.
+"""The service's own tables: tokens, sessions, webhooks, and who the sender is. Campaigns are not in here.
 
-Beside a store sqlite:///FILE they live in FILE.service, a SQLite file of its own, so that they never wait for the
+Beside a store sqlite:///FILE they are in FILE.service, a separate SQLite file, so that they never wait for the
 journal's writer; with a store postgresql://… they are tables of the same database.
 """
 
@@ -45,7 +45,7 @@ class Side(Protocol):
         """Run one statement in a transaction of its own; the number of rows that it touched."""
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
 
 
 def open_side(store: str) -> Side:

@@ -11,7 +11,7 @@ from goodarm.errors import InvalidValue
 
 
 class Target(NamedTuple):
-    """An address that was looked up and allowed; the sender connects to it, and not to a second look-up."""
+    """An address that was looked up and allowed; the sender connects to it without a second look-up."""
 
     scheme: str
     host: str

@@ -112,12 +112,12 @@ class Tokens:
         self._side.change("delete from goodarm_sessions where token = ?", (id,))
 
     def remembered(self, text: str, *, session: bool = False) -> Role | None:
-        """The role of a token or session that was looked up within the last second; without a look at the tables."""
+        """The role of a token or session that was looked up within the last second, without reading the tables."""
         known = self._remembered.get(f"{'session' if session else 'token'} {_hash(text)}")
         return known[1] if known is not None and known[0] >= self._clock() - REMEMBERED_SECONDS else None
 
     def role_of(self, text: str) -> Role | None:
-        """The role of a token that is presented; None where it is wrong or was revoked."""
+        """The role of a presented token; None where it is wrong or was revoked."""
         return self._recall(f"token {_hash(text)}", lambda: self._role_of_token(text))
 
     def role_of_session(self, text: str) -> Role | None:
@@ -148,7 +148,7 @@ class Tokens:
             self._remembered.clear()
 
     def failed(self, address: str) -> int:
-        """Note a wrong attempt; how many there were from this address within the window, with this one."""
+        """Note a wrong attempt; how many there were from this address within the window, including this one."""
         now = self._clock()
         self._side.change("delete from goodarm_failures where at < ?", (now - WINDOW,))
         self._side.change("insert into goodarm_failures (address, at) values (?, ?)", (address, now))

@@ -1,7 +1,7 @@
 """What happened over time, thinned so that a page can draw it: verdicts of a campaign, totals of each arm.
 
-A trail is a fold of the journal of its own, kept by a worker and read on when somebody looks; a million entries leave
-some hundred points.
+A trail is a separate fold of the journal, kept by a worker and brought up to date when somebody looks; a million
+entries leave a few hundred points.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Point(NamedTuple):
 
 
 class ArmTrail:
-    """An arm's totals (asked, told, total of rewards) as they grew; every second is dropped when there are too many.
+    """An arm's totals (asked, told, total of rewards) as they grew; when there are too many points, half are dropped.
 
     >>> trail = ArmTrail()
     >>> for reward in (1.0, 0.0, 1.0):

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 DRAWS = 25
 REST = 20.0
-"""A guess of what remains is made anew after so many times the time that it took, so that it never fills a worker."""
+"""An estimate of what remains is renewed only after this many times the time it took, so that workers stay free."""
 MOST_BEHIND = 5000
-"""Entries after which a stream that was left begins with all arms again."""
+"""A resumed stream that missed more entries than this begins with all arms again."""
 FEW = 20
 """Arms that are looked at one by one."""
 SHOWN = ("arm", "label", "verdict", "guarantee", "pulls", "pending", "mean", "low", "high", "evidence", "needed",
@@ -47,7 +47,7 @@ def row(arm: ArmRow) -> dict[str, Any]:
 
 
 def full_row(arm: ArmRow) -> dict[str, Any]:
-    """An arm with everything that is known of it."""
+    """An arm with everything that is known about it."""
     return arm.as_json() | {"state": None if arm.status == "open" else arm.status}
 
 
@@ -100,13 +100,13 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
 
 
 def remaining(campaign: Campaign) -> float | None:
-    """About how many more pulls until no arm is open; guessed anew when something changed and some time has passed."""
+    """About how many more pulls until no arm is open; renewed when something changed and some time has passed."""
     number, now = campaign.number, time.monotonic()
     again_at, known, value = _guesses.get(campaign, (-math.inf, -1, None))
     if known != number and now >= again_at:
         try:
             value = float(np.sum(campaign.remaining(draws=DRAWS).median))
-        except GoodarmError:  # there is no such guess for these rewards
+        except GoodarmError:  # there is no such estimate for these rewards
             value = None
         after = time.monotonic()
         _guesses[campaign] = (after + REST * (after - now), number, value)
@@ -121,7 +121,7 @@ def verdicts(campaign: Campaign) -> dict[str, Any]:
 
 
 def arm_table(campaign: Campaign) -> dict[str, Any]:
-    """Every arm with everything that is known of it."""
+    """Every arm with everything that is known about it."""
     return {"number": campaign.number, "arms": [full_row(arm) for arm in campaign.arms()]}
 
 
@@ -163,7 +163,7 @@ def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
 
 
 def arm_page(campaign: Campaign, trail: Trail, arm: str) -> dict[str, Any]:
-    """One arm: its row, its way, the audit of its verdict."""
+    """One arm: its row, its history, the audit of its verdict."""
     found = campaign.arm(arm)
     audit = campaign.audit(arm)
     way = path(campaign, trail.arms.get(arm) or ArmTrail(), found.weight)
@@ -182,7 +182,7 @@ def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, A
     terms = campaign.terms
     unknown = np.full(len(points), np.nan)
     ends = dict.fromkeys(("low", "high", "for_good", "for_bad"), unknown)
-    if decides_by_intervals(terms) and terms.control is None:  # against a control, its own way decides too
+    if decides_by_intervals(terms) and terms.control is None:  # against a control, the control's history matters too
         rule, bar = terms.made.identification, terms.problem.bar
         values = take(terms.made.setting.identification, rule.defaults)
         asked = asked if terms.by_totals else told

@@ -27,7 +27,7 @@ FIRST_WAIT, GROWTH = 2.0, 4.0
 TIMEOUT = 10.0
 NOTE = "delivery"
 SHOWN_AGAIN = 3600.0
-"""Seconds for which a lost answer, with its secret, can be asked for once more."""
+"""Seconds within which a lost answer, with its secret, can be asked for again."""
 
 
 class UnknownWebhook(GoodarmError, LookupError):
@@ -56,8 +56,8 @@ class Webhooks:
     def register(self, campaign: str, url: str, after: int, key: str | None = None) -> Webhook:
         """A new webhook; its target is looked up now, and again at each delivery.
 
-        key : of the caller's; for an hour the same key gets the same webhook, its secret included. The id is made of
-              it, so that two workers that are asked at once make one
+        key : chosen by the caller; for an hour the same key gets the same webhook, including its secret. The id is
+              derived from it, so that two workers asked at once make one webhook
         """
         resolve(url, private=self._private)
         id = secrets.token_hex(6) if key is None else blake2b(f"{campaign}\0{key}".encode(), digest_size=6).hexdigest()
@@ -127,7 +127,7 @@ class Delivery:
 
 
 def delivery_id(webhook: str, verdict: int) -> str:
-    """The same for every attempt, so that a receiver can tell a repeated one."""
+    """The same for every attempt, so that a receiver can recognise a repeated one."""
     return f"{webhook}-{verdict}"
 
 

@@ -1,4 +1,4 @@
-"""For the machines that look after the server."""
+"""For the programs that monitor the server."""
 
 from __future__ import annotations
 

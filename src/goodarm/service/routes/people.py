@@ -1,4 +1,4 @@
-"""Who asks: log in, log out, and what one may do."""
+"""Who is calling: log in, log out, and what they may do."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ async def logout(request: Request, response: Response) -> None:
 
 @router.get("/api/v1/me", response_model=Me, responses=documented((401, 429)), openapi_extra={"x-role": "reader"})
 async def me(role: Annotated[Role, Security(role_of)]) -> Me:
-    """The role of whoever asks."""
+    """The role of the caller."""
     return Me.model_validate({"role": role.name})

@@ -40,7 +40,7 @@ async def all_verdicts(request: Request, name: CampaignName, if_none_match: IfNo
 
 @router.get("/arms", response_model=ArmTable, responses=NOT_CHANGED, **route_of(Role.reader))
 async def all_arms(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
-    """Every arm with everything that is known of it."""
+    """Every arm with everything that is known about it."""
     return await _read(request, name, if_none_match, arm_table)
 
 
@@ -71,7 +71,7 @@ async def over_time(request: Request, name: CampaignName, if_none_match: IfNoneM
 async def waiting(
     request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
 ) -> Response:
-    """The tickets that are out, the oldest first; without an ETag, since their age grows by itself."""
+    """The tickets that are out, oldest first; without an ETag, since their age grows by itself."""
     return Reply(await request.app.state.desk.read(name, lambda campaign: waiting_tickets(campaign, limit)))
 
 
@@ -91,7 +91,7 @@ async def _read(request: Request, name: str, if_none_match: str | None, view: An
 
 @router.get("/check", response_model=Checked, **route_of(Role.reader))
 async def check(request: Request, name: CampaignName) -> Response:
-    """Replay the journal and compare; ok is false, with the reason, when it is not what it says."""
+    """Replay the journal and compare; ok is false, with the reason, when something differs."""
     return Reply(await request.app.state.campaigns.check(name))
 
 
@@ -113,7 +113,7 @@ async def export(
 
 
 async def _there(request: Request, name: CampaignName) -> str:
-    """Refuse a stream of nothing before it begins."""
+    """Refuse a stream of a campaign that does not exist, before it begins."""
     await request.app.state.desk.read(name, lambda campaign: None)
     return name
 

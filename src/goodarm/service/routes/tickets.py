@@ -28,7 +28,7 @@ async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) 
 
 @router.post("/tell", response_model=Told, **route_of(Role.writer))
 async def tell(request: Request, name: CampaignName, body: Tell) -> Response:
-    """A ticket's reward. The same again changes nothing; another one is refused."""
+    """A ticket's reward. The same reward again changes nothing; a different one is refused."""
     return await _told(request, name, lambda campaign: campaign.tell(body.ticket, body.reward))
 
 
@@ -41,7 +41,7 @@ async def tell_many(request: Request, name: CampaignName, body: TellMany) -> Res
 
 @router.post("/tell-arm", response_model=Told, **route_of(Role.writer))
 async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key = None) -> Response:
-    """A reward without a ticket; whoever tells it answers for having told all of them."""
+    """A reward without a ticket; whoever tells such rewards is responsible for telling all of them."""
     return await _told(request, name, lambda campaign: campaign.tell_arm(body.arm, body.reward, key=key))
 
 
@@ -76,7 +76,7 @@ async def tell_block(request: Request, name: CampaignName, body: TellBlock) -> R
 
 @router.post("/void", status_code=204, **route_of(Role.writer))
 async def void(request: Request, name: CampaignName, body: Void) -> None:
-    """Take a ticket back; valid only if losing it has nothing to do with its reward."""
+    """Withdraw a ticket; valid only if losing it has nothing to do with its reward."""
     await request.app.state.desk.write(name, lambda campaign: campaign.void(body.ticket, body.reason))
 
 

@@ -39,7 +39,7 @@ async def all_webhooks(request: Request, name: CampaignName) -> Response:
     **route_of(Role.admin),
 )  # fmt: skip
 async def register(request: Request, name: CampaignName, body: NewWebhook, key: Key = None) -> Response:
-    """Call this address at every verdict from now on. The answer shows the secret of the signatures, once."""
+    """Call this address at every verdict from now on. The answer shows the secret for the signatures, once."""
     number = await request.app.state.desk.read(name, lambda campaign: campaign.number)
     hook = await asyncio.to_thread(request.app.state.webhooks.register, name, body.url, number, key)
     return Reply(_shown(hook) | {"secret": hook.secret}, 201)
@@ -47,7 +47,7 @@ async def register(request: Request, name: CampaignName, body: NewWebhook, key: 
 
 @router.delete("/webhooks/{id}", status_code=204, **route_of(Role.admin))
 async def end(request: Request, name: CampaignName, id: HookId) -> None:
-    """Call no more."""
+    """Stop calling this address."""
     await request.app.state.desk.read(name, lambda campaign: None)
     await asyncio.to_thread(request.app.state.webhooks.end, name, id)
 
