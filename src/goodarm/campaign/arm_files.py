@@ -1,4 +1,4 @@
-"""Arms from files, as people have them: a CSV with a header, a text with one id per line, a list with commas."""
+"""Arms from the files that people have: a CSV with a header, a text with one id per line, a list with commas."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from goodarm.errors import InvalidValue, UnreadableTable
 
 ID_COLUMNS = ("id", "arm")
 FEATURE = "feature"
-"""Columns whose name begins so are features."""
+"""Columns whose name begins like this are features."""
 
 
 def arms_from_text(text: str) -> list[Any]:
-    """What --arms was given: the path of a .csv or .txt file, or ids with commas between.
+    """What --arms was given: the path of a .csv or .txt file, or ids separated by commas.
 
     >>> arms_from_text("a,b, c")
     ['a', 'b', 'c']
@@ -40,7 +40,7 @@ def arms_from_csv(path: Path) -> list[dict[str, Any]]:
 
 def _entry(row: dict[str, Any], key: str, path: Path, line: int) -> dict[str, Any]:
     if None in row or None in row.values():
-        raise UnreadableTable(f"{path}, line {line}: has another number of columns than the header.")
+        raise UnreadableTable(f"{path}, line {line}: does not have as many columns as the header.")
     entry: dict[str, Any] = {"id": row[key]}
     if row.get("label"):
         entry["label"] = row["label"]
@@ -63,4 +63,4 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise UnreadableTable(f"{path}: can't be read ({error}).") from None
     except UnicodeDecodeError:
-        raise InvalidValue(f"{path}: is not a text in UTF-8.") from None
+        raise InvalidValue(f"{path}: is not text in UTF-8.") from None

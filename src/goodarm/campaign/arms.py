@@ -22,7 +22,7 @@ class ArmEntry:
     label    : what people read; the id if not given
     metadata : anything that JSON can carry
     features : numbers that a model of the arms reads
-    weight   : the arm's share of delta; shares of all arms ever sum to at most 1
+    weight   : the arm's share of delta; the shares of all arms ever added sum to at most 1
     """
 
     id: str
@@ -60,7 +60,7 @@ ArmsGiven = Iterable[str | Mapping[str, Any] | ArmEntry] | Mapping[str, str | Ma
 
 
 def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[ArmEntry]:
-    """Arms from ids, from {id: label}, or from entries with more; every part of them checked.
+    """Arms from ids, from {id: label}, or from entries with more; every part is checked.
 
     >>> [arm.label for arm in read_arms(["a", {"id": "b", "label": "second"}])]
     ['', 'second']

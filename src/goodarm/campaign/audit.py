@@ -1,4 +1,4 @@
-"""What is journaled with a verdict, so that anybody can see later what it rested on."""
+"""What is written to the journal with a verdict, so that anybody can see later what it rested on."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
 
 
 def _parameters(terms: Terms) -> dict[str, Any]:
-    """What the rules were set to; those of the comparison with a control are the control's totals."""
+    """The rules' parameters; against a control without the identification rule's, which are the control's totals."""
     given = asdict(terms.made.setting)
     return {
         name: dict(values)

@@ -27,7 +27,7 @@ class OpenBlock:
         return sum(self.out.values())
 
     def take(self, arm: int, told: int) -> None:
-        """So many pulls of an arm came back."""
+        """This many pulls of an arm came back."""
         left = self.out[arm] - told
         if left:
             self.out[arm] = left
@@ -36,7 +36,7 @@ class OpenBlock:
 
 
 def check_part(block: OpenBlock, given: Mapping[str, Any], index: Mapping[str, int]) -> list[tuple[int, int, float]]:
-    """The rows (arm, told, total) of a part, each of them possible."""
+    """The rows (arm, told, total) of a part, each checked."""
     rows = []
     for name, counts in given.items():
         if name not in index:

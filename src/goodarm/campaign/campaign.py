@@ -1,4 +1,4 @@
-"""`Campaign`: ask which arm to try next, tell what happened, be told each good arm as soon as it is certain."""
+"""`Campaign`: ask which arm to try next, tell what happened, learn of each good arm as soon as it is certain."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ most 5%
 
         control, margin : in place of a threshold: is an arm's mean at least that of the arm `control` plus `margin`?
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
-        horizon    : about how many pulls there will be, for policies that plan with it; going on after it is fine
+        horizon    : about how many pulls there will be, for policies that plan with it; more are fine
         reserve    : the share of delta that is kept for arms added later
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
         unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
-        key        : a text of the caller's; creating the same name with the same key again opens it
+        key        : a text chosen by the caller; creating the same name with the same key again opens it
         """
         if is_server(store):
             terms_given = {
@@ -132,8 +132,8 @@ most 5%
     def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
         """Which arms to pull next: `n` tickets; none if no arm is open.
 
-        key : a text of the caller's; the same key again gets the same tickets, so that a lost answer can be asked for
-              once more
+        key : a text chosen by the caller; the same key again gets the same tickets, so that a lost answer can be
+              asked for again
         """
         operations.check_count(n)
         with self._writing():
@@ -170,9 +170,9 @@ most 5%
             operations.void(self._session, ticket, reason)
 
     def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
-        """A reward without a ticket: asked and told at once. Whoever tells it answers for telling all of them.
+        """A reward without a ticket: asked and told at once. Whoever tells such rewards must tell all of them.
 
-        key : a text of the caller's; told again with the same key, it counts once
+        key : a text chosen by the caller; told again with the same key, it counts once
         """
         seen = len(self._session.verdicts_seen)
         with self._writing():
@@ -216,13 +216,13 @@ most 5%
             operations.turn(self._session, arm, kind)
 
     def end(self, reason: str = "") -> None:
-        """End the campaign: nothing is asked any more, tickets that are out may still be told."""
+        """End the campaign: nothing more is asked, but tickets that are out may still be told."""
         with self._writing() as fold:
             if not fold.ended:
                 self._session.write(journal.ENDED, content={"reason": reason} if reason else None)
 
     def note(self, content: Mapping[str, Any]) -> int:
-        """Put something of one's own into the journal, which changes nothing: the number of the entry."""
+        """Put a note into the journal, which changes nothing; returns the number of the entry."""
         check_metadata(content, "a note")
         with self._writing() as fold:
             self._session.write(journal.NOTE, content=dict(content))
@@ -231,7 +231,7 @@ most 5%
     # looking
 
     def verdicts(self) -> Verdicts:
-        """How many arms are good, bad and open, and what is known of each."""
+        """How many arms are good, bad and open, and what is known about each."""
         return views.verdicts_of(self._look(), self._now())
 
     def arms(self) -> list[ArmRow]:
@@ -249,11 +249,11 @@ most 5%
         return views.nearest(self._look(), many, self._now())
 
     def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
-        """The tickets and blocks that are out, the oldest first."""
+        """The tickets and blocks that are out, oldest first."""
         return waiting_of(self._look(), float(self._session.clock()), limit)
 
     def audit(self, arm: str) -> dict[str, Any] | None:
-        """What the verdict on an arm rests on, as it was journaled; None while the arm is open."""
+        """What the verdict on an arm rests on, as the journal has it; None while the arm is open."""
         fold = self._look()
         return fold.books[operations.number_of(fold, arm)].decision
 
@@ -269,7 +269,7 @@ most 5%
         return views.remaining_of(self._look(), draws)
 
     def tally(self) -> Tally:
-        """How many arms and tickets are where."""
+        """How many arms and tickets are in each state."""
         return views.tally_of(self._look(), self._now())
 
     def headline(self) -> str:
@@ -283,7 +283,7 @@ most 5%
         return check(self._session.store, self._session.campaign)
 
     def export(self, path: str | Path) -> int:
-        """Write the journal, chain included, to a .jsonl or .parquet file: the number of entries."""
+        """Write the journal, chain included, to a .jsonl or .parquet file; returns the number of entries."""
         self._refuse_closed()
         return transfer.export(self._session.store, self._session.campaign, self.name, path)
 
@@ -325,12 +325,12 @@ most 5%
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Several operations in one commit; one that is refused leaves the others in place."""
+        """Several operations in one commit; a refused one leaves the others in place."""
         with self._writing():
             yield
 
     def close(self) -> None:
-        """Let go of the store. The campaign goes on: open it again at any time, or `end` it for good."""
+        """Release the store. The campaign goes on: open it again at any time, or `end` it for good."""
         if not self._closed:
             self._closed = True
             if self._owns_store:
@@ -384,7 +384,7 @@ most 5%
         return views.arm_rows(self._session.fold, [event.arm or 0 for event in self._session.verdicts_seen[seen:]])
 
     def _call_back(self) -> None:
-        """Outside of the transaction: a callback may take its time, or use the campaign itself."""
+        """Runs outside the transaction: a callback may take its time, or use the campaign itself."""
         session = self._session
         if session.in_transaction:
             return

@@ -1,4 +1,4 @@
-"""`check`: is the journal what was written, and do the rules make of it what it says?"""
+"""`check`: is the journal as it was written, and do the rules choose and decide what it says?"""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Check(NamedTuple):
 
     ok       : the chain holds, and the rules choose and decide what the journal says
     events   : entries that were read
-    problem  : the first entry at which it does not, in words
-    note     : anything a reader should know although all is well
+    problem  : the first entry that differs, in words
+    note     : anything a reader should know even if all is well
     """
 
     ok: bool

@@ -53,7 +53,7 @@ def joined(parts: list[Columns]) -> Columns:
 def verified_columns(chunks: Iterable[list[Row]], number: int, chain: bytes) -> Iterator[Columns]:
     """The entries after `number`, whose chain was `chain`; the first that does not follow from them is named.
 
-    What precedes a damaged entry in its chunk is not handed out: nothing is done with such a journal.
+    Entries before a damaged one in the same chunk are not returned: nothing is done with such a journal.
     """
     for rows in chunks:
         if rows:

@@ -1,7 +1,7 @@
 """One HTTP connection to a goodarm server: kept open, retried with backoff, refusals raised as the library's errors.
 
 Every call may be sent twice: a reward told again is the same reward, and whatever would do something a second time
-carries a key by which the server knows it again.
+carries a key by which the server recognises it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from goodarm.errors import GoodarmError, InvalidValue
 ATTEMPTS = 8
 FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0
 AGAIN = frozenset({429, 502, 503, 504})
-"""Answers that may be another one a moment later."""
+"""Answers that may be different a moment later."""
 
 
 def is_server(store: object) -> bool:
@@ -35,7 +35,7 @@ class ServerRefused(GoodarmError):
 
 
 class ServerUnreachable(GoodarmError):
-    """No answer, also after several attempts."""
+    """No answer, even after several attempts."""
 
 
 class Connection:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BETTER, WORSE, CONTROL = "better", "worse", "control"
 _PLUS = re.compile(r"\+(?![^()]*\))")
 REPLACED = ("versus", "gap-mixture")
-"""Identification rules in whose place `versus` stands without a word: its own name, and the default's."""
+"""Identification rules that `versus` replaces without an error: itself, and the default."""
 
 
 def check_bar(threshold: Any, control: Any, margin: Any) -> None:
@@ -54,7 +54,7 @@ def policy_against_control(given: str | Policy, rewards: Rewards, criterion: str
 
 
 def check_control(terms: Terms) -> None:
-    """Refuse a control that is none, and what is not proved against one."""
+    """Refuse a control that is not an arm, and whatever is not proved against a control."""
     if not isinstance(terms.control, str) or terms.control_number is None:
         raise UnknownName("control", str(terms.control), [arm.id for arm in terms.arms][:1000])
     if len(terms.arms) < 2:

@@ -14,9 +14,9 @@ from goodarm.rules.beliefs import PULLS
 
 
 def doubt(fold: Fold) -> str:
-    """One sentence, empty where nothing speaks against it; false once in 10,000 campaigns, at most.
+    """One sentence, empty where nothing speaks against it; false in at most one of 10,000 campaigns.
 
-    The rewards are those that have been taken in, in the order of asking: which ones come late does not matter.
+    The rewards are those folded so far, in the order of asking: which ones come late does not matter.
     """
     rewards = fold.terms.rewards
     if not isinstance(rewards, SubGaussian) or fold.terms.threshold is None:

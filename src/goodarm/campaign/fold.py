@@ -1,8 +1,7 @@
 """The state of a campaign: the fold of its journal, and nothing else.
 
-`Fold.apply` is the only way in, for entries that are being written and for entries that are read back. What the rules
-make of them is the engine's step; here is what the step need not know: ids, tickets, times, and verdicts as they were
-journaled.
+`Fold.apply` is the only way in, for entries that are being written and for entries that are read back. The engine's
+step applies the rules; here is what the step need not know: ids, tickets, times, and verdicts as the journal has them.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ OPEN, PAUSED, RETIRED = "open", "paused", "retired"
 
 
 class Book:
-    """What is known of one arm besides the rules' evidence."""
+    """What is known about one arm besides the rules' evidence."""
 
     __slots__ = (
         "asked", "decision", "entry", "first", "last", "missing", "number", "status", "told", "total", "void", "weight",
@@ -93,7 +92,7 @@ class Fold:
         self.undeclared: list[int] = []
         """Arms that the rules have decided, and whose verdict is the next entry."""
         self.disagreement = ""
-        """The first entry at which today's rules decide otherwise than the journal, if there is one."""
+        """The first entry at which today's rules decide differently from the journal, if there is one."""
         self.intervals: dict[int, tuple[Any, float, float]] = {}
         """Kept from one look to the next: computing them takes longer than everything else."""
         self._set_up()
@@ -124,7 +123,7 @@ class Fold:
         return self._chosen
 
     def choose_block(self, pulls: int) -> dict[int, int]:
-        """So many asks at once: pulls per arm. They are out from now on: the next entry must be this block's."""
+        """Many asks at once: pulls per arm. They are out from now on: the next entry must be this block's."""
         counts = ask_block(self.step, pulls)
         self._asked_block = True
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
@@ -263,7 +262,7 @@ class Fold:
         return [decided for arm, count in rest for decided in self._void_many(arm, count)]
 
     def _void_many(self, arm: int, count: int) -> Iterable[int]:
-        """All but one leave at once, and the last one as any other: what follows is looked at once."""
+        """All but one leave together, and the last one as usual: so the rules look only once."""
         self.step.state.arms[arm, PENDING_COLUMN] -= count - 1
         return self.step.void(arm)
 

@@ -24,7 +24,7 @@ from goodarm.verdict import Basis, Guarantee
 
 Floats = NDArray[np.float64]
 FEW = 0
-"""Differences to a control take a tenth of a second per arm as plain Python: they are always compiled."""
+"""Differences from a control take a tenth of a second per arm in plain Python: they are always compiled."""
 
 
 def intervals(fold: Fold, arms: Iterable[int]) -> dict[int, tuple[float, float]]:
@@ -41,7 +41,7 @@ def intervals(fold: Fold, arms: Iterable[int]) -> dict[int, tuple[float, float]]
 
 
 def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float]]:
-    """Computed now: of one arm the same bits in every process, whatever was looked at before."""
+    """Computed anew: the same bits for an arm in every process, whatever was looked at before."""
     if not arms or not has_intervals(fold):
         return dict.fromkeys(arms, (math.nan, math.nan))
     if fold.terms.control_number is not None:
@@ -52,7 +52,7 @@ def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float
 
 
 def differences(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float]]:
-    """Of the arms' means to the control's: what is out counts at its worst on both sides; the control has none."""
+    """Of the differences from the control: what is out counts at its worst on both sides; the control has none."""
     control = fold.terms.control_number or 0
     found = dict.fromkeys(arms, (math.nan, math.nan))
     others = [arm for arm in arms if arm != control]
@@ -70,7 +70,7 @@ def differences(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float]]:
 
 
 def more_needed(fold: Fold, arms: Iterable[int]) -> Floats:
-    """About how many more pulls each arm needs, if it goes on with the mean that it has; nan where nobody knows."""
+    """About how many more pulls each arm needs if its mean stays what it is now; nan where nobody knows."""
     wanted = list(arms)
     if not has_intervals(fold) or fold.terms.control is not None:
         return np.full(len(wanted), np.nan)
@@ -92,7 +92,7 @@ def decides_by_intervals(terms: Terms) -> bool:
 
 
 def _told(fold: Fold, arm: int) -> tuple[float, float]:
-    """Pulls and total as the evidence has them: in the order of asking, those that have been folded."""
+    """Pulls and total as the evidence has them; for rules in the order of asking, those that have been folded."""
     if fold.in_order:
         row = fold.step.state.arms[arm]
         return float(row[0]), float(row[1])

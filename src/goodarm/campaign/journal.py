@@ -1,7 +1,7 @@
 """The journal: everything that happened in a campaign, in order, each entry chained to the one before.
 
-An entry's chain is blake2b(chain before, entry): who changes, removes or reorders an entry changes every chain after
-it. Nothing else is stored that matters: the state of a campaign is the fold of its journal.
+An entry's chain is blake2b(chain before, entry): changing, removing or reordering an entry changes every chain after
+it. Nothing else that matters is stored: the state of a campaign is the fold of its journal.
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ Row = tuple[int, str, int | None, int | None, float | None, str | None, float, b
 
 
 def digest(text: str) -> str:
-    """A short stand-in for a text of the caller's, which may contain anything."""
+    """A short stand-in for a text chosen by the caller, which may contain anything."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def as_payload(content: dict[str, Any]) -> str:
-    """JSON in one spelling: sorted, without spaces, ASCII, so that the same content is the same text everywhere."""
+    """JSON in one form: sorted, without spaces, ASCII, so that the same content is the same text everywhere."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 

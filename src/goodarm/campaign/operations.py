@@ -71,7 +71,7 @@ def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
 
 
 def _has_ended(session: Session, ticket: int, value: float) -> bool:
-    """A ticket that is not out: was it told the same (False), or is it too late (True)? Anything else is refused."""
+    """A ticket that is not out: was the same reward told (False), or is it late (True)? Anything else is refused."""
     session.flush()
     fold = session.fold
     name = spell(fold.terms.key, ticket)

@@ -1,8 +1,8 @@
 """Tickets that have been out for too long, and what they cost: verdicts held back, and rewards that wait for them.
 
-By totals, every ticket that is out counts at its worst: an arm may have been decided long ago but for those that nobody
-answers. In the order of asking, told rewards wait behind them. What would be without them is computed here and decides
-nothing: voiding a ticket *because* a verdict would follow is no reason that has nothing to do with its reward.
+By totals, every ticket that is out counts at its worst: an arm might have been decided long ago but for the tickets
+that nobody answers. In the order of asking, told rewards wait behind them. What would follow without them is computed
+here and decides nothing: to void a ticket *because* a verdict would follow is a reason that depends on its reward.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAMES = {1.0: "good", -1.0: "bad"}
 
 
 class Cost(NamedTuple):
-    """What overdue tickets of one arm cost.
+    """What the overdue tickets of one arm cost.
 
     tickets   : how many of them there are
     held_back : the verdict that would be there if they had never been asked for; empty if there would be none
@@ -67,9 +67,9 @@ def _cost(fold: Fold, arm: int, tickets: int) -> Cost:
 
 
 def _without(fold: Fold, arm: int, tickets: int) -> str:
-    """The verdict that the arm would have without so many of its pending tickets; of fdr only what is certain.
+    """The verdict that the arm would have without this many of its pending tickets; under fdr only what is certain.
 
-    Against a control the tickets of two arms play a part, and nothing is said.
+    Against a control the tickets of two arms play a part, and no answer is given.
     """
     step = fold.step
     if isinstance(step, ControlStep):
@@ -78,7 +78,7 @@ def _without(fold: Fold, arm: int, tickets: int) -> str:
     memory, budget = row[0, ARM_FIELDS:], step.assembly.bar.budget
     if step.parts.evidence is not None:
         if max(memory[TOLD_GOOD], memory[TOLD_BAD]) + memory[OFFSET] < budget:
-            return ""  # what was told would not suffice even if nothing at all were out
+            return ""  # the told rewards would not suffice even if nothing were out
         row[0, PENDING_COLUMN] -= tickets
         row[0, FOR_GOOD], row[0, FOR_BAD] = step.parts.evidence(
             row[0, PULLS], row[0, TOTAL], memory, step.assembly.bar, *step.assembly.parameters[1]

@@ -15,9 +15,9 @@ from goodarm.campaign.journal import Event, Row
 from goodarm.engine.told import ASK, TELL
 
 LONG = 20_000
-"""Runs of plain entries that are shorter are folded one by one: a compiled loop takes its time to load."""
+"""Shorter runs of plain entries are folded one by one: a compiled loop takes time to load."""
 MOST = 100_000
-"""Entries that are held in memory at a time."""
+"""Entries held in memory at a time."""
 ASKED, TOLD, GIVEN, MISSING, VERDICT, REQUEST = (
     CODES[kind]
     for kind in (journal.ASKED, journal.TOLD, journal.GIVEN, journal.MISSING, journal.VERDICT, journal.REQUEST)
@@ -40,7 +40,7 @@ def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
 
 @contextmanager
 def _no_collecting() -> Iterator[None]:
-    """Hundreds of thousands of small tuples and no cycles: looking for garbage among them takes longer than they do."""
+    """Hundreds of thousands of small tuples and no cycles: looking for garbage takes longer than making them."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -134,7 +134,7 @@ def _keep_pending(fold: Fold, run: Columns, asks: Integers, ended: Integers) -> 
 
 
 def _compare(fold: Fold, verdicts: list[Event]) -> None:
-    """The verdicts that were journaled against those that the rules have given."""
+    """Compare the verdicts in the journal with those that the rules have given."""
     open_before = {book.number for book in fold.books if book.decision is None}
     for event in verdicts:
         arm = event.arm or 0

@@ -1,6 +1,6 @@
-"""Keys of the caller's: the same key again gets the same answer, so that a lost answer can be asked for once more.
+"""Keys chosen by the caller: the same key again gets the same answer, so that a lost answer can be asked for again.
 
-A key and what it was answered with are an entry of the journal, in the same transaction as what was done.
+A key and its answer are an entry of the journal, in the same transaction as what was done.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ASK = "ask"
 
 
 def answered(session: Session, key: str | None, what: str, **asked: Any) -> dict[str, Any] | None:
-    """What a request with the same key was answered with before; None if it is new, or has no key."""
+    """The earlier answer to a request with the same key; None if the request is new, or has no key."""
     if key is None:
         return None
     session.flush()
@@ -32,7 +32,7 @@ def answered(session: Session, key: str | None, what: str, **asked: Any) -> dict
 
 
 def keep(session: Session, key: str | None, what: str, **content: Any) -> None:
-    """Put down how a request with a key was answered."""
+    """Record how a request with a key was answered."""
     if key is not None:
         session.write(journal.REQUEST, ticket=0, content=request_content(key, what, **content))
 

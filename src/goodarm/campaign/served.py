@@ -1,4 +1,4 @@
-"""A campaign that a server holds, with the same face: code moves there by changing the store's address."""
+"""A campaign held by a server, with the same methods: a program moves there by changing the store's address."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from goodarm.plan import Remaining
 from goodarm.problem import Bounded, Gaussian, Rewards
 
 TOKEN = "GOODARM_TOKEN"
-"""The environment variable with the token, where none is given: then only the address changes in a program."""
+"""The environment variable with the token, where none is given: then a program changes only the address."""
 NUMBERS = ("mean", "low", "high", "evidence", "needed")
 """Fields of a row that may be unknown: null in JSON, nan here."""
 PIECE = 10_000
-"""Entries of the journal that are fetched at a time."""
+"""Entries of the journal fetched at a time."""
 
 
 class ServedCampaign(Campaign):
@@ -276,7 +276,7 @@ def _connected(address: str, token: str | None) -> Iterator[Connection]:
 
 
 def _new_key() -> str:
-    """By which the server knows a request that is sent again."""
+    """A key by which the server recognises a request that is sent again."""
     return uuid.uuid4().hex
 
 

@@ -31,7 +31,7 @@ class Session:
         self.name = name
         self.clock = clock
         self.verdicts_seen: list[Event] = []
-        """Verdicts that came in since somebody last looked, by whoever they were journaled."""
+        """Verdicts that came in since somebody last looked, whichever process wrote them."""
         self._thread = threading.RLock()
         self._depth = 0
         self._written: list[Event] = []
@@ -100,7 +100,7 @@ class Session:
 
     @contextmanager
     def writing(self) -> Iterator[Fold]:
-        """The right to write; may be nested, and what the outermost holds is committed at its end, or not at all."""
+        """The right to write; may be nested: everything is committed when the outermost ends, or not at all."""
         with self._thread:
             if self._depth:
                 yield from self._nested()
@@ -113,7 +113,7 @@ class Session:
                     _refuse_other_rules(self.fold)
                     self._lapse()
                     yield self.fold
-                    if self._fold is None:  # whoever holds the transaction may have kept quiet about it
+                    if self._fold is None:  # the caller may have caught the error and gone on
                         raise Refused("an operation in this transaction failed half-way; nothing of it was written.")
                     self.flush()
                     self._keep_snapshot()
@@ -127,7 +127,7 @@ class Session:
                 self._unsaved = 0
 
     def _nested(self) -> Iterator[Fold]:
-        """An operation within a larger transaction: refused ones change nothing, half-done ones undo all of it."""
+        """An operation within a larger transaction: a refused one changes nothing, a half-done one undoes all of it."""
         if self._fold is None:
             raise Refused("an operation before this one in the same transaction failed; nothing of it was written.")
         before = self._fold.number
@@ -145,7 +145,7 @@ class Session:
         self, kind: str, *, ticket: int | None = None, arm: int | None = None, reward: float | None = None,
         content: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """Fold an entry and put it down for the commit, with the verdicts that follow from it."""
+        """Fold an entry and keep it for the commit, with the verdicts that follow from it."""
         fold = self._fold
         if fold is None:
             raise Refused("an operation before this one in the same transaction failed; nothing of it was written.")
@@ -169,14 +169,14 @@ class Session:
         return max(float(self.clock()), self.fold.at)
 
     def flush(self) -> None:
-        """Hand what was put down to the store."""
+        """Hand the kept entries to the store."""
         if self._written:
             self._unsaved += len(self._written)
             self.store.append(self.campaign, self._written)
             self._written.clear()
 
     def _lapse(self) -> None:
-        """End the tickets whose time has passed: time enters here, and is journaled."""
+        """End the tickets whose time has passed: time enters here, and is written to the journal."""
         fold = self.fold
         terms = fold.terms
         if not fold.lapses or terms.after is None or fold.ended:

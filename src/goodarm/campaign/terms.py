@@ -25,7 +25,7 @@ from goodarm.version import __version__
 
 FORMAT = 2
 WITH_THRESHOLD = 1
-"""What an older goodarm reads too; it would take a campaign against a control for another one."""
+"""The format that an older goodarm reads too; it would misread a campaign against a control."""
 DEFAULT_POLICY = "value+gap-mixture"
 UNANSWERED = ("wait", "zero", "void")
 UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -37,7 +37,7 @@ class Terms:
 
     after      : seconds after which a ticket is overdue; with `unanswered` "zero" or "void" it ends then
     reserve    : the share of delta that is kept for arms added later
-    key        : a random text that tells this campaign from all others; tickets carry a trace of it
+    key        : a random text that distinguishes this campaign from all others; tickets carry a trace of it
     rules      : fingerprint of the rules' code when the campaign was created
     control, margin : in place of a threshold: the id of the arm that the others are compared with, and by how much
     """
@@ -86,7 +86,7 @@ class Terms:
 
     @cached_property
     def problem(self) -> Problem:
-        """With a control, of the arms without it; the threshold is the margin among differences put into [0, 1]."""
+        """With a control, the other arms' problem: the threshold is the margin, with differences mapped to [0, 1]."""
         if self.threshold is None:
             return Problem(0.5 * (1.0 + self.margin), len(self.arms) - 1, self.delta, self.rewards)
         return Problem(self.threshold, len(self.arms), self.delta, self.rewards)
@@ -162,8 +162,8 @@ def live_policy(given: str | Policy, rewards: Rewards, criterion: str | None) ->
         )
     if made.certificate is not None:
         raise UnsoundPairing(
-            f"{made.name} was calibrated on simulated runs of one problem, and its certificate does not speak of a "
-            "live campaign. Use a certified policy, for example 'value+gap-mixture'."
+            f"{made.name} was calibrated on simulated runs of one problem, and its certificate does not cover a live "
+            "campaign. Use a certified policy, for example 'value+gap-mixture'."
         )
     try:
         found = make_policy(made.name, rewards=rewards, criterion=criterion)
@@ -269,7 +269,7 @@ def agreed(
     reserve: float, after: float | str | timedelta | None, unanswered: str, seed: int,
     metadata: Mapping[str, Any] | None, criterion: str | None, control: str | None = None, margin: float = 0.0,
 ) -> Terms:  # fmt: skip
-    """The terms, every part of them checked."""
+    """The terms, with every part checked."""
     check_bar(threshold, control, margin)
     for what, value in (("threshold", 0.0 if threshold is None else threshold), ("delta", delta), ("margin", margin)):
         if isinstance(value, bool) or not isinstance(value, int | float):

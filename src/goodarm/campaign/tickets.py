@@ -11,7 +11,7 @@ from goodarm.errors import UnknownTicket
 
 
 class Ticket(NamedTuple):
-    """One pull that somebody is to make: `ticket` goes back with the reward."""
+    """One pull for somebody to make: `ticket` goes back with the reward."""
 
     ticket: str
     arm: str
@@ -25,7 +25,7 @@ class Block(NamedTuple):
 
 
 def check_letters(key: str, number: int) -> str:
-    """Four letters by which a ticket of another campaign, or a slip of the pen, is noticed."""
+    """Four letters that reveal a ticket of another campaign, or a typing error."""
     return blake2b(f"{key}{number}".encode(), digest_size=2).hexdigest()
 
 

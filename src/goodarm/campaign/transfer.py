@@ -1,4 +1,4 @@
-"""A campaign as a file, chain included: JSON Lines or Parquet. So it moves from one store to another and back."""
+"""A campaign as a file, chain included: JSON Lines or Parquet. This is how it moves from one store to another."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def restore(store: Store, name: str, path: str | Path) -> int:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Files that are missing, cut off or something else, in words."""
+    """Explain files that are missing, cut off or something else."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What is shown of a campaign: rows of arms, verdicts, counts. Everything here is derived from the fold."""
+"""What a campaign shows: rows of arms, verdicts, counts. Everything here is derived from the fold."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class ArmRow(NamedTuple):
     """One arm: what was decided, what was seen, and what is missing.
 
     verdict   : good, bad or open; against a control better, worse or open, and "control" for itself
-    mean      : of the told rewards; against a control its difference to the control's mean, as low and high are
+    mean      : of the told rewards; against a control, like low and high, the difference from the control's mean
     status    : open, paused or retired
     pulls     : rewards told, missing ones as 0
     low, high : the interval that decides, at the moment of the verdict once there is one; nan for rules in the order of
-                asking (kt, betting, learned-bets), whose evidence at other thresholds the totals do not tell
+                asking (kt, betting, learned-bets), whose evidence at other thresholds does not follow from the totals
     evidence  : for the verdict, or the larger of the two while the arm is open; `needed` decides
     decided_at: when the verdict was journaled, as ISO 8601 in UTC
     overdue   : tickets that have been out for longer than `after`
-    held_back : the verdict that would be there but for them; empty if there would be none
+    held_back : the verdict that they hold back; empty if there is none
     """
 
     arm: str
@@ -80,7 +80,7 @@ class Verdicts(NamedTuple):
 
 
 def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[ArmRow]:
-    """Several arms as they are; without a time as they were after the newest entry."""
+    """Several arms as they are now; without a time, as they were after the newest entry."""
     wanted = list(arms)
     found = intervals(fold, (arm for arm in wanted if fold.books[arm].decision is None))
     late = costs(fold, fold.at if now is None else now, wanted)

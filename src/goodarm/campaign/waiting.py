@@ -1,4 +1,4 @@
-"""What is out: tickets and blocks that somebody has and has not told, the oldest first."""
+"""What is out: tickets and blocks that somebody has and has not told, oldest first."""
 
 from __future__ import annotations
 

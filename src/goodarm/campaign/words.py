@@ -14,7 +14,7 @@ _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute
 
 
 class Tally(NamedTuple):
-    """How many arms are where."""
+    """How many arms and tickets are in each state."""
 
     arms: int
     good: int

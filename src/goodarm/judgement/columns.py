@@ -22,7 +22,7 @@ PLAUSIBLE = {
         "value", "result",
     ),
 }  # fmt: skip
-"""Names that say what a column is, the most telling first; `id` at the end of a name is no part of it."""
+"""Names that say what a column is, the most telling first; `id` at the end of a name is ignored."""
 
 PROPENSITIES = ("propensity", "propensityscore", "pscore")
 

@@ -24,8 +24,8 @@ class Decided:
     low: Floats
     high: Floats
     verdict: NDArray[np.int8]  # 1 good, -1 bad, 0 open
-    evidence: Floats  # of the verdict, of an open arm the larger one
-    needs: Floats  # about so many more rows until a verdict; 0 where there is one
+    evidence: Floats  # for the verdict; for an open arm the larger of the two
+    needs: Floats  # about how many more rows until a verdict; 0 where there is one
 
 
 def decide(question: Question, pulls: Floats, totals: Floats, problem: Problem) -> Decided:
@@ -50,7 +50,7 @@ def decide(question: Question, pulls: Floats, totals: Floats, problem: Problem) 
 
 @dataclass(frozen=True)
 class Levels:
-    """Evidence that verdicts need, for good and for bad: now, and for one more arm."""
+    """The evidence that verdicts need, for good and for bad: now, and for one more arm."""
 
     now: tuple[float, float]
     next: tuple[float, float]

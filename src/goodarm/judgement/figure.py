@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST = 60
 COLOURS = {1: "#0072B2", -1: "#D55E00", 0: "#7a828c"}
-"""Of Okabe & Ito's palette, which colour-blind people can tell apart."""
+"""From Okabe & Ito's palette, which colour-blind people can tell apart."""
 BINS = 60
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ class Forest(NamedTuple):
     high: Floats
     verdict: NDArray[np.int8]
     words: dict[int, str]
-    edges: Floats  # of the density of all means; empty where every arm has a line of its own
+    edges: Floats  # of the density of all means; empty where every arm has its own line
     counts: dict[int, Floats]
     percent: bool
 
@@ -105,7 +105,7 @@ def save(figure: Figure, path: Path) -> None:
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "goodarm", "svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a name may hold what the font does not
+        warnings.filterwarnings("ignore", message="Glyph")  # a name may have characters that the font lacks
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
 
@@ -136,7 +136,7 @@ def _draw_density(axes: Axes, forest: Forest) -> None:
 
 
 def _span(forest: Forest) -> tuple[float, float]:
-    """What is worth seeing: the means and the bar, and the intervals as far as they are not much wider."""
+    """What is worth seeing: the means and the bar, and the intervals unless they are much wider."""
     means = forest.mean[np.isfinite(forest.mean)]
     low, high = min(forest.bar, *means), max(forest.bar, *means)
     length = max(high - low, 1e-3 * max(abs(forest.bar), 1e-6))

@@ -1,4 +1,4 @@
-"""`goodarm.judge`: which arms of a log clear the bar, which do not, and how much more is needed."""
+"""`goodarm.judge`: which arms of a log clear the bar, which do not, and how much more data is needed."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ def judge(
     separator: str | None = None, encoding: str | None = None, memory: str | None = None,
     progress: Progress = silent,
 ) -> Judgement:  # fmt: skip
-    """Judge a log: verdicts that stay true however often one looked before.
+    """Judge a log: verdicts that stay true however often you looked before.
 
-    data      : a path, folder or glob (CSV, Parquet, JSON Lines, also packed), postgresql://..., spark:TABLE, a table
+    data      : a path, folder or glob (CSV, Parquet, JSON Lines, .gz, .zst), postgresql://..., spark:TABLE, a table
                 (pandas, polars, Arrow, DuckDB relation, Ibis, PySpark), or a dict of columns
     threshold : the bar that a good arm's mean reaches, in the rewards' own units
     arm, reward : columns; found by their names where they are not given. `pulls` and `total` of a table of totals
     rewards   : "bounded", "bounded:LOW,HIGH" or "gaussian:SCALE"
     rule      : an identification rule by totals; with `order`, any
-    by        : columns whose values are segments; delta is shared over all segments and arms
+    by        : columns whose values are segments; all segments and arms share delta
     versus, margin : in place of a threshold, is the arm's mean at least that of the arm `versus` plus `margin`?
     order     : a column by which the rewards are folded one by one, as a campaign would have seen them
     nulls     : "error", "drop" or "zero"
     propensity, cap : weight every row by 1/propensity, at most `cap`
-    memory    : a limit for DuckDB, as "1GiB"; what is larger goes through the disk
+    memory    : a limit for DuckDB, such as "1GiB"; what is larger goes through the disk
 
     >>> clicks = {"arm": ["a", "b"], "pulls": [5000, 5000], "total": [170, 60]}
     >>> found = judge(clicks, threshold=0.02)
@@ -73,7 +73,7 @@ def judge(
 def open_source(
     data: Any, *, table: str | None, query: str | None, separator: str | None, encoding: str | None, memory: str | None
 ) -> LogSource:  # fmt: skip
-    """The source that a place or a table stands for."""
+    """The source for a place or a table."""
     from goodarm.judgement.sources import frames, postgresql
 
     if isinstance(data, str) and data.startswith(postgresql.SCHEMES):
@@ -118,7 +118,7 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
 def _arms(
     source: LogSource, question: Question, columns: Columns, sums: Sums, progress: Progress
 ) -> tuple[Arms, tuple[str, ...]]:
-    """The arms with their verdicts, and what must be known about them."""
+    """The arms with their verdicts, and what readers must know about them."""
     if columns.propensity is not None:
         return _weighted(question, sums)
     totals = _on_rules_scale(question, sums)
@@ -140,7 +140,7 @@ def _on_rules_scale(question: Question, sums: Sums) -> Floats:
 
 
 def _against_control(question: Question, sums: Sums, totals: Floats, title: str) -> tuple[Arms, tuple[str, ...]]:
-    """Each segment's arms against its own control; means and intervals are of the difference."""
+    """Each segment's arms against its own control; means and intervals are those of the difference."""
     from goodarm.judgement.versus import control_of, decide_versus
 
     is_control = control_of(question, sums, title)

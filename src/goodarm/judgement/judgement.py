@@ -1,4 +1,4 @@
-"""A judgement: the verdicts on the arms of a log, with everything that people ask of them."""
+"""A judgement: the verdicts on the arms of a log, and everything that people want to know about them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Judgement:
 
     source, rows : where the log is, and how many rows were judged
     arms         : the table as arrays
-    notes        : what was chosen, dropped or should be known
+    notes        : what was chosen or dropped, and what readers should know
     """
 
     source: str
@@ -104,7 +104,7 @@ class Judgement:
         return self.sentence_of(self.arms)
 
     def sentence_of(self, arms: Arms) -> str:
-        """The same of some of the arms."""
+        """The same for some of the arms."""
         return sentence(arms.verdict, arms.needs, self.noun, self.question)
 
     def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:
@@ -135,7 +135,7 @@ class Judgement:
 
     @property
     def table(self) -> Any:
-        """The table as a dataframe, of the kind that was judged where it is one, else of what is installed."""
+        """The table as a dataframe, of the kind that was judged if it was one, otherwise of an installed kind."""
         import narwhals as nw
 
         wanted = [name for name in TABLES if name == self.table_kind]

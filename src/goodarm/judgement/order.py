@@ -1,4 +1,4 @@
-"""A log folded reward by reward, as a campaign would have seen it: verdicts with the moment at which they fell."""
+"""A log folded reward by reward, as a campaign would have seen it: verdicts with the moment of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from goodarm.problem import Problem
 def decide_in_order(
     source: LogSource, question: Question, columns: Columns, sums: Sums, totals: Floats, progress: Progress
 ) -> tuple[Decided, NDArray[np.object_], tuple[str, ...]]:
-    """Verdicts, the moment of each, and what must be known about them."""
+    """Verdicts, the moment of each, and what readers must know about them."""
     problem = question.problem(sums.arm.size)
     made = policy("uniform", question.identification, rewards=question.scale.family, criterion=question.criterion)
     fold = Fold(made, problem)
@@ -51,7 +51,7 @@ def _decided(question: Question, problem: Problem, fold: Fold, sums: Sums, total
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     low, high = np.full(verdict.size, math.nan), np.full(verdict.size, math.nan)
     if rule.by_totals:
-        # the interval of the end, within what the verdict has refuted on the way
+        # the interval at the end, limited by what the verdict refuted on the way
         low, high = interval_from_totals(rule, sums.pulls, totals, bar, bar.budget)
         low = np.where(verdict == 1, np.maximum(low, bar.threshold), low)
         high = np.where(verdict == -1, np.minimum(high, bar.threshold), high)

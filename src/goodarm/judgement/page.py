@@ -33,7 +33,7 @@ def page(judgement: Judgement) -> str:
 
 
 def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
-    """Sentence, counts, density and table; at most so many rows."""
+    """Sentence, counts, density and table; at most `most` rows."""
     parts = [*_opening(judgement), *_segments(judgement)]
     forest = info(judgement)
     if forest.edges.size:
@@ -163,7 +163,7 @@ def _bar(arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
 
 
 def _density(judgement: Judgement, forest: Forest) -> str:
-    """How the means of all arms lie, coloured by verdict."""
+    """How the means of all arms are spread, coloured by verdict."""
     bins = forest.edges.size - 1
     most = max(float(sum(forest.counts.values()).max()), 1.0)  # type: ignore[union-attr]  # a sum of arrays
     bars = []

@@ -1,4 +1,4 @@
-"""What is asked of a log: which columns, which bar, which error; everything that can be checked before it is read."""
+"""What is asked about a log: columns, bar, error probability; all that can be checked before it is read."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_scale(text: str | Rewards) -> Scale:
 
 @dataclass(frozen=True)
 class Question:
-    """All options of `judge`; those that are wrong in themselves are refused when it is made."""
+    """All options of `judge`; those that can't be right are refused when it is made."""
 
     threshold: float | None = None
     delta: float = 0.05
@@ -103,7 +103,7 @@ class Question:
         return (self.threshold - self.scale.start) / self.scale.length
 
     def problem(self, arms: int) -> Problem:
-        """The same question of so many arms."""
+        """The same question about this many arms."""
         return Problem(threshold=self.bar, arms=arms, delta=self.delta, rewards=self.scale.family)
 
     @property

@@ -1,4 +1,4 @@
-"""The sums of a log, checked: no NULL that was not allowed, no reward outside of its range, at least one row."""
+"""The sums of a log, checked: no NULL that was not allowed, no reward outside its range, at least one row."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Totals:
 
 
 def checked(source: LogSource, columns: Columns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
-    """The sums that may be judged, sorted by name, and what must be said about them."""
+    """The sums that may be judged, sorted by name, and what readers must know about them."""
     if sums.rows.sum() == 0:
         which = " that `where` keeps" if question.where else ""
         raise UnreadableTable(f"{source.title}: there is no row{which}.")
@@ -94,15 +94,15 @@ def _without_nulls(
 
 
 def _check_sums(question: Question, sums: Sums) -> None:
-    """Sums of so many large Gaussian rewards may have lost the digits that tell good from bad."""
+    """Sums of many large Gaussian rewards may have lost the digits that tell good from bad."""
     if question.threshold is not None and not question.scale.bounded:
         question.problem(sums.arm.size).check_sums(int(sums.pulls.max()))
 
 
 def _check_scale(question: Question, sums: Sums) -> None:
-    """Gaussian rewards whose spread within the arms is larger than declared have no promise.
+    """Refuse Gaussian rewards that spread more within the arms than declared: nothing can be promised for them.
 
-    Where the declaration is true this refuses one log in 10,000, however often one looks.
+    Where the declaration is true this refuses at most one log in 10,000, however often somebody looks.
     """
     if question.scale.bounded or sums.squares is None or sums.improper is not None:
         return

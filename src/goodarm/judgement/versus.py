@@ -21,9 +21,9 @@ from goodarm.problem import Problem
 from goodarm.rules.identification.versus import as_if_paired, better_by, versus
 
 FEW = 10
-"""Each look at an arm costs 72 bets at several means of the control: from so many arms on, compile."""
+"""Each look at an arm costs 72 bets at several means of the control: from this many arms on, compile."""
 MOST = 1e6
-"""Needing more than so many times the log is never."""
+"""An arm that needs more than this many times the log counts as never decided."""
 
 
 def control_of(question: Question, sums: Sums, title: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -43,7 +43,7 @@ def control_of(question: Question, sums: Sums, title: str) -> np.ndarray[Any, np
 def decide_versus(
     question: Question, pulls: Floats, totals: Floats, control_pulls: float, control_total: float, arms: int
 ) -> Decided:  # fmt: skip
-    """Judge arms against one control by their totals; mean and interval are of the difference, mapped to [0, 1]."""
+    """Judge arms against one control by their totals; mean and interval are the difference's, mapped to [0, 1]."""
     margin = question.margin / question.scale.length
     problem = Problem(threshold=0.5 * (1.0 + margin), arms=arms, delta=question.delta)
     mean = control_total / control_pulls
@@ -65,7 +65,7 @@ def decide_versus(
 
 
 def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: float) -> Floats:
-    """More pulls of each arm until a verdict, if arm and control go on together, in the proportion that they have."""
+    """More pulls of each arm until a verdict, if arm and control grow on in their present proportion."""
     found = np.empty(n.size)
     loop = _loop(n.size > FEW)
 
@@ -85,7 +85,7 @@ def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: floa
 
 @cache
 def _loop(fast: bool) -> Callable[..., None]:
-    """The arm's evidence grows about in a line with the size of the log: double it, then regula falsi."""
+    """The arm's evidence grows nearly in proportion to the size of the log: double it, then regula falsi."""
 
     def evidence(times: float, n: float, s: float, n0: float, s0: float, margin: float) -> float:
         if s / n >= s0 / n0 + margin:

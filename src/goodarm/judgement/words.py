@@ -1,4 +1,4 @@
-"""What people read of a judgement, in the terminal, on the page and in a notebook: written once."""
+"""What people read in a judgement, in the terminal, on the page and in a notebook: written once."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Everything that only the reproduction of the one paper needs: its rules, its training, its table and figures."""
+"""Everything that only the reproduction of the paper needs: its rules, its training, its table and figures."""

@@ -24,13 +24,13 @@ from goodarm.scores import score_over_rounds
 
 POINTS = 120
 PRESSED = 10.0
-"""How many times the score of `value` the largest may be before the scale becomes logarithmic."""
+"""If the largest score is more than this many times that of `value`, the scale becomes logarithmic."""
 LONGEST = 20_000
 """Pulls up to which the certified bounds of Figure 3 are followed, one reward at a time."""
 
 
 NO_POOL = Pool(0.0)
-"""For rules that look at the arm alone."""
+"""For rules that look only at the arm."""
 
 
 class FigureOf(NamedTuple):
@@ -43,7 +43,7 @@ class FigureOf(NamedTuple):
 
 
 def figures(found: Reproduction) -> list[FigureOf]:
-    """All figures that were asked for, those without data left out."""
+    """All figures that were asked for, without those that have no data."""
     makers: dict[str, list[tuple[str, str, str, Callable[[Reproduction, OnDataset], Chart | None]]]] = {
         "figure1": [
             ("figure1-epochs", "Figure 1a: exploit score over training epochs", EPOCHS, score_by_epoch),

@@ -44,8 +44,8 @@ PLAYS = (
     "paper/tasks.py",
     "paper/training.py",
 )
-"""Files and folders of the package that can change what is played. Nothing else discards finished work; a test sees
-that everything that a task loads stands here."""
+"""Files and folders of the package that can change what is played. Nothing else discards finished work; a test checks
+that everything that a task loads is listed here."""
 
 Columns = dict[str, NDArray[Any]]
 

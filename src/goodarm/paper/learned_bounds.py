@@ -2,8 +2,9 @@
 
 The current term is the objective of `goodarm.paper.objectives` at the present beliefs, with the estimates in
 place of the means. The past term is the sum of the gradients of the rounds so far, each taken at the parameters of its
-own round: taking them anew at the present parameters would cost O(t) a step. A step is made every `batch` rounds; its
-gradient then stands for all rounds of the batch. Without a horizon the past weighs nothing and a step is current only.
+own round: taking them anew at the present parameters would cost O(t) per step. A step is made every `batch` rounds; its
+gradient then stands for all rounds of the batch. Without a horizon the past has no weight and a step uses only the
+current term.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`learned-printed`, `learned-online`: the paper's bound alpha ||x||_{V^-1}, V_0 = ridge I, learned and not proved.
+"""`learned-printed`, `learned-online`: the paper's bound alpha ||x||_{V^-1}, V_0 = ridge I, learned but not proved.
 
 `learned-printed` takes an alpha that was trained offline, `learned-online` learns it while the policy runs.
 """

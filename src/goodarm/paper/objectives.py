@@ -3,7 +3,7 @@
 All are functions of the beliefs (mean m_i, width U_i) of one round and of `truth`, the means mu_i: the true ones
 offline, the estimates themselves online. i*, L and gamma are constants of the step, as in the paper; i* adds the same
 number to every score and so cannot change p anyway, and for gamma the full derivative is an option. Sums over rounds
-are means over rounds, and the penalties are means over arms: summed as printed, a step would be of size 100.
+are means over rounds, and the penalties are means over arms: summed as printed, a step would have size 100.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def identification_objective(
 
 
 def kept_shares(means: Floats, widths: Floats, alpha: float, threshold: float, sharpness: float) -> Floats:
-    """I_i = sigmoid(M (m_i - alpha U_i - xi)): how far arm i is kept under the threshold's soft removal."""
+    """I_i = sigmoid(M (m_i - alpha U_i - xi)): how much of arm i the threshold's soft removal keeps."""
     shares = means.copy()
     for i in range(len(means)):
         shares[i] = sigmoid(sharpness * (means[i] - alpha * widths[i] - threshold))

@@ -21,13 +21,13 @@ from goodarm.theory import exploit_ceiling, oracle_limit
 DELTA = 0.05
 HDOC = "hdoc"
 NEXT_TO_NOTHING = 0.01
-"""Of the ceiling: ratios to a smaller score say nothing."""
+"""Share of the ceiling: ratios to a smaller score say nothing."""
 
 Floats = NDArray[np.float64]
 
 
 class PolicyScore(NamedTuple):
-    """One policy on one dataset. `ratio` is to HDoC's score on the same runs; NaN where HDoC scores almost nothing."""
+    """One policy on one dataset. `ratio`: to HDoC's score on the same runs; NaN where HDoC scores almost nothing."""
 
     entry: str
     kind: str
@@ -38,9 +38,9 @@ class PolicyScore(NamedTuple):
     sd: float
     share_of_ceiling: float
     share_of_limit: float
-    found: float  # good arms called good, a run
-    false_good: float  # bad arms called good, a run
-    false_bad: float  # good arms called bad, a run
+    found: float  # good arms called good, per run
+    false_good: float  # bad arms called good, per run
+    false_bad: float  # good arms called bad, per run
     wrong_runs: int
     deciding_runs: int  # runs that gave any verdict
     ratio: float
@@ -60,7 +60,7 @@ class PolicyScore(NamedTuple):
 
 
 class PolicyReward(NamedTuple):
-    """One policy that collects rewards: the sum of all rewards, as a share of what the best arm pays too."""
+    """One policy that collects rewards: the sum of all rewards, also as a share of what the best arm pays."""
 
     entry: str
     kind: str
@@ -95,7 +95,7 @@ class Reproduction(NamedTuple):
     tasks: list[FinishedTask]
 
     def table(self, name: str, dataset: str, entry: str) -> list[Columns]:
-        """The tables of that name of all tasks of a dataset and a policy."""
+        """The tables with this name from all tasks of a dataset and a policy."""
         return [task.tables[name] for task in self.tasks if _is(task, dataset, entry) and name in task.tables]
 
     def parameters(self, dataset: str, entry: str) -> list[dict[str, float]]:

@@ -37,7 +37,7 @@ HEADINGS = (
     "runs",
     "guarantee",
 )
-"""What matters most stands first: a narrow screen shows the policy, its wrong runs and its score."""
+"""What matters most comes first: a narrow screen shows the policy, its wrong runs and its score."""
 
 PRINTED = ("printed score", "printed ratio")
 """Only beside runs that are as long as the paper's."""
@@ -74,7 +74,7 @@ def cells(line: PolicyScore) -> list[str]:
 
 
 def _wrong(line: PolicyScore) -> str:
-    """Wrong runs among those that gave any verdict: deciding nothing is no merit."""
+    """Wrong runs among those that gave any verdict: deciding nothing earns no credit."""
     return f"{line.wrong_runs}/{line.deciding_runs}" if line.deciding_runs else "no verdict"
 
 
@@ -188,7 +188,7 @@ def answer(found: Reproduction) -> Iterator[str]:
 
 
 def _none(lines: list[PolicyScore]) -> str:
-    """How many runs gave no verdict at all, which is no merit."""
+    """How many runs gave no verdict at all, which earns no credit."""
     none = sum(line.runs - line.deciding_runs for line in lines)
     return f"; {none} gave none" if none else ""
 
@@ -229,7 +229,7 @@ def _paper_line(line: PolicyScore) -> str:
 
 
 def impossible(seed: int = 0) -> Iterator[str]:
-    """Where the printed numbers cannot be, with the numbers that say so."""
+    """Where the printed numbers are impossible, with the numbers that show it."""
     for dataset in DATASETS[:2]:
         ceiling = _ceiling(f"{dataset.name}-printed", seed)
         yield (
@@ -303,7 +303,7 @@ ON_SCREEN = (
 
 
 def replication_table(on: OnDataset) -> Table:
-    """A dataset's table for a terminal; the columns that it has room for."""
+    """A dataset's table for a terminal, with the columns that fit."""
     from rich import box
     from rich.table import Table
 

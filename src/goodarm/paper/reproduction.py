@@ -29,10 +29,10 @@ class FinishedWork(NamedTuple):
 def reproduce(
     request: Request, folder: Path, progress: Progress = lambda done, all_of_them, what: None
 ) -> FinishedWork:
-    """Play what is missing in `folder`/finished. Ctrl-C gives up what is under way; called again, it goes on.
+    """Play what is missing in `folder`/finished. Ctrl-C gives up what is under way; called again, it continues.
 
-    A finished task is kept under a name that holds a hash of the task and of the code: what was made otherwise is
-    not seen.
+    A finished task is kept under a name that contains a hash of the task and of the code: results of another task or
+    other code are not used.
     """
     request.check()
     tasks = tasks_of(request)
@@ -56,13 +56,13 @@ def reproduce(
 
 
 def _phases(tasks: Iterable[Task]) -> tuple[list[Task], list[Task]]:
-    """What waits for nothing, and what plays a policy that is learned first."""
+    """Tasks that wait for nothing, and tasks that play a policy that must be learned first."""
     listed = list(tasks)
     return [task for task in listed if task.learned is None], [task for task in listed if task.learned is not None]
 
 
 def _play(tasks: list[Task], kept: Path, workers: int, told: Callable[[Task], None]) -> None:
-    """On threads, never on the main one: Ctrl-C reaches it while it waits, and not inside a compiled call."""
+    """Runs in threads, never in the main one: so Ctrl-C reaches that while it waits, and not inside a compiled call."""
     stop = Stop()
 
     def work(task: Task) -> None:

@@ -13,7 +13,7 @@ BATCH = 10
 
 
 class PaperDataset(NamedTuple):
-    """An environment, its printed results, and how long a run is. `printed` has one score per policy of Table 1."""
+    """An environment, its printed results, and the length of a run. `printed` has one score per policy of Table 1."""
 
     name: str
     quick_horizon: int
@@ -24,7 +24,7 @@ class PaperDataset(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A policy of the report. made: "" as it is, or trained / learned / calibrated on the dataset first."""
+    """A policy of the report. made: "" if used as it is, or trained / learned / calibrated on the dataset first."""
 
     name: str
     policy: str
@@ -133,7 +133,7 @@ class Request(NamedTuple):
         return tuple(item for item in ITEMS if item in self.only) or ITEMS
 
     def check(self) -> None:
-        """Refuse names that nothing is called by, and numbers that nothing can be played with."""
+        """Refuse unknown names, and numbers that can't be played."""
         known = [*ITEMS, *(each.name for each in DATASETS)]
         for name in self.only:
             if name not in known:

@@ -5,7 +5,7 @@ kernel and neural estimators all use it. Reference: the paper, section "Differen
 2020 (SoftUCB). What the printed text leaves open is read as follows.
 
 - The confidence bound of arm i is beta U_i, also in i*: U_i is the width ||x_i||_{V^-1} without beta.
-- delta in gamma is not the error probability but a level of its own, `coldness` (0.99); an empty L counts as one arm,
+- delta in gamma is not the error probability but a separate level, `coldness` (0.99); an empty L counts as one arm,
   and gamma is never negative.
 - V_0 = ridge * I shrinks every mean; towards the threshold here, because towards 0 it would bias every arm.
 """
@@ -27,7 +27,7 @@ FLOOR = 1e-3
 """The smallest beta: at beta = 0 the largest score is 0, and gamma = log(...)/0."""
 
 TINY = 1e-12
-"""How close to 0 and 1 the level `coldness` can come."""
+"""How close the level `coldness` can come to 0 and 1."""
 
 COLDNESS = ("coldness", 0.01, 0.999999)
 RIDGE = ("ridge", 0.0, math.inf)
@@ -35,7 +35,7 @@ RIDGE = ("ridge", 0.0, math.inf)
 
 
 class SoftIndex(NamedTuple):
-    """The index of all open arms at one round; arrays have one entry an open arm."""
+    """The index of all open arms in one round; arrays have one entry per open arm."""
 
     leader: int  # i* = argmax m_i - beta U_i
     scores: Floats  # S_i = beta phi_i - gap_i

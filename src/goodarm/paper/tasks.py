@@ -1,4 +1,4 @@
-"""One task of a reproduction: a few runs of one policy on one dataset, with whatever must be learned before."""
+"""One task of a reproduction: a few runs of one policy on one dataset, with whatever must be learned first."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from goodarm.streams import ENVIRONMENT, generator
 
 ROUNDS_PER_TASK = 4_000_000
 ELSEWHERE = 1_000_003
-"""Learning uses the streams of seed + this: no reward that was learned from is reported on."""
+"""Learning uses the streams of seed + this: no reported result uses a reward that was learned from."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Task:
     """What to play. Everything here, and the code, is part of the key under which the result is kept.
 
     goal  : "verdicts", "reward", or "policy" (learn one and keep its file)
-    learned : the key of the task whose policy is played, and None where none has to be learned
+    learned : the key of the task whose policy is played; None where none has to be learned
     """
 
     goal: str
@@ -60,7 +60,7 @@ class Task:
 
 
 def tasks_of(request: Request) -> list[Task]:
-    """All tasks, those that others wait for first, then the longest first."""
+    """All tasks: those that others wait for come first, then the longest."""
     tasks = [task for dataset in request.datasets for task in _of_dataset(dataset, request)]
     return sorted(tasks, key=lambda task: (task.goal != "policy", not task.spec.slow, -task.horizon))
 
@@ -88,7 +88,7 @@ def _of_dataset(dataset: PaperDataset, request: Request) -> Iterator[Task]:
 
 
 def perform(task: Task, kept: Path, stop: Stop) -> FinishedTask:
-    """Play the task. What it waits for lies in `kept` already."""
+    """Play the task. What it waits for is in `kept` already."""
     if task.goal == "policy":
         return _learn_policy(task, stop)
     if task.goal == "reward":
@@ -148,7 +148,7 @@ def _rows(runs: Runs) -> Columns:
 
 
 def _curve(runs: Runs) -> Columns:
-    """One row a recorded point: round, reward so far, best mean, and what was learned from all arms by then."""
+    """One row per recorded point: round, reward so far, best mean, and what was learned from all arms by then."""
     points = np.concatenate([run.trajectory for run in runs.runs])
     sizes = [len(run.trajectory) for run in runs.runs]
     columns: Columns = {

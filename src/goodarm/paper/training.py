@@ -1,7 +1,7 @@
 """`train_paper`: the paper's offline training as printed. N epochs of T rounds on one arm set, one gradient step each.
 
-An epoch is played by the engine's own loop with the rules of `dgai-online`; in the learner's place stands a function
-that adds up the gradients of every round, with the true means, and moves nothing. Cost O(N K T).
+An epoch is played by the engine's own loop with the rules of `dgai-online`; the learner is replaced by a function that
+adds up the gradients of every round, with the true means, and moves nothing. Cost O(N K T).
 
 This is the objective as the equations state it, kept beside what we recommend to show what it does; its guarantee is
 `heuristic`. Where alpha falls below 0, every arm whose first reward is not hopeless is called good at its first pull.
@@ -123,7 +123,7 @@ def train_paper(
     identification : "learned-online" decides by the alpha being trained, as printed; any other rule, for example "kt",
               decides by itself, and shows where beta goes when alpha does not end the trajectories
     every   : take the gradient once per this many rounds; the cost falls by that factor
-    options : any of `OPTIONS`; by_gap=1 puts the text's constraint |mu - xi| in place of the printed |mu - m|
+    options : any of `OPTIONS`; by_gap=1 uses the text's constraint |mu - xi| instead of the printed |mu - m|
 
     >>> from goodarm.environments import bernoulli
     >>> found = train_paper(bernoulli([0.4, 0.6, 0.7], threshold=0.5), horizon=200, epochs=2)

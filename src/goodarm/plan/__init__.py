@@ -1,7 +1,7 @@
 """How many pulls will it take? Before a campaign (`plan`), and for one that is under way (`remaining`).
 
-The room can be called: `goodarm.plan(arms=200, threshold=0.02)` is `goodarm.plan.plan(...)`. A function of that name
-in `goodarm` would be replaced by this module as soon as anything imports it.
+The module itself can be called: `goodarm.plan(arms=200, threshold=0.02)` is `goodarm.plan.plan(...)`. A function of
+that name in `goodarm` would be replaced by this module as soon as anything imports it.
 """
 
 import sys

@@ -22,13 +22,13 @@ from goodarm.rules.beliefs import VERDICT
 from goodarm.rules.identification.versus import versus
 
 GROWTH = 1.0 / 16.0
-"""Samples are simulated in blocks of so much of what there was before."""
+"""Samples are simulated in blocks of this share of what was sampled before."""
 MOST_ARMS, MANY = 1000, 50
 FEW_RUNS, RUNS = 10, 20
 DEAREST = 1e9
-"""Samples that are simulated at most where no budget is given."""
+"""The most samples that are simulated where no budget is given."""
 BOTH_SIDES = 12.0
-"""Without a budget: so many times what the evidence of nine tenths of the arms costs if the control's mean is known."""
+"""Without a budget: this many times what the evidence of nine tenths of the arms costs with a known control."""
 
 
 class Campaign(NamedTuple):
@@ -45,10 +45,10 @@ def plan_against(
     control: float, margin: float, arms: int | None, delta: float, gap: float | None, means: Source | None,
     prior: str | None, budget: int | None, runs: int | None, seed: int, progress: ahead.Progress | None,
 ) -> ahead.CampaignPlan:  # fmt: skip
-    """As `plan`, with the control's mean plus the margin in the place of the threshold.
+    """As `plan`, with the control's mean plus the margin as the threshold.
 
     Each campaign is played by `goodarm.engine.control` as it is played live, in blocks of a sixteenth of what was
-    sampled before, all of a block told at once. The lower bounds are those of somebody who knows the control's mean.
+    sampled before; a block is told all at once. The lower bounds are for somebody who knows the control's mean.
 
     >>> from goodarm.plan import plan
     >>> made = plan(arms=4, control=0.3, margin=0.0, gap=0.15, runs=5)

@@ -1,4 +1,4 @@
-"""`plan`: what a campaign will take, by lower bound and by simulation, and what looser wishes would buy."""
+"""`plan`: what a campaign will take, by lower bound and by simulation, and what a looser wish would buy."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 
 DRAWS, FEWEST_DRAWS, MEANS_TO_DRAW = 200, 3, 100_000
-"""Draws of the means that a median lower bound is taken over, fewer of many arms; one where the means are known."""
+"""Draws of the means over which a lower bound's median is taken: fewer for many arms, one where the means are known."""
 ROUNDS_TO_SIMULATE = 2.5e7
-"""Of each setting, unless the budget wants more: several seconds on two cores for all."""
+"""Of each setting, unless the budget needs more: several seconds on two cores for all."""
 FEWEST_RUNS, MOST_RUNS = 10, 60
-"""Nine campaigns in ten: fewer than ten can't say."""
+"""Fewer than ten campaigns can't say where nine in ten lie."""
 
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """What to expect of a campaign; `notes` says in words what the numbers mean for the wish that was made.
+    """What to expect of a campaign; `notes` says in words what the numbers mean for what was asked.
 
     runs      : simulated campaigns of each setting
     arm_bound : pulls that every policy needs on average for one arm: quartiles over the arms
@@ -108,7 +108,7 @@ def plan(
         raise InvalidValue(
             "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
         )
-    Problem(threshold=threshold, arms=1, delta=delta)  # a wrong threshold or delta is told first
+    Problem(threshold=threshold, arms=1, delta=delta)  # a wrong threshold or delta is reported first
     guess = guess_means(threshold, arms, gap=gap, means=means, prior=prior)
     problem = Problem(threshold=threshold, arms=guess.arms, delta=delta)
     check_numbers(budget, runs)
@@ -141,7 +141,7 @@ def check_numbers(budget: int | None, runs: int | None) -> None:
 
 
 def _settings(guess: MeansGuess, problem: Problem) -> list[tuple[str, Problem]]:
-    """As asked; twice the delta; the bar a little lower and a little higher, the means staying where they are."""
+    """As asked; twice the delta; the bar a little lower and a little higher while the means stay where they are."""
     xi, delta = problem.threshold, min(2.0 * problem.delta, 0.5 + 0.5 * problem.delta)
     step = 0.1 * min(xi, 1.0 - xi)
     if guess.gap is not None:
@@ -161,7 +161,7 @@ def _falls_short(asked: Outlook) -> bool:
 
 
 class _Play:
-    """Simulates one setting after the other on the same rewards, and tells how far it is."""
+    """Simulates one setting after the other on the same rewards, and reports its progress."""
 
     def __init__(
         self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None,
@@ -206,13 +206,13 @@ def quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, floa
 
 
 def _own_last_round(guess: MeansGuess, problem: Problem, draws: list[Floats]) -> int:
-    """Without a budget: three times what the evidence of nine tenths of the arms costs, as far as our patience goes."""
+    """Without a budget: three times what the evidence of nine tenths of the arms costs, up to a limit."""
     patience = ROUNDS_TO_SIMULATE / FEWEST_RUNS
     return int(max(min(3.0 * cost_of(problem, draws), patience), 10.0 * guess.arms))
 
 
 def cost_of(problem: Problem, draws: list[Floats]) -> float:
-    """Pulls that the evidence of nine tenths of the arms costs, the easiest ones."""
+    """Pulls that the evidence of nine tenths of the arms costs, taking the easiest ones."""
     divergence, needed = problem.rewards.divergence, math.log(problem.arms / problem.delta)
     information = np.sort([divergence(float(mean), problem.threshold) for mean in draws[0]])
     cheaper = information[information.size // 10 :]

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def pulls_lower_bound(mean: float, problem: Problem) -> float:
-    """Pulls of one arm that every policy needs on average, if its verdict on it is wrong with probability <= delta.
+    """Pulls of an arm that every policy needs on average if its verdict on the arm is wrong with probability <= delta.
 
     E[N_i] >= kl(delta, 1 - delta)/d(mu_i, xi): the rewards must tell the arm from one on the other side of xi.
     0 from delta = 1/2 on, where a coin decides as well; inf for an arm on the threshold.

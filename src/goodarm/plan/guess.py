@@ -1,4 +1,4 @@
-"""What is guessed of the means before any reward has been seen: a gap, a table, or a prior."""
+"""What is guessed about the means before any reward has been seen: a gap, a table, or a prior."""
 
 from __future__ import annotations
 

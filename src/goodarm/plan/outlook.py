@@ -1,4 +1,4 @@
-"""What simulated campaigns say of one setting: when shares of the good arms are found, in one campaign, on average."""
+"""What simulated campaigns say about one setting: when shares of the good arms are found in a campaign."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ LOW, HIGH = 0.1, 0.9
 class OneCampaign(NamedTuple):
     """Where one campaign lies: the median over campaigns, one in ten below `low`, nine in ten at or below `high`.
 
-    inf where that many had not got there by the last round. Not an interval of the mean: that one shrinks with the
-    number of simulated campaigns, and most campaigns lie outside of it.
+    inf where that many had not got there by the last round. Not a confidence interval for the mean: that would shrink
+    with the number of simulated campaigns, and most campaigns would lie outside it.
     """
 
     median: float
@@ -58,7 +58,7 @@ class Finds(NamedTuple):
     good_arms: int
 
     def until(self, share: float) -> float:
-        """The round by which this share of the good arms is found; inf if that was never.
+        """The round by which this share of the good arms is found; inf if it never was.
 
         >>> Finds(np.array([5.0, 9.0, 40.0]), 4).until(0.5), Finds(np.array([5.0]), 4).until(0.5)
         (9.0, inf)
@@ -74,7 +74,7 @@ class Outlook:
     lower_bound : rounds that every policy needs on average to decide all arms (median over draws of the means)
     milestones  : samples until half, 80% and 90% of the good arms are found; empty where there are none
     end         : samples until no arm is open, in one campaign
-    rounds      : the mean of that, with the interval of the mean; None where a campaign had not got there
+    rounds      : its mean, with a confidence interval; None where a campaign had not got there
     decided     : share of the arms with a verdict by the last round, on average
     found       : share of the good arms that were called good by then; None where there are none
     found_once  : the same in one campaign
@@ -99,7 +99,7 @@ class Outlook:
 
 
 class Played(Protocol):
-    """What is read of one simulated campaign."""
+    """What is read from one simulated campaign."""
 
     @property
     def rounds(self) -> int: ...

@@ -1,4 +1,4 @@
-"""A plan at once, without simulation: for a page on which somebody moves the bar and wants to see what it costs."""
+"""A plan at once, without simulation: for a page on which somebody moves the bar to see what it costs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goodarm.plan.under_way import kl
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards  # noqa: F401  Gaussian: the example
 
 LIMIT = 1e12
-"""Pulls of one arm beyond which nobody waits."""
+"""Pulls of one arm beyond which nobody would wait."""
 WORK = 50_000
 """Arms times draws."""
 FEWEST, MOST = 10, 200
@@ -29,7 +29,7 @@ class QuickPlan(NamedTuple):
 
     half, eighty, ninety : until that share of the arms is decided, the easiest first (medians)
     median, high         : until no arm is open; half, and nine in ten, of the campaigns end by then
-    guess                : what was assumed of the means, in words
+    guess                : what was assumed about the means, in words
     """
 
     half: float
@@ -50,10 +50,10 @@ def quick_plan(
         n d(mu, xi) - log(1 + 2 n d(mu, xi))/2 >= log(K/delta),
     d being the relative entropy of two rewards: kl for rewards in [0, 1], as in `remaining`, and for Gaussian ones
     (mu - xi)^2/(2 scale^2). So n = ceil(E/d), where E solves E - log(1 + 2 E)/2 = log(K/delta), and a campaign takes
-    the sum over its arms. Simulation, `plan`, is slower and knows what a policy wastes.
+    the sum over its arms. The simulation, `plan`, is slower, and includes what a policy wastes.
 
-    gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) whose mean it is; for
-                 Gaussian rewards normally, with the standard deviation of one reward. Their prior is normal:MEAN,SD
+    gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as mean;
+                 for Gaussian rewards normal, with the standard deviation of one reward. Their prior is normal:MEAN,SD
 
     >>> quick_plan(threshold=0.5, arms=10, gap=0.2).median
     810.0
@@ -78,7 +78,7 @@ def _guess(problem: Problem, gap: float | None, prior: str | None) -> MeansGuess
 
 
 def _pulls(means: Floats, problem: Problem) -> Floats:
-    """Pulls of each arm until its verdict; LIMIT where nobody waits for it."""
+    """Pulls of each arm until its verdict; LIMIT where nobody would wait for it."""
     rewards, xi = problem.rewards, problem.threshold
     per_pull = kl(means, xi) if isinstance(rewards, Bounded) else (means - xi) ** 2 / (2.0 * rewards.scale**2)
     with np.errstate(divide="ignore", over="ignore"):

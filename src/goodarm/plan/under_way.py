@@ -18,16 +18,16 @@ from goodarm.rules.learners.prior import fit, start
 Floats = NDArray[np.float64]
 
 FINE = 2.0**-10
-"""The share of a pull to which the answer is found."""
+"""The answer is found to this fraction of a pull."""
 LOW, HIGH = 0.1, 0.9
 
 
 class Remaining(NamedTuple):
-    """More pulls until the verdict, one entry per arm, given what has been seen of it and of the others.
+    """More pulls until the verdict, one entry per arm, given what was seen of this arm and of the others.
 
     median, low, high : quantiles 0.5, 0.1, 0.9; `limit` where the verdict lies beyond it
     expected          : mean of min(pulls, limit). Without a limit it would be infinite for every arm, since a mean may
-                        lie as near to the threshold as you like
+                        lie arbitrarily near to the threshold
     beyond            : probability that the arm is still open after `limit` more pulls
     good              : probability that the arm is good
     """
@@ -51,7 +51,7 @@ def remaining(
     Each arm's mean mu is drawn from its posterior Beta(A + S, B + N - S), with (A, B) learned from all arms if not
     given. For a mean mu the verdict comes at the smallest n with
         n kl(m_n, xi) - log(1 + 2 n kl(m_n, xi))/2 >= log(K/delta),  m_n = (S + (n - N) mu)/n:
-    evidence grows by its drift, less what the bets pay for not knowing the mean. 4% to 12% fewer than simulated
+    evidence grows by its drift, less what the bets pay for not knowing the mean. That is 4% to 12% less than simulated
     runs of `value` take (tests/test_plan.py); rules with slower evidence, like `hoeffding`, need more.
 
     prior : (A, B)
@@ -102,7 +102,7 @@ def _normal_means(
 
 
 def _learned_normal(n: Floats, s: Floats, problem: Problem) -> tuple[float, float]:
-    """Mean and deviation of the arms' means that those seen so far suggest, by moments; first the bar and the scale."""
+    """Mean and deviation of the arms' means, by moments of those seen so far; before that, the bar and the scale."""
     scale, seen = problem.rewards.sigma(), n > 0.0
     if seen.sum() < 2:
         return problem.threshold, scale
@@ -161,7 +161,7 @@ def _pulls_left(mu: Floats, n: Floats, s: Floats, problem: Problem, limit: float
 
 
 def _evidence(mean: Floats, count: Floats, problem: Problem) -> Floats:
-    """n kl(m, xi) - log(1 + 2 n kl(m, xi))/2, about what bets gather that have to learn how far m lies from xi."""
+    """n kl(m, xi) - log(1 + 2 n kl(m, xi))/2: about the evidence of bets that must learn how far m lies from xi."""
     xi, scale = problem.threshold, problem.rewards.sigma()
     bounded = isinstance(problem.rewards, Bounded)
     drift = count * (kl(mean, xi) if bounded else (mean - xi) ** 2 / (2.0 * scale**2))

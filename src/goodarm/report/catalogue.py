@@ -33,7 +33,7 @@ KINDS = {
     "estimators": "Models of the arms: what one reward says of the others",
 }
 SUITS = {"kernel": "bumps", "neural": "bumps"}
-"""Environments for which a model is made, where that is not linear."""
+"""The environment that suits a model, where it is not `linear`."""
 
 ONE = {
     "policies": "a policy",
@@ -54,7 +54,7 @@ def policies() -> dict[str, list[Entry]]:
 
 
 def policies_named(name: str) -> list[tuple[str, Entry]]:
-    """What has this name, and of which kind it is: a policy, otherwise a rule or a model, or several of these.
+    """What has this name, and what kind it is: a policy, otherwise a rule or a model, or several of these.
 
     >>> [(kind, entry["name"]) for kind, entry in policies_named("kt")]
     [('identification', 'kt')]
@@ -69,7 +69,7 @@ def policies_named(name: str) -> list[tuple[str, Entry]]:
 
 
 def _valid_for(name: str) -> list[str]:
-    """The reward families for which a policy of that name can be made."""
+    """The reward families for which a policy with that name can be made."""
 
     def suits(rewards: Rewards) -> bool:
         try:
@@ -149,7 +149,7 @@ def _estimator(name: str) -> Entry:
 
 
 def _with_parameter(name: str, defaults: Any) -> str:
-    """The name with one of its parameters, to show how that is written."""
+    """The name with one of its parameters, to show how to write them."""
     for parameter, value in _numbers(defaults).items():
         return f"{name}({parameter}={value:g})"
     return name

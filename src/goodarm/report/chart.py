@@ -60,7 +60,7 @@ class Series(NamedTuple):
 MARK = "0.45"
 MOST_TICKS = 8
 MARKERS = "os^DvP<X>*d"
-"""One per line, each at its own places, so that lines that coincide can be told apart."""
+"""One per line, each at different places, so that lines that coincide can be told apart."""
 
 
 class Chart(NamedTuple):

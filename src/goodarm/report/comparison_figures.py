@@ -24,11 +24,11 @@ KINDS = ("verdicts", "score", "sweep")
 POINTS = 200
 MOST_TICKS = 10
 PANELS = 6
-"""Environments that are drawn side by side."""
+"""The most environments that are drawn side by side."""
 
 
 def draw(results: Comparison, kind: str, over: str, number: str) -> Figure:
-    """The figure of that kind."""
+    """The figure of this kind."""
     if find_spec("matplotlib") is None:
         raise MissingExtra("plot()", "report")
     if kind not in KINDS:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe & Ito's palette, which colour-blind people can tell apart, without its yellow, too pale, and its red."""
+"""Okabe & Ito's palette, which colour-blind people can tell apart, without its yellow (too pale) and its red."""
 
 WRONG = "#C1121F"
 """Red is for wrong verdicts and nothing else."""
 
 STYLES = ("-", "-.", ":")
-"""Once the colours are used up, they come again in another style; dashes are for wrong verdicts."""
+"""Once the colours are used up, they are used again in another style; dashes are for wrong verdicts."""
 
 LOW, HIGH = 0.1, 0.9
 """Bands hold the middle 80% of the runs."""
@@ -76,7 +76,7 @@ def rounds_axis(axis: Axis, low: float, high: float) -> None:
 
 
 def headed(axes: Axes, title: str, words: str = "") -> None:
-    """A heading at the left, and below it what is shown, in grey; neither changes the size of the plot."""
+    """A heading at the left, and below it, in grey, what is shown; neither changes the size of the plot."""
     lines = words.count("\n") + 1 if words else 0
     axes.set_title(title, loc="left", fontsize=12, fontweight="bold", pad=8 + 13 * lines)
     if words:

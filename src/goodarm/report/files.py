@@ -58,11 +58,11 @@ def prepare_folder(folder: Path) -> None:
 
 
 def refuse_other_results(folder: Path, name: str, about: Mapping[str, Any]) -> None:
-    """Refuse a folder whose file `name` says that it holds something else than what will be written."""
+    """Refuse a folder whose file `name` says that it holds something other than what will be written."""
     try:
         kept = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return  # nothing there, or nothing that could be lost by being read
+        return  # nothing there, or nothing readable that could be lost
     wanted = json.loads(json_text(dict(about)))
     other = next((key for key, value in wanted.items() if not isinstance(kept, dict) or kept.get(key) != value), None)
     if other is None:
@@ -107,7 +107,7 @@ def write_rewards(results: Comparison, summary: RewardSummary, folder: Path) -> 
 
 
 def plan_about(made: CampaignPlan) -> dict[str, Any]:
-    """What tells a plan from another one in the same folder."""
+    """What distinguishes one plan from another in the same folder."""
     names = ["arms", "threshold", "delta", "means", "policy", "budget", "seed"]
     names += [] if made.control is None else ["control", "margin"]
     return {name: getattr(made, name) for name in names}

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EACH = 20
-"""Rows of each verdict in the terminal."""
+"""Rows per verdict in the terminal."""
 LONGEST = 100
 """Letters of a name in the terminal."""
 STYLES = {1: "green", -1: "red", 0: ""}
 
 
 def notes(judgement: Judgement) -> Iterator[str]:
-    """What was chosen and should be known, and under what conditions the promise holds."""
+    """What was chosen, what readers should know, and under what conditions the promise holds."""
     yield from (visible(note) for note in judgement.notes)
     yield CONDITIONS
 
 
 def segment_lines(judgement: Judgement, most: int = EACH) -> Iterator[str]:
-    """The sentence of each segment; of many, the first ones."""
+    """The sentence of each segment; if there are many, of the first ones."""
     found = list(judgement.segments()) if judgement.by else []
     for by, arms in found[:most]:
         name = ", ".join(f"{visible(key)} {visible(str(value))}" for key, value in by.items())
@@ -94,7 +94,7 @@ def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
 
 
 def check_folder(folder: Path) -> None:
-    """Can results be written there? Found out before a log is read, and without making the folder."""
+    """Can results be written there? Checked before a log is read, without making the folder."""
     if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
         raise MissingExtra("writing a judgement", "report")
     if folder.exists() and not folder.is_dir():

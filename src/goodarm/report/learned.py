@@ -37,7 +37,7 @@ def check_file(path: Path) -> None:
 
 
 def write(learned: LearnedPolicy, path: Path) -> list[Path]:
-    """The policy file, and the learning curve beside it where there is something to draw and to draw with."""
+    """The policy file, and the learning curve beside it if there is one to draw and matplotlib to draw it."""
     with explained(path.parent):
         learned.save(path)
         if not learned.history or find_spec("matplotlib") is None:

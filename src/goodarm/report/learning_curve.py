@@ -32,7 +32,7 @@ def info(learned: LearnedPolicy, history: Sequence[Step]) -> LearningCurve:
 
 
 def draw(learned: LearnedPolicy) -> Figure:
-    """What moved while it was learned, and what it scored."""
+    """How the parameters moved while learning, and what they scored."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")

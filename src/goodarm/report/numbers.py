@@ -13,7 +13,7 @@ _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 def short(value: float, digits: int = 4) -> str:
-    """A number in a few characters: `digits` figures, then k, M or G for a thousand, a million, a thousand millions.
+    """A number in a few characters: `digits` figures, then k, M or G for a thousand, a million, a billion.
 
     >>> short(1993521.0), short(-412.0), short(0.0), short(12345.0, digits=2), short(999999.0), short(0.04217)
     ('1.994M', '-412', '0', '12k', '1.000M', '0.04217')
@@ -57,7 +57,7 @@ def percent(value: float) -> str:
 
 
 def plain(value: float) -> str:
-    """A mean of whole numbers, without decimals that say nothing.
+    """A mean of whole numbers, without needless decimals.
 
     >>> plain(5.0), plain(4.87)
     ('5', '4.9')

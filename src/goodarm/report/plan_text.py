@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ENOUGH = 10
-"""Simulated campaigns from which on "nine in ten" can be said."""
+"""From this many simulated campaigns on, "nine in ten" can be said."""
 
 _NOT_SHOWN = ("decided_at", "finds")
 
@@ -66,8 +66,8 @@ def table(plan: CampaignPlan) -> Table:
     """One row per setting: as asked, and what a looser wish would buy.
 
     Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign; the share of the good
-    arms found, and of all arms decided, at the end, which is the budget or an end of our own; campaigns with a wrong
-    verdict.
+    arms found, and of all arms decided, at the end, which is the budget or our own limit; campaigns with
+    any wrong verdict.
     """
     from rich import box
     from rich.table import Table
@@ -89,7 +89,7 @@ def table(plan: CampaignPlan) -> Table:
 
 
 def as_json(made: CampaignPlan) -> dict[str, Any]:
-    """Everything but the single verdicts."""
+    """Everything except the individual verdicts."""
     shown = {each.name: getattr(made, each.name) for each in fields(made)}
     shown["pulls_per_arm"] = _tuple(made.pulls_per_arm)
     shown["asked"] = _outlook(made.asked) if made.asked else None
@@ -129,7 +129,7 @@ def _until(milestones: list[tuple[float, float]], plan: CampaignPlan) -> str:
 
 
 def _most(runs: int) -> str:
-    """Who has got there: nine in ten, where there are enough to say so."""
+    """Which campaigns got there: nine in ten, where there are enough to say so."""
     if runs >= ENOUGH:
         return "Nine campaigns in ten find"
     return f"All {runs} simulated ones find" if runs > 1 else "The simulated one finds"

@@ -15,7 +15,7 @@ from goodarm.simulation.runs import Estimate
 from goodarm.simulation.summary import PolicySummary, Summary
 
 WIDE = 104
-"""From this many columns on, every figure has a column of its own."""
+"""From this many columns on, every number has a column of its own."""
 
 _LAST = ("found", "wrong", "rounds/s")
 

@@ -66,7 +66,7 @@ def draw(info: VerdictsOverTime) -> Figure:
 
 
 def draw_into(axes: Axes, info: VerdictsOverTime) -> tuple[list[object], list[str]]:
-    """Draw into these axes; what the legend needs: handles and labels."""
+    """Draw into these axes; returns what the legend needs: handles and labels."""
     handles: list[object] = []
     labels: list[str] = []
     for number, curve in enumerate(info.curves):
@@ -129,7 +129,7 @@ def _setting(spec: Specification, runs: int) -> str:
 
 
 def _span(finished: tuple[Runs, ...], horizon: int) -> tuple[float, float]:
-    """The rounds worth looking at: a little before the first verdict until a little after the last."""
+    """The rounds worth looking at: from a little before the first verdict to a little after the last."""
     rounds = [run.verdict_rounds[run.verdicts != 0] for runs in finished for run in runs.runs]
     given = np.concatenate(rounds) if rounds else np.zeros(0)
     if given.size == 0:

@@ -18,7 +18,7 @@ _shared: dict[str, MemoryStore] = {}
 def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
     """The store at an address; with `create=False` a file that is not there is refused, not made.
 
-    memory:            a new one, that nobody else sees; memory:NAME is shared within the process
+    memory:            a new one that nobody else sees; memory:NAME is shared within the process
     sqlite:///FILE     a file on this machine's disk; a path that ends in .db means the same
     postgresql://...   a PostgreSQL server, for several machines
 
@@ -41,7 +41,7 @@ def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
 
 @contextmanager
 def held(store: str | Path | Store, *, create: bool = True) -> Iterator[Store]:
-    """The store at an address, let go of again if nothing comes of it."""
+    """The store at an address, closed again if an error follows."""
     opened = open_store(store, create=create)
     try:
         yield opened

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from goodarm.campaign.journal import Event, Row
 
 FORMAT = 1
-"""Of the tables; raised when an older goodarm would misread them."""
+"""Version of the tables; raised when an older goodarm would misread them."""
 BLOCK_OF_ROWS = 10_000
-"""Rows that are fetched at a time."""
+"""Rows fetched at a time."""
 
 
 class Snapshot(NamedTuple):
@@ -46,7 +46,7 @@ class Store(ABC):
 
     @abstractmethod
     def add(self, name: str) -> int:
-        """A new campaign, within a transaction: its number."""
+        """Add a campaign, within a transaction; returns its number."""
 
     @abstractmethod
     def append(self, campaign: int, events: Sequence[Event]) -> None:
@@ -54,7 +54,7 @@ class Store(ABC):
 
     @abstractmethod
     def chunks(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[list[Row]]:
-        """The entries after one number, up to and with another, in order, many at a time."""
+        """The entries after one number, up to and including another, in order, many at a time."""
 
     def read(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[Event]:
         """The same, one by one."""
@@ -67,7 +67,7 @@ class Store(ABC):
 
     @abstractmethod
     def ending(self, campaign: int, ticket: int, ending: str) -> Event | None:
-        """The entry by which a ticket, or a part of a block, has ended."""
+        """The entry that ended a ticket, or a part of a block."""
 
     @abstractmethod
     def snapshot(self, campaign: int) -> Snapshot | None:
@@ -75,11 +75,11 @@ class Store(ABC):
 
     @abstractmethod
     def keep(self, campaign: int, snapshot: Snapshot | None) -> None:
-        """Put a snapshot in the place of the one before, within a transaction; None removes it."""
+        """Replace the snapshot, within a transaction; None removes it."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
 
     def __enter__(self) -> Store:
         return self

@@ -40,7 +40,7 @@ def refuse_network(path: Path, mounts: Path = Path("/proc/mounts")) -> None:
 
 
 class FileLock:
-    """An exclusive lock on a file of its own, never on the database: closing that would drop SQLite's own locks."""
+    """An exclusive lock on a separate file, never on the database: closing that would drop SQLite's own locks."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -43,11 +43,11 @@ INSERT INTO goodarm_snapshots VALUES (%s, %s, %s, %s)
 ON CONFLICT (campaign) DO UPDATE SET number = EXCLUDED.number, chain = EXCLUDED.chain, body = EXCLUDED.body
 """
 MANY = 20
-"""From so many rows on, COPY is quicker than INSERT."""
+"""From this many rows on, COPY is quicker than INSERT."""
 
 
 class PostgresqlStore(Store):
-    """One connection; threads of one process share it by turns. After the server was gone it connects anew."""
+    """One connection; threads of one process take turns. It reconnects after the server was gone."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -70,7 +70,7 @@ class PostgresqlStore(Store):
             raise
 
     def _here(self) -> psycopg.Connection[Any]:
-        """A connection of this process that works; within a transaction it must be the one that began it."""
+        """A working connection of this process; within a transaction it must be the one that began it."""
         import psycopg
 
         if self._inside and self._connection is not None:

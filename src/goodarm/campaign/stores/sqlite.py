@@ -1,9 +1,9 @@
 """SQLite: the embedded default. One file, several processes of one machine, every acknowledged write on disk.
 
-WAL with synchronous=FULL: a commit returns when it has been flushed. SQLite lets writers that wait try again at random
+WAL with synchronous=FULL: a commit returns when it has been flushed. SQLite lets waiting writers try again at random
 times, so that with four of them one may starve for seconds; a `flock` taken before BEGIN IMMEDIATE queues them. It is
-held over the checkpoint, which a commit may start, and over closing too: two connections that checkpoint at once can
-reset the WAL of SQLite before 3.51.3.
+held through the checkpoint, which a commit may start, and through closing: before SQLite 3.51.3, two connections that
+checkpoint at once can reset the WAL.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class SqliteStore(Store):
             self._lock.free()
 
     def _connect_to_read(self) -> None:
-        """Where nothing can be written, SQLite can't even make its notes for readers: tell it that nobody writes."""
+        """Where nothing can be written, SQLite can't even make its index for readers: tell it that nobody writes."""
         alone = "&immutable=1" if not Path(f"{self.path}-wal").exists() else ""
         address = f"{self.path.absolute().as_uri()}?mode=ro{alone}"
         self._connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
@@ -104,7 +104,7 @@ class SqliteStore(Store):
         )
 
     def _here(self) -> sqlite3.Connection:
-        """The connection of this process: one that came through a fork belongs to the parent, and stays its own."""
+        """The connection of this process: one inherited through a fork belongs to the parent, and is left alone."""
         if self._process != os.getpid():
             self._thread = threading.RLock()
             self._lock = FileLock(self._lock._path)

@@ -14,7 +14,7 @@ from goodarm.judgement.question import Question
 
 Floats = NDArray[np.float64]
 Progress = Callable[[float], None]
-"""Is told the share of the log that has been read, from 0 to 1."""
+"""Called with the share of the log that has been read, from 0 to 1."""
 
 NULLISH = ("", "null", "na", "n/a", "nan", "none", "nil", "\\n")
 """Texts that stand for no reward, in files that know only text."""
@@ -33,11 +33,11 @@ class Sums:
     rows     : rows of the log
     pulls    : rewards
     missing  : rows whose reward is NULL
-    unreadable : rows whose reward is a text that is no number
+    unreadable : rows whose reward is a text that is not a number
     total    : sum of the rewards, or of the weighted rewards in units of [0, 1]
-    outside  : is any of its rewards outside of the declared range? One flag costs a third of minimum and maximum
+    outside  : is any of its rewards outside the declared range? One flag costs a third of minimum and maximum
     squares  : sum of the squares, only for Gaussian rewards
-    capped, improper : rows whose weight was cut, or whose propensity is none; only with propensities
+    capped, improper : rows whose weight was cut, or whose propensity is not a probability; only with propensities
     """
 
     segment: tuple[NDArray[np.object_], ...]
@@ -81,7 +81,7 @@ class LogSource(Protocol):
         """Rows, rewards and their sums per segment and arm."""
 
     def stray(self, columns: Columns, question: Question) -> Stray:
-        """Rewards outside of the declared range, or that are no numbers."""
+        """Rewards that are outside the declared range, or are not numbers."""
 
     def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """The rewards in the order of a column; an arm is its place in `sums`."""

@@ -24,11 +24,11 @@ from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dia
 FLOATS = ("FLOAT", "DOUBLE")
 BATCH = 1_000_000
 LOOK = 0.1
-"""Seconds between two looks at how far a scan is."""
+"""Seconds between two looks at the progress of a scan."""
 
 
 def connect(memory: str | None = None) -> Any:
-    """A database in memory that never asks the network for an extension, and spills into a folder of its own."""
+    """A database in memory that never asks the network for an extension, and spills into its own folder."""
     try:
         import duckdb
     except ImportError:
@@ -72,7 +72,7 @@ class DuckSource:
         table = self.table(columns, question)
         found = self._sums(table, columns, question, progress, False)
         if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
-            # a file's statistics leave NaN out, and DuckDB would believe them and not look
+            # a file's statistics leave NaN out, and DuckDB would trust them and not look
             self.con.execute("SET disabled_optimizers = 'statistics_propagation'")
             found = self._sums(replace(table, proven=frozenset()), columns, question, progress, True)
         return found
@@ -135,7 +135,7 @@ class DuckSource:
             raise UnreadableTable(f"{self.title}: {first_line(error)}.") from None
 
     def watched(self, work: Callable[[], Any], progress: Progress) -> Any:
-        """Do the work in a thread, tell how far it is, and stop it on Ctrl-C."""
+        """Do the work in a thread, report its progress, and stop it on Ctrl-C."""
         done: dict[str, Any] = {}
 
         def run() -> None:
@@ -193,7 +193,7 @@ class FileSource(DuckSource):
         )
 
     def table(self, columns: Columns, question: Question) -> sql.Table:
-        """CSV knows only text: numbers are read where they are asked for, and what `where` names as it looks."""
+        """CSV knows only text: columns are read as numbers where needed, and those in `where` as they look."""
         if self.files.kind == "parquet":
             return replace(super().table(columns, question), proven=self._proven(columns.reward, question))
         if self.dialect is None or not question.where:
@@ -210,7 +210,7 @@ class FileSource(DuckSource):
     def _proven(self, reward: str | None, question: Question) -> frozenset[str]:
         """The reward, if the statistics of every row group say that it has no NULL and keeps to its range.
 
-        A NaN is not in them: it shows in the sum, and the sums are then taken again with all checks.
+        They leave NaN out: it shows in the sum, and the sums are then taken again with all checks.
         """
         kind = _kind(dict(self._described).get(reward or "", ""))
         if reward is None or not question.scale.bounded or kind not in ("whole", "number", "float", "boolean"):

@@ -1,4 +1,4 @@
-"""Files of a log: which ones a path means, of what kind they are, and how a CSV file is written."""
+"""Files of a log: which ones a path means, what kind they are, and how a CSV file is written."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def sums_query(table: Table, columns: Columns, question: Question, no_nan: bool 
     """One row per segment and arm; the checks of NULLs and range come out of the same scan."""
     keys = [*columns.by, columns.arm]
     double = table.double
-    # whole numbers are written out later: in the query it would take as long as the scan where arms are many
+    # whole numbers are written out later: with many arms, doing it in the query would take as long as the scan
     shown = [
         f"{quoted(key) if table.kinds.get(key) == 'whole' else f'CAST({quoted(key)} AS {_text(table)})'} AS key{j}"
         for j, key in enumerate(keys)
@@ -118,7 +118,7 @@ def _of_totals(table: Table, columns: Columns, question: Question) -> dict[str, 
 
 
 def stray_query(table: Table, columns: Columns, question: Question, *, count: bool) -> str:
-    """Rewards outside of the range or not readable: how many, or the first with its arm."""
+    """Rewards outside the range or not readable: how many, or the first with its arm."""
     arm = f"CAST({quoted(columns.arm)} AS {_text(table)})"
     if columns.pulls is not None and columns.total is not None:
         n, s = (table.number(name, False) for name in (columns.pulls, columns.total))
@@ -144,7 +144,7 @@ def _outside(question: Question, x: str) -> str:
 
 
 def _impossible(question: Question, n: str, s: str) -> str:
-    """Totals that no rewards in the range can have; sums of rounded numbers may miss it by a little."""
+    """Totals that no rewards in the range can have; sums of rounded numbers may be off by a little."""
     scale = question.scale
     wrong = f"{n} < 0"
     if scale.bounded:

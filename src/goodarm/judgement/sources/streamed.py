@@ -1,4 +1,4 @@
-"""Rows in order from an engine that sorts them where they lie: Spark hands them over piece by piece, Ibis at once."""
+"""Rows in order from an engine that sorts them where they are: Spark hands them over piece by piece, Ibis at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goodarm.judgement.sources._base import Batch, Sums
 
 STREAMED = ("pyspark", "ibis")
 PIECE = 100_000
-"""Rows that are held in memory at a time, besides what the engine prefetches."""
+"""Rows held in memory at a time, besides what the engine prefetches."""
 
 
 def streamed(table: Any, kind: str, question: Question, sums: Sums) -> Iterator[Batch]:
@@ -40,7 +40,7 @@ def _from_spark(table: Any) -> Iterable[Any]:
 
 def _from_ibis(table: Any) -> Iterator[tuple[Any, ...]]:
     """Sorted by the engine; the three columns come to this machine in one table."""
-    import ibis  # type: ignore[import-untyped]  # it has none
+    import ibis  # type: ignore[import-untyped]  # it has no types
 
     numbered = table.mutate(goodarm_row=ibis.row_number())
     ordered = numbered.order_by([ibis.asc("t", nulls_first=False), "goodarm_row"]).drop("goodarm_row")
