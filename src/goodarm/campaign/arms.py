@@ -101,9 +101,12 @@ def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
             what = f"an arm has no {unknown[0]!r}" if unknown else "an arm needs an 'id'"
             raise InvalidValue(f"{what}; it has {', '.join(FIELDS)}. Put anything else into its metadata.")
         entry = ArmEntry(
-            given["id"], given.get("label") or "", given.get("metadata") or {},
-            _features(given.get("features")), given.get("weight"),
-        )  # fmt: skip
+            given["id"],
+            given.get("label") or "",
+            given.get("metadata") or {},
+            _features(given.get("features")),
+            given.get("weight"),
+        )
     else:
         raise InvalidValue(f"an arm is an id, which is a text, or a dictionary with one; got {given!r}.")
     return _checked(entry)

@@ -71,10 +71,11 @@ def _concluded(fold: Fold, events: int) -> Check:
         if fold.same_rules:
             return Check(False, events, f"{fold.disagreement}; otherwise by the other")
         return Check(
-            False, events,
+            False,
+            events,
             f"today's rules decide otherwise than those the campaign was begun with: {fold.disagreement}; {made_with}. "
             "Its recorded verdicts stand.",
-        )  # fmt: skip
+        )
     note = ""
     if not fold.same_rules:
         note = f"the rules' code has changed since goodarm {fold.terms.version}, and decides as it did"

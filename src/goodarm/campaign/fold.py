@@ -36,8 +36,19 @@ class Book:
     """What is known about one arm besides the rules' evidence."""
 
     __slots__ = (
-        "asked", "decision", "entry", "first", "last", "missing", "number", "status", "told", "total", "void", "weight",
-    )  # fmt: skip
+        "asked",
+        "decision",
+        "entry",
+        "first",
+        "last",
+        "missing",
+        "number",
+        "status",
+        "told",
+        "total",
+        "void",
+        "weight",
+    )
 
     def __init__(self, number: int, entry: ArmEntry, weight: float) -> None:
         self.number = number
@@ -108,13 +119,24 @@ class Fold:
         self._chosen: int | None = None
         self._asked_block = False
         self._handlers: dict[str, Callable[[Event], Iterable[int]]] = {
-            journal.ADDED: self._added, journal.ASKED: self._asked, journal.TOLD: self._told,
-            journal.GIVEN: self._given, journal.VOID: self._void, journal.MISSING: self._missing,
-            journal.LATE: self._late, journal.BLOCK: self._block, journal.PART: self._part, journal.REST: self._rest,
-            journal.VERDICT: self._verdict, journal.PAUSED: self._paused, journal.RESUMED: self._resumed,
-            journal.RETIRED: self._retired, journal.ENDED: self._ended, journal.REQUEST: _nothing,
+            journal.ADDED: self._added,
+            journal.ASKED: self._asked,
+            journal.TOLD: self._told,
+            journal.GIVEN: self._given,
+            journal.VOID: self._void,
+            journal.MISSING: self._missing,
+            journal.LATE: self._late,
+            journal.BLOCK: self._block,
+            journal.PART: self._part,
+            journal.REST: self._rest,
+            journal.VERDICT: self._verdict,
+            journal.PAUSED: self._paused,
+            journal.RESUMED: self._resumed,
+            journal.RETIRED: self._retired,
+            journal.ENDED: self._ended,
+            journal.REQUEST: _nothing,
             journal.NOTE: _nothing,
-        }  # fmt: skip
+        }
 
     def choose(self) -> int:
         """The arm that the policy asks for next, -1 if none is open; choosing again before anything happens is free."""

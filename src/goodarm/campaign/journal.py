@@ -108,9 +108,15 @@ _NOTHING = math.nan
 
 
 def link(
-    previous: bytes, number: int, kind: str, ticket: int | None, arm: int | None, reward: float | None,
-    payload: str | None, at: float,
-) -> bytes:  # fmt: skip
+    previous: bytes,
+    number: int,
+    kind: str,
+    ticket: int | None,
+    arm: int | None,
+    reward: float | None,
+    payload: str | None,
+    at: float,
+) -> bytes:
     """The chain of an entry: blake2b, 16 bytes, over the chain before and the entry.
 
     Numbers as little-endian 64 bits (number, ticket, arm; reward, at), -1 and NaN where there is none, then the kind,
@@ -126,9 +132,16 @@ def link(
 
 
 def chained(
-    previous: bytes, number: int, kind: str, at: float, *, ticket: int | None = None, arm: int | None = None,
-    reward: float | None = None, payload: str | None = None,
-) -> Event:  # fmt: skip
+    previous: bytes,
+    number: int,
+    kind: str,
+    at: float,
+    *,
+    ticket: int | None = None,
+    arm: int | None = None,
+    reward: float | None = None,
+    payload: str | None = None,
+) -> Event:
     """A new entry, chained to the one before."""
     chain = link(previous, number, kind, ticket, arm, reward, payload, at)
     return Event(number, kind, ticket, arm, reward, payload, at, chain)

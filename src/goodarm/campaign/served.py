@@ -50,9 +50,14 @@ class ServedCampaign(Campaign):
 
     @classmethod
     def make(
-        cls, address: str, token: str | None, name: str, arms: ArmsGiven, terms: Mapping[str, Any],
+        cls,
+        address: str,
+        token: str | None,
+        name: str,
+        arms: ArmsGiven,
+        terms: Mapping[str, Any],
         key: str | None = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
         given = {key: value for key, value in terms.items() if value is not None}
         if "policy" in given and not isinstance(given["policy"], str):

@@ -142,9 +142,14 @@ class Session:
             self._depth -= 1
 
     def write(
-        self, kind: str, *, ticket: int | None = None, arm: int | None = None, reward: float | None = None,
+        self,
+        kind: str,
+        *,
+        ticket: int | None = None,
+        arm: int | None = None,
+        reward: float | None = None,
         content: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Fold an entry and keep it for the commit, with the verdicts that follow from it."""
         fold = self._fold
         if fold is None:

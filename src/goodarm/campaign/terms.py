@@ -64,12 +64,22 @@ class Terms:
         against = {} if self.control is None else {"control": self.control, "margin": self.margin}
         return against | {
             "format": FORMAT if against else WITH_THRESHOLD,
-            "threshold": self.threshold, "delta": self.delta, "policy": self.policy,
-            "criterion": self.criterion, "rewards": rewards_to_json(self.rewards), "horizon": self.horizon,
-            "reserve": self.reserve, "after": self.after, "unanswered": self.unanswered, "seed": self.seed,
-            "metadata": dict(self.metadata), "arms": [arm.as_json() for arm in self.arms], "key": self.key,
-            "version": self.version, "rules": self.rules,
-        }  # fmt: skip
+            "threshold": self.threshold,
+            "delta": self.delta,
+            "policy": self.policy,
+            "criterion": self.criterion,
+            "rewards": rewards_to_json(self.rewards),
+            "horizon": self.horizon,
+            "reserve": self.reserve,
+            "after": self.after,
+            "unanswered": self.unanswered,
+            "seed": self.seed,
+            "metadata": dict(self.metadata),
+            "arms": [arm.as_json() for arm in self.arms],
+            "key": self.key,
+            "version": self.version,
+            "rules": self.rules,
+        }
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Terms:
@@ -265,10 +275,21 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
 
 
 def agreed(
-    arms: ArmsGiven, threshold: float | None, delta: float, policy: str | Policy, rewards: Rewards, horizon: int | None,
-    reserve: float, after: float | str | timedelta | None, unanswered: str, seed: int,
-    metadata: Mapping[str, Any] | None, criterion: str | None, control: str | None = None, margin: float = 0.0,
-) -> Terms:  # fmt: skip
+    arms: ArmsGiven,
+    threshold: float | None,
+    delta: float,
+    policy: str | Policy,
+    rewards: Rewards,
+    horizon: int | None,
+    reserve: float,
+    after: float | str | timedelta | None,
+    unanswered: str,
+    seed: int,
+    metadata: Mapping[str, Any] | None,
+    criterion: str | None,
+    control: str | None = None,
+    margin: float = 0.0,
+) -> Terms:
     """The terms, with every part checked."""
     check_bar(threshold, control, margin)
     for what, value in (("threshold", 0.0 if threshold is None else threshold), ("delta", delta), ("margin", margin)):

@@ -150,11 +150,23 @@ def tally_of(fold: Fold, now: float) -> Tally:
     pending = len(fold.pending) + sum(block.pending for block in fold.blocks.values())
     late = costs(fold, now).values()
     return Tally(
-        arms=arms, good=good, bad=bad, open=arms - good - bad - retired, paused=paused,
-        retired=retired, pending=pending, overdue=sum(each.tickets for each in late), told=told, missing=missing,
-        void=void, late=fold.late, ended=fold.ended, held_back=sum(each.held_back != "" for each in late),
-        waiting=sum(each.waiting for each in late), doubt=doubt(fold),
-    )  # fmt: skip
+        arms=arms,
+        good=good,
+        bad=bad,
+        open=arms - good - bad - retired,
+        paused=paused,
+        retired=retired,
+        pending=pending,
+        overdue=sum(each.tickets for each in late),
+        told=told,
+        missing=missing,
+        void=void,
+        late=fold.late,
+        ended=fold.ended,
+        held_back=sum(each.held_back != "" for each in late),
+        waiting=sum(each.waiting for each in late),
+        doubt=doubt(fold),
+    )
 
 
 def is_open(book: Book) -> bool:
@@ -173,9 +185,13 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
     bounded = isinstance(rewards, Bounded)
     totals = [min(book.total, book.told) if bounded else book.total for book in fold.books]
     left = remaining(
-        told, totals, threshold=fold.terms.threshold, delta=fold.terms.delta, draws=draws,
+        told,
+        totals,
+        threshold=fold.terms.threshold,
+        delta=fold.terms.delta,
+        draws=draws,
         scale=None if bounded else rewards.sigma(),
-    )  # fmt: skip
+    )
     still = np.array([is_open(book) for book in fold.books])
     median, low, high, expected, beyond = (
         np.where(still, each, 0.0) for each in (left.median, left.low, left.high, left.expected, left.beyond)

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from goodarm.campaign import ArmRow, Campaign
 
 SIGNS = {
-    "good": "+ good", "bad": "- bad", "open": "  open", "better": "+ better", "worse": "- worse",
+    "good": "+ good",
+    "bad": "- bad",
+    "open": "  open",
+    "better": "+ better",
+    "worse": "- worse",
     "control": "  control",
-}  # fmt: skip
+}
 STYLES = {"good": "green", "bad": "red", "better": "green", "worse": "red"}
 NEAREST = 12
 
@@ -42,10 +46,14 @@ def table(rows: Iterable[ArmRow], title: str | None = None) -> Table:
     for row in rows:
         state = SIGNS[row.verdict] if row.status == "open" or row.verdict != "open" else f"  {row.status}"
         made.add_row(
-            Text(on_one_line(row.label)), Text(state, style=STYLES.get(row.verdict, "")), f"{row.pulls:,}", _out(row),
-            _figure(row.mean), f"{_figure(row.low)} to {_figure(row.high)}",
+            Text(on_one_line(row.label)),
+            Text(state, style=STYLES.get(row.verdict, "")),
+            f"{row.pulls:,}",
+            _out(row),
+            _figure(row.mean),
+            f"{_figure(row.low)} to {_figure(row.high)}",
             f"{_figure(row.evidence, 2)} of {_figure(row.needed, 2)}",
-        )  # fmt: skip
+        )
     return made
 
 

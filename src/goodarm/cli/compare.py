@@ -22,7 +22,7 @@ from goodarm.cli._options import (
     Threshold,
     Workers,
     cores,
-)  # fmt: skip
+)
 from goodarm.cli._replay import LogArm, LogHigh, LogLow, LogReward, replayed, warn_of_replay
 from goodarm.cli._show import INTERRUPTED, console, print_json
 

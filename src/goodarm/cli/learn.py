@@ -55,10 +55,11 @@ Tests = Annotated[int, typer.Option(parser=whole, metavar="N", help="Fresh runs 
 Check = Annotated[
     int,
     typer.Option(
-        parser=whole, metavar="R",
+        parser=whole,
+        metavar="R",
         help="Fresh runs that say what was gained over where learning started, and over value; 0: none.",
     ),
-]  # fmt: skip
+]
 PolicyFile = Annotated[
     Path,
     typer.Option("--out", parser=some_path, metavar="FILE", help="The policy file; its figure is written beside it."),

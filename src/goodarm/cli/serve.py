@@ -53,7 +53,14 @@ def serve(
     from goodarm.service.settings import Settings
 
     settings = Settings(
-        store, host, port, workers, private_targets=private_webhooks, origin=origin, demo=demo,
-        failed_logins=failed_logins, stalled_after=stalled_after,
-    )  # fmt: skip
+        store,
+        host,
+        port,
+        workers,
+        private_targets=private_webhooks,
+        origin=origin,
+        demo=demo,
+        failed_logins=failed_logins,
+        stalled_after=stalled_after,
+    )
     run(settings, say=lambda line: typer.echo(dumps({"says": line}) if json else line))

@@ -60,10 +60,20 @@ def info(judgement: Judgement) -> Forest:
         f"threshold {amount(bar, question)}" if question.versus is None else f"difference to {visible(question.versus)}"
     )
     return Forest(
-        judgement.sentence, f"{judgement.source}: {judgement.rows:,} rows; {what}, delta {question.delta:g}, "
-        f"{judgement.rule} ({judgement.guarantee})", bar, [_short(name) for name in names], first.mean, first.low,
-        first.high, first.verdict, judgement.words, edges, counts, amount(0.5, question).endswith("%"),
-    )  # fmt: skip
+        judgement.sentence,
+        f"{judgement.source}: {judgement.rows:,} rows; {what}, delta {question.delta:g}, "
+        f"{judgement.rule} ({judgement.guarantee})",
+        bar,
+        [_short(name) for name in names],
+        first.mean,
+        first.low,
+        first.high,
+        first.verdict,
+        judgement.words,
+        edges,
+        counts,
+        amount(0.5, question).endswith("%"),
+    )
 
 
 def draw(forest: Forest) -> Figure:

@@ -72,7 +72,7 @@ def judge(
 
 def open_source(
     data: Any, *, table: str | None, query: str | None, separator: str | None, encoding: str | None, memory: str | None
-) -> LogSource:  # fmt: skip
+) -> LogSource:
     """The source for a place or a table."""
     from goodarm.judgement.sources import frames, postgresql
 
@@ -108,11 +108,17 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
     segments = len(set(zip(*sums.segment, strict=True))) if columns.by else 1
     rule = question.identification
     return Judgement(
-        source=source.title, rows=rows, question=question, rule=rule.name if question.versus is None else "versus",
-        guarantee=rule.guarantee, noun=noun(columns.arm), arms=made.ranked(),
-        notes=(*columns.notes, *said, *notes, shared_budget(made.arm.size, segments, question)), by=columns.by,
+        source=source.title,
+        rows=rows,
+        question=question,
+        rule=rule.name if question.versus is None else "versus",
+        guarantee=rule.guarantee,
+        noun=noun(columns.arm),
+        arms=made.ranked(),
+        notes=(*columns.notes, *said, *notes, shared_budget(made.arm.size, segments, question)),
+        by=columns.by,
         table_kind=getattr(source, "kind", None),
-    )  # fmt: skip
+    )
 
 
 def _arms(
@@ -205,6 +211,13 @@ def _placed(question: Question, sums: Sums, found: Decided, factor: float) -> Ar
 
     mean = found.mean * factor * scale.length + scale.start
     return Arms(
-        sums.segment, sums.arm, sums.pulls, mean, own(found.low), own(found.high), found.verdict, found.evidence,
+        sums.segment,
+        sums.arm,
+        sums.pulls,
+        mean,
+        own(found.low),
+        own(found.high),
+        found.verdict,
+        found.evidence,
         found.needs,
-    )  # fmt: skip
+    )

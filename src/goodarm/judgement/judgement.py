@@ -44,10 +44,17 @@ class Arms:
     def taken(self, which: NDArray[Any]) -> Arms:
         """Some of the arms, in this order."""
         return Arms(
-            tuple(key[which] for key in self.segment), self.arm[which], self.pulls[which], self.mean[which],
-            self.low[which], self.high[which], self.verdict[which], self.evidence[which], self.needs[which],
+            tuple(key[which] for key in self.segment),
+            self.arm[which],
+            self.pulls[which],
+            self.mean[which],
+            self.low[which],
+            self.high[which],
+            self.verdict[which],
+            self.evidence[which],
+            self.needs[which],
             None if self.when is None else self.when[which],
-        )  # fmt: skip
+        )
 
     def ranked(self) -> Arms:
         """Good first, then bad, then open; within each the most evidence first."""
@@ -123,12 +130,16 @@ class Judgement:
         arms = self.arms
         found: dict[str, Any] = dict(zip(self.by, (list(key) for key in arms.segment), strict=True))
         found |= {
-            "arm": arms.arm.tolist(), "pulls": arms.pulls.astype(np.int64).tolist(), "mean": arms.mean.tolist(),
-            "low": arms.low.tolist(), "high": arms.high.tolist(),
+            "arm": arms.arm.tolist(),
+            "pulls": arms.pulls.astype(np.int64).tolist(),
+            "mean": arms.mean.tolist(),
+            "low": arms.low.tolist(),
+            "high": arms.high.tolist(),
             "verdict": [self.words[int(verdict)] for verdict in arms.verdict],
-            "guarantee": [str(self.guarantee)] * arms.arm.size, "evidence": arms.evidence.tolist(),
+            "guarantee": [str(self.guarantee)] * arms.arm.size,
+            "evidence": arms.evidence.tolist(),
             "needs": [None if math.isnan(n) else n for n in arms.needs.tolist()],
-        }  # fmt: skip
+        }
         if arms.when is not None:
             found["when"] = arms.when.tolist()
         return found
@@ -147,10 +158,14 @@ class Judgement:
     def as_dict(self) -> dict[str, Any]:
         """What `--json` prints."""
         head = {
-            "source": self.source, "rows": self.rows, "threshold": self.question.threshold,
-            "delta": self.question.delta, "criterion": str(self.question.criterion), "rule": self.rule,
+            "source": self.source,
+            "rows": self.rows,
+            "threshold": self.question.threshold,
+            "delta": self.question.delta,
+            "criterion": str(self.question.criterion),
+            "rule": self.rule,
             "guarantee": str(self.guarantee),
-        }  # fmt: skip
+        }
         if self.question.versus is not None:
             head |= {"versus": self.question.versus, "margin": self.question.margin}
         head |= self._counted(self.arms)
@@ -169,11 +184,15 @@ class Judgement:
         found = []
         for i in range(arms.arm.size):
             row = {
-                "arm": arms.arm[i], "pulls": int(arms.pulls[i]), "mean": _known(arms.mean[i]),
-                "low": _known(arms.low[i]), "high": _known(arms.high[i]), "verdict": self.words[int(arms.verdict[i])],
+                "arm": arms.arm[i],
+                "pulls": int(arms.pulls[i]),
+                "mean": _known(arms.mean[i]),
+                "low": _known(arms.low[i]),
+                "high": _known(arms.high[i]),
+                "verdict": self.words[int(arms.verdict[i])],
                 "evidence": _known(arms.evidence[i]),
                 "needs": int(arms.needs[i]) if math.isfinite(arms.needs[i]) else None,
-            }  # fmt: skip
+            }
             if arms.when is not None:
                 row["when"] = None if arms.when[i] is None else str(arms.when[i])
             found.append(row)

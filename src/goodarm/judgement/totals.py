@@ -67,9 +67,7 @@ def _check_range(source: LogSource, columns: Columns, question: Question, sums: 
     )
 
 
-def _without_nulls(
-    source: LogSource, columns: Columns, question: Question, sums: Sums
-) -> tuple[Sums, tuple[str, ...]]:  # fmt: skip
+def _without_nulls(source: LogSource, columns: Columns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
     notes = []
     nameless = np.array([any(value is None for value in key) for key in zip(*sums.segment, sums.arm, strict=True)])
     lost, missing = int(sums.rows[nameless].sum()), int(sums.missing.sum())
@@ -129,7 +127,15 @@ def _taken(sums: Sums, which: NDArray[np.int64], pulls: Floats) -> Sums:
 
     total = np.where(np.isnan(sums.total), 0.0, sums.total)
     return Sums(
-        tuple(key[which] for key in sums.segment), sums.arm[which], sums.rows[which], pulls[which], sums.missing[which],
-        sums.unreadable[which], total[which], sums.outside[which], cut(sums.squares), cut(sums.capped),
+        tuple(key[which] for key in sums.segment),
+        sums.arm[which],
+        sums.rows[which],
+        pulls[which],
+        sums.missing[which],
+        sums.unreadable[which],
+        total[which],
+        sums.outside[which],
+        cut(sums.squares),
+        cut(sums.capped),
         cut(sums.improper),
-    )  # fmt: skip
+    )

@@ -42,7 +42,7 @@ def control_of(question: Question, sums: Sums, title: str) -> np.ndarray[Any, np
 
 def decide_versus(
     question: Question, pulls: Floats, totals: Floats, control_pulls: float, control_total: float, arms: int
-) -> Decided:  # fmt: skip
+) -> Decided:
     """Judge arms against one control by their totals; mean and interval are the difference's, mapped to [0, 1]."""
     margin = question.margin / question.scale.length
     problem = Problem(threshold=0.5 * (1.0 + margin), arms=arms, delta=question.delta)

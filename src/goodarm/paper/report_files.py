@@ -46,11 +46,22 @@ def write_rows(found: Reproduction, path: Path) -> None:
     import pyarrow.parquet as parquet
 
     names = pa.dictionary(pa.int32(), pa.string())
-    schema = pa.schema([
-        ("dataset", names), ("entry", names), ("policy", names), ("guarantee", names), ("seed", pa.int64()),
-        ("horizon", pa.int64()), ("run", pa.int32()), ("arm", pa.int32()), ("mean", pa.float64()), ("verdict", names),
-        ("verdict_round", pa.int64()), ("pulls", pa.int64()),
-    ])  # fmt: skip
+    schema = pa.schema(
+        [
+            ("dataset", names),
+            ("entry", names),
+            ("policy", names),
+            ("guarantee", names),
+            ("seed", pa.int64()),
+            ("horizon", pa.int64()),
+            ("run", pa.int32()),
+            ("arm", pa.int32()),
+            ("mean", pa.float64()),
+            ("verdict", names),
+            ("verdict_round", pa.int64()),
+            ("pulls", pa.int64()),
+        ]
+    )
     with parquet.ParquetWriter(path, schema) as writer:
         for task in found.tasks:
             if "rows" not in task.tables:
@@ -59,8 +70,9 @@ def write_rows(found: Reproduction, path: Path) -> None:
             size = len(rows["run"])
             same = {"dataset": task.facts["dataset"], "entry": task.facts["entry"], "policy": task.facts["policy"],
                     "guarantee": task.facts["guarantee"]}  # fmt: skip
-            columns = [pa.array([text]).dictionary_encode().take(pa.array(np.zeros(size, np.int32)))
-                       for text in same.values()]  # fmt: skip
+            columns = [
+                pa.array([text]).dictionary_encode().take(pa.array(np.zeros(size, np.int32))) for text in same.values()
+            ]
             columns += [pa.array(np.full(size, value)) for value in (found.request.seed, task.facts["horizon"])]
             columns += [pa.array(rows[name]) for name in ("run", "arm", "mean")]
             columns.append(pa.array(VERDICTS[rows["verdict"]]).dictionary_encode())

@@ -94,9 +94,15 @@ def _checked(control: float, margin: float) -> float:
 
 class _Play:
     def __init__(
-        self, guess: MeansGuess, control: float, margin: float, runs: int, seed: int,
-        progress: ahead.Progress | None, in_all: int,
-    ) -> None:  # fmt: skip
+        self,
+        guess: MeansGuess,
+        control: float,
+        margin: float,
+        runs: int,
+        seed: int,
+        progress: ahead.Progress | None,
+        in_all: int,
+    ) -> None:
         self.guess, self.control, self.margin, self.runs, self.seed = guess, control, margin, runs, seed
         self.progress, self.in_all, self.ended = progress, in_all, 0
 

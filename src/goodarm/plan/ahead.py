@@ -164,18 +164,31 @@ class _Play:
     """Simulates one setting after the other on the same rewards, and reports its progress."""
 
     def __init__(
-        self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None,
-        in_all: int, draws: list[Floats],
-    ) -> None:  # fmt: skip
+        self,
+        guess: MeansGuess,
+        policy: Policy,
+        runs: int,
+        seed: int,
+        workers: int,
+        progress: Progress | None,
+        in_all: int,
+        draws: list[Floats],
+    ) -> None:
         self.guess, self.policy, self.runs, self.seed = guess, policy, runs, seed
         self.workers, self.progress, self.in_all, self.draws = workers, progress, in_all, draws
         self.ended = 0
 
     def outlook(self, words: str, problem: Problem, last_round: int) -> Outlook:
         played = simulate(
-            self.policy, self.guess.environment(problem.threshold), horizon=last_round, runs=self.runs,
-            seed=self.seed, delta=problem.delta, workers=self.workers, progress=self._told,
-        )  # fmt: skip
+            self.policy,
+            self.guess.environment(problem.threshold),
+            horizon=last_round,
+            runs=self.runs,
+            seed=self.seed,
+            delta=problem.delta,
+            workers=self.workers,
+            progress=self._told,
+        )
         bound = median_bound(self.draws, problem)
         return outlook(words, problem, last_round, bound, played.runs, played.wrong_runs)
 

@@ -39,9 +39,13 @@ class MeansGuess:
 
 
 def guess_means(
-    threshold: float, arms: int | None = None, *, gap: float | None = None, means: Source | None = None,
+    threshold: float,
+    arms: int | None = None,
+    *,
+    gap: float | None = None,
+    means: Source | None = None,
     prior: str | None = None,
-) -> MeansGuess:  # fmt: skip
+) -> MeansGuess:
     """The guess that was asked for; with none, half of the arms above and half below, a quarter of the way to 0 or 1.
 
     >>> guess_means(0.02, 4, gap=0.005).draw(np.random.default_rng(0)).round(3).tolist()

@@ -115,7 +115,7 @@ class Played(Protocol):
 
 def outlook(
     words: str, problem: Problem, last_round: int, lower_bound: float, runs: Sequence[Played], wrong_runs: int
-) -> Outlook:  # fmt: skip
+) -> Outlook:
     """What the runs of a setting amount to."""
     xi, arms = problem.threshold, problem.arms
     finds = tuple(_finds(runs, xi))
@@ -123,9 +123,14 @@ def outlook(
     shares = [each.rounds.size / each.good_arms for each in with_good]
     to_the_end = all(run.open_arms == 0 for run in runs)
     return Outlook(
-        words=words, threshold=xi, delta=problem.delta, last_round=last_round, lower_bound=lower_bound,
+        words=words,
+        threshold=xi,
+        delta=problem.delta,
+        last_round=last_round,
+        lower_bound=lower_bound,
         milestones=tuple(Milestone(s, one_campaign([each.until(s) for each in with_good])) for s in SHARES)
-        if with_good else (),
+        if with_good
+        else (),
         end=one_campaign([float(run.rounds) if run.open_arms == 0 else math.inf for run in runs]),
         rounds=estimate(np.array([float(run.rounds) for run in runs])) if to_the_end else None,
         decided=_share([1.0 - run.open_arms / arms for run in runs]),
@@ -134,7 +139,7 @@ def outlook(
         wrong_runs=wrong_runs,
         decided_at=tuple(np.sort(run.verdict_rounds[run.verdicts != 0]).astype(np.float64) for run in runs),
         finds=finds,
-    )  # fmt: skip
+    )
 
 
 def _finds(runs: Sequence[Played], xi: float) -> list[Finds]:

@@ -41,9 +41,15 @@ class QuickPlan(NamedTuple):
 
 
 def quick_plan(
-    *, threshold: float, arms: int, delta: float = 0.05, gap: float | None = None, prior: str | None = None,
-    rewards: Rewards = Bounded(), seed: int = 0,
-) -> QuickPlan:  # fmt: skip
+    *,
+    threshold: float,
+    arms: int,
+    delta: float = 0.05,
+    gap: float | None = None,
+    prior: str | None = None,
+    rewards: Rewards = Bounded(),
+    seed: int = 0,
+) -> QuickPlan:
     """How many pulls a campaign takes, from its means alone.
 
     For each draw of the means, an arm of mean mu takes the smallest n with

@@ -87,10 +87,12 @@ def _score(axes: Axes, each: Comparison) -> tuple[list[Any], list[str]]:
     highest = 0.0
     for number, runs in enumerate(each.finished):
         colour, style = drawing.look(number)
-        values = np.array([
-            score_over_rounds(run.means, run.verdicts, run.verdict_rounds, spec.problem.threshold, grid)
-            for run in runs.runs
-        ])  # fmt: skip
+        values = np.array(
+            [
+                score_over_rounds(run.means, run.verdicts, run.verdict_rounds, spec.problem.threshold, grid)
+                for run in runs.runs
+            ]
+        )
         mean, low, high = drawing.middle(values)
         highest = max(highest, float(high.max()))
         axes.fill_between(grid, low, high, color=colour, alpha=0.15, linewidth=0)

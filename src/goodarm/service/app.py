@@ -32,9 +32,14 @@ from goodarm.service.webhooks import UnknownWebhook, Webhooks
 from goodarm.version import __version__
 
 STATUS = {
-    UnknownName: 404, UnknownTicket: 404, UnknownWebhook: 404, Refused: 409, UnusableStore: 503, UnusableSide: 503,
+    UnknownName: 404,
+    UnknownTicket: 404,
+    UnknownWebhook: 404,
+    Refused: 409,
+    UnusableStore: 503,
+    UnusableSide: 503,
     DamagedJournal: 500,
-}  # fmt: skip
+}
 log = logging.getLogger("goodarm.service")
 
 
@@ -47,9 +52,14 @@ def make(settings: Settings) -> FastAPI:
     """An application for a store."""
     metrics = Metrics()
     app = FastAPI(
-        title="goodarm", version=__version__, openapi_url="/api/v1/openapi.json", docs_url=None, redoc_url=None,
-        description="Which of my options clear the bar? Campaigns over HTTP.", lifespan=_life,
-    )  # fmt: skip
+        title="goodarm",
+        version=__version__,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        description="Which of my options clear the bar? Campaigns over HTTP.",
+        lifespan=_life,
+    )
     app.state.settings, app.state.metrics = settings, metrics
     app.add_middleware(Compressed)
     app.add_middleware(Door, settings=settings, observe=metrics.observe)  # added last, and so the outermost

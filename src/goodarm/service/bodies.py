@@ -161,9 +161,11 @@ class PlanWish(Body):
     delta: Delta = 0.05
     rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")
     prior: str | None = Field(
-        None, max_length=100, examples=["beta:2,2"],
+        None,
+        max_length=100,
+        examples=["beta:2,2"],
         description="beta:A,B or uniform:LOW,HIGH; normal:MEAN,SD for rewards that are not bounded",
-    )  # fmt: skip
+    )
     gap: Number | None = Field(None, gt=0.0, description="every mean lies this far away")
 
 

@@ -45,9 +45,12 @@ class Desk(Generic[Subject]):
     """
 
     def __init__(
-        self, open: Callable[[str], Subject], together: Callable[[Subject], AbstractContextManager[Any]],
-        close: Callable[[Subject], None], most_waiting: int = 10_000,
-    ) -> None:  # fmt: skip
+        self,
+        open: Callable[[str], Subject],
+        together: Callable[[Subject], AbstractContextManager[Any]],
+        close: Callable[[Subject], None],
+        most_waiting: int = 10_000,
+    ) -> None:
         self._open, self._together, self._close = open, together, close
         self._most_waiting = most_waiting
         self._waiting: deque[_Waiting[Subject]] = deque()
@@ -87,9 +90,11 @@ class Desk(Generic[Subject]):
                 )
             if len(self._waiting) >= self._most_waiting:
                 raise Refusal(
-                    429, "busy", f"{self._most_waiting:,} operations wait already. Try again in a second.",
+                    429,
+                    "busy",
+                    f"{self._most_waiting:,} operations wait already. Try again in a second.",
                     {"Retry-After": "1"},
-                )  # fmt: skip
+                )
             self._waiting.append(waiting)
             if len(self._waiting) == 1:
                 self._wake.notify()

@@ -33,8 +33,11 @@ HEADERS = {
 }
 
 QUERY = {
-    "history": ("after", "limit", "kind"), "remaining": ("draws",), "export": ("format",), "waiting": ("limit",),
-}  # fmt: skip
+    "history": ("after", "limit", "kind"),
+    "remaining": ("draws",),
+    "export": ("format",),
+    "waiting": ("limit",),
+}
 """The routes with parameters in their query; a misspelt name is refused."""
 
 Observe = Callable[[Scope, int, float], None]
@@ -82,9 +85,11 @@ class Door:
         host = headers.get("host", "")
         if self._settings.open and not is_loopback(urlsplit(f"//{host}").hostname or ""):
             return Refusal(
-                403, "host", f"This server answers only as localhost, and was asked as {host!r}. "
+                403,
+                "host",
+                f"This server answers only as localhost, and was asked as {host!r}. "
                 "Create a token (`goodarm token create`) to serve it under another name.",
-            )  # fmt: skip
+            )
         origin = headers.get("origin")
         if scope["method"] in UNSAFE and origin is not None and not self._own(origin, host):
             return Refusal(403, "origin", f"A page of {origin!r} may not change anything here.")
@@ -173,9 +178,11 @@ def not_known(detail: str) -> Refusal:
 def too_many_failures() -> Refusal:
     """The refusal of someone who guesses."""
     return Refusal(
-        429, "token", f"Too many wrong tokens from this address. Wait {WINDOW:.0f} seconds.",
+        429,
+        "token",
+        f"Too many wrong tokens from this address. Wait {WINDOW:.0f} seconds.",
         {"Retry-After": f"{WINDOW:.0f}"},
-    )  # fmt: skip
+    )
 
 
 def needs(role: Role) -> Callable[..., Awaitable[Role]]:

@@ -56,8 +56,10 @@ about 6.1 billion, the most for those nearest to the bar'
     """
     if plan.median <= FEW_TIMES * plan.ninety:
         return f"about {count_words(plan.median)} pulls; nine in ten campaigns end by {count_words(plan.high)}"
-    shares = (f"about {count_words(plan.half)} pulls decide half of the arms, {count_words(plan.eighty)} four in five, "
-              f"{count_words(plan.ninety)} nine in ten")  # fmt: skip
+    shares = (
+        f"about {count_words(plan.half)} pulls decide half of the arms, {count_words(plan.eighty)} four in five, "
+        f"{count_words(plan.ninety)} nine in ten"
+    )
     if plan.median >= LIMIT:
         return f"{shares}; those nearest to the bar may never be decided"
     return f"{shares}; all would take about {count_words(plan.median)}, the most for those nearest to the bar"

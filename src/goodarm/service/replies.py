@@ -36,10 +36,12 @@ ArmName = Annotated[str, Depends(_arm)]
 Key = Annotated[
     str | None,
     Header(
-        alias="Idempotency-Key", min_length=1, max_length=200,
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
         description="chosen by the client; a request repeated with the same key is carried out once",
     ),
-]  # fmt: skip
+]
 IfNoneMatch = Annotated[str | None, Header(description="an ETag; answered with 304 if nothing changed")]
 NOT_CHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing changed since the ETag."}}
 

@@ -51,10 +51,18 @@ def _run(settings: Settings, listening: socket.socket, log_level: str) -> None:
     from uvicorn.supervisors import Multiprocess
 
     config = Config(
-        "goodarm.service.app:from_environment", factory=True, workers=settings.workers, log_level=log_level,
-        access_log=False, timeout_graceful_shutdown=STOP_SECONDS, server_header=False, timeout_keep_alive=30,
-        lifespan="on", http="goodarm.service.protocol:Protocol", timeout_worker_healthcheck=HEALTH_SECONDS,
-    )  # fmt: skip
+        "goodarm.service.app:from_environment",
+        factory=True,
+        workers=settings.workers,
+        log_level=log_level,
+        access_log=False,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        server_header=False,
+        timeout_keep_alive=30,
+        lifespan="on",
+        http="goodarm.service.protocol:Protocol",
+        timeout_worker_healthcheck=HEALTH_SECONDS,
+    )
     # uvicorn raises the signal that stopped it again; but folders must be removed first, and the exit code is 0.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
     if settings.workers > 1:

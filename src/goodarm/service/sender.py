@@ -106,6 +106,10 @@ class Sender:
 def _shown(delivery: Delivery) -> dict[str, Any]:
     state = "delivered" if delivery.delivered else "given up" if delivery.given_up else "due"
     return {
-        "id": delivery.id, "webhook": delivery.webhook, "verdict": delivery.verdict, "state": state,
-        "attempts": delivery.attempts, "history": delivery.history,
-    }  # fmt: skip
+        "id": delivery.id,
+        "webhook": delivery.webhook,
+        "verdict": delivery.verdict,
+        "state": state,
+        "attempts": delivery.attempts,
+        "history": delivery.history,
+    }

@@ -27,8 +27,20 @@ MOST_BEHIND = 5000
 """A resumed stream that missed more entries than this begins with all arms again."""
 FEW = 20
 """Arms that are looked at one by one."""
-SHOWN = ("arm", "label", "verdict", "guarantee", "pulls", "pending", "mean", "low", "high", "evidence", "needed",
-         "decided_at")  # fmt: skip
+SHOWN = (
+    "arm",
+    "label",
+    "verdict",
+    "guarantee",
+    "pulls",
+    "pending",
+    "mean",
+    "low",
+    "high",
+    "evidence",
+    "needed",
+    "decided_at",
+)
 
 _guesses: WeakKeyDictionary[Campaign, tuple[float, int, float | None]] = WeakKeyDictionary()
 _summaries: WeakKeyDictionary[Campaign, dict[str, Any]] = WeakKeyDictionary()
@@ -65,10 +77,17 @@ def counts(campaign: Campaign) -> dict[str, Any]:
     """The figures that change."""
     tally, more = campaign.tally(), remaining(campaign)
     return {
-        "number": campaign.number, "good": tally.good, "bad": tally.bad, "open": tally.open,
-        "asked": tally.told + tally.pending, "told": tally.told, "pending": tally.pending, "closed": tally.ended,
-        "sentence": headline(campaign.terms, tally, more), "remaining": more,
-    }  # fmt: skip
+        "number": campaign.number,
+        "good": tally.good,
+        "bad": tally.bad,
+        "open": tally.open,
+        "asked": tally.told + tally.pending,
+        "told": tally.told,
+        "pending": tally.pending,
+        "closed": tally.ended,
+        "sentence": headline(campaign.terms, tally, more),
+        "remaining": more,
+    }
 
 
 def summary(campaign: Campaign) -> dict[str, Any]:
@@ -90,13 +109,20 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
     if campaign not in _created:
         _created[campaign] = next(iter(campaign.history(limit=1)))["at"]
     return {
-        "name": campaign.name, "threshold": terms.margin if terms.threshold is None else terms.threshold,
-        "delta": terms.delta, "criterion": terms.criterion,
-        "policy": terms.policy, "arms": campaign.tally().arms, "created_at": _created[campaign],
-        "rewards": str(terms.rewards), "metadata": dict(terms.metadata), **counts(campaign),
-        "tally": campaign.tally()._asdict(), "control": terms.control,
+        "name": campaign.name,
+        "threshold": terms.margin if terms.threshold is None else terms.threshold,
+        "delta": terms.delta,
+        "criterion": terms.criterion,
+        "policy": terms.policy,
+        "arms": campaign.tally().arms,
+        "created_at": _created[campaign],
+        "rewards": str(terms.rewards),
+        "metadata": dict(terms.metadata),
+        **counts(campaign),
+        "tally": campaign.tally()._asdict(),
+        "control": terms.control,
         "margin": None if terms.control is None else terms.margin,
-    }  # fmt: skip
+    }
 
 
 def remaining(campaign: Campaign) -> float | None:

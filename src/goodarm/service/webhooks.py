@@ -164,9 +164,12 @@ def _post(target: Target, hook: Webhook, id: str, body: bytes, at: int) -> int:
     port = "" if target.port in (80, 443) else f":{target.port}"
     headers = {
         "Host": (f"[{target.host}]" if ":" in target.host else target.host) + port,
-        "Content-Type": "application/json", "User-Agent": "goodarm",
-        "Goodarm-Delivery": id, "Goodarm-Time": str(at), "Goodarm-Signature": sign(hook.secret, id, at, body),
-    }  # fmt: skip
+        "Content-Type": "application/json",
+        "User-Agent": "goodarm",
+        "Goodarm-Delivery": id,
+        "Goodarm-Time": str(at),
+        "Goodarm-Signature": sign(hook.secret, id, at, body),
+    }
     connection = _Pinned(target) if target.scheme == "https" else HTTPConnection(target.address, target.port, TIMEOUT)
     try:
         connection.request("POST", target.path, body, headers)

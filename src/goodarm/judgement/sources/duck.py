@@ -77,9 +77,7 @@ class DuckSource:
             found = self._sums(replace(table, proven=frozenset()), columns, question, progress, True)
         return found
 
-    def _sums(
-        self, table: sql.Table, columns: Columns, question: Question, progress: Progress, no_nan: bool
-    ) -> Sums:  # fmt: skip
+    def _sums(self, table: sql.Table, columns: Columns, question: Question, progress: Progress, no_nan: bool) -> Sums:
         query = sql.sums_query(table, columns, question, no_nan)
         return sql.as_sums(columns, self.watched(lambda: self.run(query).fetchnumpy(), progress))
 

@@ -171,9 +171,15 @@ def _as_sums(columns: Columns, question: Question, found: dict[str, list[Any]]) 
     elif question.scale.bounded:
         outside = (low < question.scale.low) | (high > question.scale.high)
     return Sums(
-        tuple(keys[:-1]), keys[-1], rows=rows, pulls=pulls, missing=rows - counted, unreadable=0.0 * rows,
-        outside=outside, **numbers
-    )  # fmt: skip
+        tuple(keys[:-1]),
+        keys[-1],
+        rows=rows,
+        pulls=pulls,
+        missing=rows - counted,
+        unreadable=0.0 * rows,
+        outside=outside,
+        **numbers,
+    )
 
 
 def _without_where(question: Question) -> Question:

@@ -12,9 +12,15 @@ from pathlib import Path
 from goodarm.errors import UnreadableTable
 
 KINDS = {
-    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".parquet": "parquet", ".pq": "parquet", ".jsonl": "json",
-    ".ndjson": "json", ".json": "json",
-}  # fmt: skip
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+}
 PACKED = (".gz", ".zst")
 SAMPLE = 1 << 20
 SEPARATORS = (",", ";", "\t", "|")

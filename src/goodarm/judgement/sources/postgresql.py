@@ -19,9 +19,14 @@ from goodarm.judgement.sources.duck import first_line
 SCHEMES = ("postgresql://", "postgres://")
 BATCH = 100_000
 KINDS = {
-    "bool": "boolean", "int2": "number", "int4": "number", "int8": "number", "numeric": "number", "float4": "float",
+    "bool": "boolean",
+    "int2": "number",
+    "int4": "number",
+    "int8": "number",
+    "numeric": "number",
+    "float4": "float",
     "float8": "float",
-}  # fmt: skip
+}
 
 
 def without_password(address: str) -> str:

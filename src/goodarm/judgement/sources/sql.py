@@ -109,9 +109,12 @@ def _of_totals(table: Table, columns: Columns, question: Question) -> dict[str, 
     n, s = (f"CAST({each} AS {table.double})" for each in (n, s))
     scale = question.scale
     found = {
-        "rows": "count(*)", "pulls": f"sum({n})", "missing": f"count(*) - count({n} + {s})", "total": f"sum({s})",
+        "rows": "count(*)",
+        "pulls": f"sum({n})",
+        "missing": f"count(*) - count({n} + {s})",
+        "total": f"sum({s})",
         "outside": _any(_impossible(question, n, s)),
-    }  # fmt: skip
+    }
     if columns.squares is not None and not scale.bounded:
         found["squares"] = f"sum({table.number(columns.squares, False)})"
     return found

@@ -28,9 +28,12 @@ async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> 
 
 
 @router.post(
-    "", status_code=201, response_model=Summary, responses=documented((400, 401, 403, 409, 413, 422, 429)),
+    "",
+    status_code=201,
+    response_model=Summary,
+    responses=documented((400, 401, 403, 409, 413, 422, 429)),
     **route_of(Role.admin),
-)  # fmt: skip
+)
 async def create(request: Request, body: NewCampaign, key: Key = None) -> Response:
     """Start a campaign."""
     return Reply(await request.app.state.campaigns.create(body, key), 201)

@@ -21,9 +21,11 @@ async def healthz() -> Health:
 
 
 @router.get(
-    "/readyz", response_model=Health, openapi_extra={"x-role": "none"},
+    "/readyz",
+    response_model=Health,
+    openapi_extra={"x-role": "none"},
     responses={503: {"model": Health, "description": "The store can't be read at the moment."}},
-)  # fmt: skip
+)
 async def readyz(request: Request, response: Response) -> Health:
     """The store answers too."""
     try:
@@ -35,9 +37,11 @@ async def readyz(request: Request, response: Response) -> Health:
 
 
 @router.get(
-    "/metrics", response_class=PlainTextResponse, **route_of(Role.reader),
+    "/metrics",
+    response_class=PlainTextResponse,
+    **route_of(Role.reader),
     responses=documented((401, 403, 429)) | {200: {"content": {"text/plain": {}}, "description": "Prometheus' text."}},
-)  # fmt: skip
+)
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus."""
     summaries = await request.app.state.campaigns.summaries()

@@ -48,9 +48,11 @@ async def all_arms(request: Request, name: CampaignName, if_none_match: IfNoneMa
     "/remaining", response_model=RemainingShown, responses=NOT_CHANGED | documented((400,)), **route_of(Role.reader)
 )
 async def remaining(
-    request: Request, name: CampaignName, draws: Annotated[int, Query(ge=1, le=1000)] = 200,
+    request: Request,
+    name: CampaignName,
+    draws: Annotated[int, Query(ge=1, le=1000)] = 200,
     if_none_match: IfNoneMatch = None,
-) -> Response:  # fmt: skip
+) -> Response:
     """Expected further pulls of each arm."""
     return await _read(request, name, if_none_match, remaining_pulls, draws)
 
@@ -77,9 +79,13 @@ async def waiting(
 
 @router.get("/history", response_model=History, responses=NOT_CHANGED, **route_of(Role.reader))
 async def journal(
-    request: Request, name: CampaignName, after: After = 0, limit: Limit = 1000, kind: Kind = None,
+    request: Request,
+    name: CampaignName,
+    after: After = 0,
+    limit: Limit = 1000,
+    kind: Kind = None,
     if_none_match: IfNoneMatch = None,
-) -> Response:  # fmt: skip
+) -> Response:
     """A piece of the journal; with a kind, only the entries of that kind in it."""
     return await _read(request, name, if_none_match, history, after, limit, kind)
 
@@ -100,9 +106,11 @@ KINDS = tuple(FORMATS.values())
 
 
 @router.get(
-    "/export", response_class=Response, **route_of(Role.reader),
+    "/export",
+    response_class=Response,
+    **route_of(Role.reader),
     responses={200: {"description": "The journal, chain included.", "content": {kind: {} for kind in KINDS}}},
-)  # fmt: skip
+)
 async def export(
     request: Request, name: CampaignName, format: Annotated[str, Query(pattern="^(jsonl|parquet)$")] = "jsonl"
 ) -> Response:
@@ -119,12 +127,15 @@ async def _there(request: Request, name: CampaignName) -> str:
 
 
 @router.get(
-    "/events", response_class=EventSourceResponse, **route_of(Role.reader),
-)  # fmt: skip
+    "/events",
+    response_class=EventSourceResponse,
+    **route_of(Role.reader),
+)
 async def events(
-    request: Request, name: Annotated[str, Depends(_there)],
+    request: Request,
+    name: Annotated[str, Depends(_there)],
     last_event_id: Annotated[int | None, Header(ge=0, lt=2**53, description="where the stream was left")] = None,
-) -> AsyncIterator[ServerSentEvent]:  # fmt: skip
+) -> AsyncIterator[ServerSentEvent]:
     """Live updates: first what changed since Last-Event-ID (every arm without it), then each change as it comes."""
     async for change in request.app.state.fanout.follow(name, last_event_id):
         yield ServerSentEvent(data=change.data, event="change", id=str(change.number))

@@ -35,9 +35,12 @@ async def all_webhooks(request: Request, name: CampaignName) -> Response:
 
 
 @router.post(
-    "/webhooks", status_code=201, response_model=WebhookShown, responses=documented((400, 409, 413)),
+    "/webhooks",
+    status_code=201,
+    response_model=WebhookShown,
+    responses=documented((400, 409, 413)),
     **route_of(Role.admin),
-)  # fmt: skip
+)
 async def register(request: Request, name: CampaignName, body: NewWebhook, key: Key = None) -> Response:
     """Call this address at every verdict from now on. The answer shows the secret for the signatures, once."""
     number = await request.app.state.desk.read(name, lambda campaign: campaign.number)
@@ -59,9 +62,12 @@ async def deliveries(request: Request, name: CampaignName) -> Response:
 
 
 @router.post(
-    "/deliveries/{id}/replay", status_code=202, response_model=Deliveries, responses=documented((400, 409)),
+    "/deliveries/{id}/replay",
+    status_code=202,
+    response_model=Deliveries,
+    responses=documented((400, 409)),
     **route_of(Role.admin),
-)  # fmt: skip
+)
 async def replay(request: Request, name: CampaignName, id: DeliveryId) -> Response:
     """Send a delivery again, whether it arrived or was given up."""
     return Reply({"deliveries": [await request.app.state.sender.replay(name, id)]}, 202)
