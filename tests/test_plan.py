@@ -140,7 +140,7 @@ def test_budget_below_one_pull_an_arm_is_told() -> None:
     assert not made.possible
     assert made.asked is None
     assert made.alternatives == ()
-    assert "do not pull each of the 20 arms once" in made.notes[0]
+    assert "are too few to pull each of the 20 arms once" in made.notes[0]
     assert plan_figure.info(made).curves == []
 
 

@@ -48,7 +48,7 @@ def test_impossible_wish_is_told() -> None:
     assert "A verdict on every arm is out of reach: no policy that keeps delta = 0.05" in words
     assert "Impossible" not in words, "good arms are found all the same"
     shown = runner.invoke(app, [*QUICK, "--budget", "9"])
-    assert "Impossible: 9 rounds do not pull each of the 10 arms once." in shown.stdout
+    assert "Impossible: 9 rounds are too few to pull each of the 10 arms once." in shown.stdout
 
 
 def test_means_from_a_file_and_a_picture(tmp_path) -> None:

@@ -61,7 +61,7 @@ def check(store: Store, campaign: int) -> Check:
     if fold is None:
         return Check(False, 0, "the journal is empty")
     if fold.undeclared and not fold.disagreement:
-        return Check(False, events, f"entry {events}: the rules decide an arm here, and no verdict follows")
+        return Check(False, events, f"entry {events}: the rules decide an arm here, but no verdict follows")
     return _concluded(fold, events)
 
 
@@ -73,12 +73,12 @@ def _concluded(fold: Fold, events: int) -> Check:
         return Check(
             False,
             events,
-            f"today's rules decide otherwise than those the campaign was begun with: {fold.disagreement}; {made_with}. "
+            f"today's rules differ in a verdict from those the campaign began with: {fold.disagreement}; {made_with}. "
             "Its recorded verdicts stand.",
         )
     note = ""
     if not fold.same_rules:
-        note = f"the rules' code has changed since goodarm {fold.terms.version}, and decides as it did"
+        note = f"the rules' code has changed since goodarm {fold.terms.version}, but decides as it did"
     return Check(True, events, note=note)
 
 
@@ -100,5 +100,5 @@ def _audited(fold: Fold, event: Event) -> str:
     found = json.loads(as_payload(audit(fold, event.arm or 0)))
     for name, value in event.content.items():
         if name != "version" and found.get(name) != value:
-            return f"its {name} is {value!r}, and by the rules {found.get(name)!r}"
+            return f"its {name} is {value!r}, but by the rules {found.get(name)!r}"
     return ""

@@ -126,7 +126,7 @@ def _refusal(status: int, answer: bytes) -> GoodarmError:
         problem = json.loads(answer)
         kind, detail = str(problem["kind"]), str(problem["detail"])
     except (ValueError, KeyError, TypeError):
-        return ServerRefused(f"the server answered {status}, and not with a reason that goodarm knows.")
+        return ServerRefused(f"the server answered {status} without a reason that goodarm knows.")
     made = _errors().get(kind, ServerRefused)
     error = made.__new__(made)  # the message is made already; some constructors would make it again
     Exception.__init__(error, detail)

@@ -28,7 +28,7 @@ def check_bar(threshold: Any, control: Any, margin: Any) -> None:
             "a campaign needs a bar: `threshold=0.02`, or `control='now'` to compare every arm with the arm 'now'."
         )
     if control is None and margin != 0.0:
-        raise InvalidValue(f"margin={margin!r} is by how much arms are to be better than a control; name it: control=.")
+        raise InvalidValue(f"margin={margin!r} says by how much arms must beat a control; name the control: control=.")
     if control is not None and threshold is not None:
         raise InvalidValue(
             f"a campaign has a threshold or a control; got both, {threshold!r} and {control!r}. Leave one of them out."

@@ -89,7 +89,7 @@ def _has_ended(session: Session, ticket: int, value: float) -> bool:
     if found.reward != value:
         raise Refused(
             f"the ticket {name} was told {found.reward!r} at {iso(found.at)}; it can't be told {value!r} now. "
-            "A reward is told once, and the same again is fine."
+            "A reward is told once; telling the same one again is fine."
         )
     return False
 
@@ -163,7 +163,7 @@ def ask_block(session: Session, n: int, key: str | None) -> Block:
             "Create the campaign with a rule by totals, for example 'value+gap-mixture'."
         )
     if n > LARGEST_BLOCK:
-        raise InvalidValue(f"a block may have {LARGEST_BLOCK:,} pulls; got {n:,}.")
+        raise InvalidValue(f"a block may have at most {LARGEST_BLOCK:,} pulls; got {n:,}.")
     _refuse_ended(fold)
     arms = [list(pair) for pair in fold.choose_block(n).items()]
     number = fold.tickets + 1
@@ -185,19 +185,19 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
     fold = session.fold
     ticket = read_ticket(fold.terms.key, given, fold.tickets)
     if not isinstance(part, str):
-        raise InvalidValue(f"part must be a text that tells it from the block's other parts; got {part!r}.")
+        raise InvalidValue(f"part must be a text that distinguishes it from the block's other parts; got {part!r}.")
     session.flush()
     before = session.store.ending(session.campaign, ticket, digest(part))
     rows = [[fold.index.get(arm, -1), *counts] for arm, counts in rewards.items()] if before else []
     if before is not None:
         if sorted(map(list, before.content["arms"])) != sorted(row for row in rows if row[1]):
             raise Refused(
-                f"the part {part!r} of the block was told before, with other numbers. Name the new part anew."
+                f"the part {part!r} of the block was told before, with other numbers. Give the new part another name."
             )
         return
     if ticket not in fold.blocks:
         name = spell(fold.terms.key, ticket)
-        raise Refused(f"{name} is no block that is out: it was told in full, has ended, or is a single ticket.")
+        raise Refused(f"{name} is not a block that is out: it was told in full, has ended, or is a single ticket.")
     found = check_part(fold.blocks[ticket], rewards, fold.index)
     session.write(journal.PART, ticket=ticket, content={"part": part, "arms": [list(row) for row in found]})
 
@@ -215,7 +215,7 @@ def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
             "promise. Create campaigns with reserve=0.2 to keep a fifth of it for later arms, or start a new one."
         )
     if any(entry.weight is not None for entry in entries):
-        raise InvalidValue("later arms share what was reserved in turn; they can't have a weight of their own.")
+        raise InvalidValue("later arms share the reserve in turn; they can't have weights of their own.")
     if terms.made.estimator is not None:
         raise Refused(f"{terms.policy} models all arms together, and can't take in new ones while it runs.")
     later = len(fold.books) - len(terms.arms)
@@ -264,4 +264,4 @@ def shown(fold: Fold, event: Event) -> dict[str, Any]:
 
 def _refuse_ended(fold: Fold) -> None:
     if fold.ended:
-        raise Refused("the campaign has ended: nothing is asked any more. Create a new one to go on.")
+        raise Refused("the campaign has ended: nothing more is asked. Create a new one to go on.")

@@ -214,7 +214,7 @@ class Session:
 def _refuse_other_rules(fold: Fold) -> None:
     if fold.disagreement:
         raise Refused(
-            f"the rules of this goodarm decide otherwise than those that the campaign was begun with "
+            f"the rules of this goodarm differ in a verdict from those that the campaign began with "
             f"({fold.disagreement}). Its verdicts stand and can be read, but going on would mix two rules and break "
             f"the promise. Go on with goodarm {fold.terms.version}, or start a new campaign."
         )

@@ -48,7 +48,7 @@ def read_ticket(key: str, given: Any, handed_out: int) -> int:
         )
     found = int(number)
     if letters != check_letters(key, found) or str(found) != number:
-        raise UnknownTicket(f"the ticket {text!r} is not of this campaign; was it handed out by another one?")
+        raise UnknownTicket(f"the ticket {text!r} does not belong to this campaign; was it handed out by another one?")
     if not 0 < found <= handed_out:
         raise UnknownTicket(f"the ticket {text!r} has not been handed out by this campaign.")
     return found

@@ -64,7 +64,9 @@ def details(tally: Tally) -> list[str]:
     if tally.overdue:
         lines[0] += f", {tally.overdue:,} of them overdue: counted at their worst until they are told or voided"
     if tally.held_back:
-        lines.append(f"overdue tickets hold back {_counted(tally.held_back, 'verdict')} that what was told would give")
+        lines.append(
+            f"overdue tickets hold back {_counted(tally.held_back, 'verdict')} that the told rewards would give"
+        )
     if tally.waiting:
         lines.append(f"{_counted(tally.waiting, 'told reward')} wait behind overdue tickets of the same arm")
     if tally.paused:

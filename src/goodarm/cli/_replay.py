@@ -62,7 +62,7 @@ def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
     beyond = int((most > rows).sum())
     if beyond:
         warnings.warn(
-            f"{beyond} of {rows.size} arms were pulled more often than the log has rows of them: a replay draws with "
+            f"{beyond} of {rows.size} arms were pulled more often than the log has rows for them: a replay draws with "
             "replacement, and its verdicts are about the log's averages. Which arms are good is answered by "
             f"goodarm judge {environment.partition(':')[2]} --threshold {spec.environment.threshold:g}",
             ReplayWarning,

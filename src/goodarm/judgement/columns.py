@@ -115,7 +115,7 @@ def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> s
     if plausible:
         reason = f"the columns {_listed(plausible)} could all be meant"
     else:
-        reason = f"none of its columns is called like one: {_listed(names)}"
+        reason = f"none of its columns has a usual name: {_listed(names)}"
     raise UnreadableTable(
         f"{title}: which column holds the {role}s? {reason[0].upper()}{reason[1:]}. Give `{role}=COLUMN`."
     )

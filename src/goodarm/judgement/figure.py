@@ -57,7 +57,9 @@ def info(judgement: Judgement) -> Forest:
             for value in (1, -1, 0)
         }
     what = (
-        f"threshold {amount(bar, question)}" if question.versus is None else f"difference to {visible(question.versus)}"
+        f"threshold {amount(bar, question)}"
+        if question.versus is None
+        else f"difference from {visible(question.versus)}"
     )
     return Forest(
         judgement.sentence,

@@ -162,8 +162,8 @@ def _against_control(question: Question, sums: Sums, totals: Floats, title: str)
         parts.append((which, *own, found.verdict, found.evidence, found.needs))
     which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
     note = (
-        f"mean and interval are of the difference to {visible(str(question.versus))}; rows needed are rows of the arm, "
-        "while the control goes on in proportion"
+        f"mean and interval are those of the difference from {visible(str(question.versus))}; rows needed are rows of "
+        "the arm, while the control goes on in proportion"
     )
     keys = tuple(key[which] for key in sums.segment)
     return Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs), (note,)

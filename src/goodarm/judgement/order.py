@@ -64,7 +64,7 @@ def _decided(question: Question, problem: Problem, fold: Fold, sums: Sums, total
 
 def _notes(question: Question, fold: Fold, when: NDArray[np.object_], columns: Columns) -> tuple[str, ...]:
     decided = np.flatnonzero(fold.decided_at)
-    notes = [f"rewards were folded in the order of {columns.order}, equal ones as the log has them; verdicts are final"]
+    notes = [f"rewards were folded in the order of {columns.order}, ties in the log's own order; verdicts are final"]
     if decided.size:
         ends = decided[np.argsort(fold.decided_at[decided])][[0, -1]]
         first, last = (f"{when[i]} (row {fold.decided_at[i]:,})" for i in ends)

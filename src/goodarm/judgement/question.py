@@ -136,7 +136,7 @@ class Question:
                 )
             for name, given in (("`order`", self.order), ("`rule`", self.rule), ("`propensity`", self.propensity)):
                 if given is not None:
-                    raise InvalidValue(f"`versus` decides from totals by a test of its own; leave {name} out.")
+                    raise InvalidValue(f"`versus` decides from totals by its own test; leave {name} out.")
         elif self.margin:
             raise InvalidValue("a margin belongs to a control: give `versus=ARM` too.")
         if (self.propensity is None) != (self.cap is None):
@@ -153,7 +153,7 @@ class Question:
             raise InvalidValue("a table of totals needs both columns: give `pulls` and `total`.")
         if self.pulls is not None and (self.reward is not None or self.order or self.propensity):
             raise InvalidValue(
-                "`pulls` and `total` are of a table of totals; leave `reward`, `order`, `propensity` out."
+                "`pulls` and `total` belong to a table of totals; leave `reward`, `order`, `propensity` out."
             )
 
     def _check_rule(self) -> None:

@@ -79,7 +79,7 @@ def _without_nulls(source: LogSource, columns: Columns, question: Question, sums
             "is missing has nothing to do with the reward."
         )
     if missing and question.nulls == "zero" and question.scale.bounded and not question.scale.low <= 0.0:
-        raise InvalidValue(f"`nulls='zero'`: 0 is outside of {question.scale.words}.")
+        raise InvalidValue(f"`nulls='zero'`: 0 is outside {question.scale.words}.")
     if missing:
         notes.append(f"{missing:,} NULL rewards were {'counted as 0' if question.nulls == 'zero' else 'dropped'}")
     if lost:

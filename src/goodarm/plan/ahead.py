@@ -246,7 +246,7 @@ def notes_on(
             "the good arms, not for a verdict on every arm. Lower bounds are medians over draws of the means."
         )
     if budget is not None and budget < arms:
-        notes.append(f"Impossible: {budget:,} rounds do not pull each of the {arms:,} arms once.")
+        notes.append(f"Impossible: {budget:,} rounds are too few to pull each of the {arms:,} arms once.")
     elif budget is not None and budget < bound:
         best = int(np.median([decidable(means, problem, budget) for means in draws]))
         notes.append(
@@ -255,7 +255,7 @@ def notes_on(
             f"pays for the {best:,} easiest."
         )
     if budget is None and asked and asked[0].rounds is None:
-        notes.append(f"Simulated for {last_round:,} rounds, and not to the end. Give a `budget` to look further.")
+        notes.append(f"Simulated for {last_round:,} rounds, not to the end. Give a `budget` to look further.")
     return notes
 
 

@@ -49,7 +49,7 @@ def info(plan: CampaignPlan) -> PlanFigure:
     samples = np.linspace(0.0, _last(outlooks, plan, of_all), POINTS)
     runs = f"{plan.runs} simulated campaigns: mean, and the middle 80% of them" if plan.runs > 1 else "one campaign"
     if not outlooks:
-        runs = "not simulated: the budget does not pull each arm once"
+        runs = "not simulated: the budget is too small to pull each arm once"
     reached = plan.asked.milestones if plan.asked else ()
     against = plan.control is not None
     bar = f"control {plan.control:g}, margin {plan.margin:g}" if against else f"threshold {plan.threshold:g}"

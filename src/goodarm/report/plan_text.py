@@ -38,7 +38,7 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
     if asked is None:
         return
     if not asked.milestones:
-        yield f"No arm is {kind} here: nothing is there to be found."
+        yield f"No arm is {kind} here: there is nothing to find."
     else:
         typical = [(each.share, each.samples.median) for each in asked.milestones]
         most = [(each.share, each.samples.high) for each in asked.milestones]

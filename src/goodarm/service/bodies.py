@@ -19,7 +19,7 @@ def _writable(value: Any) -> Any:
     try:
         json.dumps(value, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"metadata must be JSON that can be written down: {error}") from None
+        raise ValueError(f"metadata must be valid JSON: {error}") from None
     return value
 
 

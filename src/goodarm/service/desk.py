@@ -92,7 +92,7 @@ class Desk(Generic[Subject]):
                 raise Refusal(
                     429,
                     "busy",
-                    f"{self._most_waiting:,} operations wait already. Try again in a second.",
+                    f"{self._most_waiting:,} operations are waiting already. Try again in a second.",
                     {"Retry-After": "1"},
                 )
             self._waiting.append(waiting)

@@ -87,12 +87,12 @@ class Door:
             return Refusal(
                 403,
                 "host",
-                f"This server answers only as localhost, and was asked as {host!r}. "
+                f"This server answers only as localhost, but was addressed as {host!r}. "
                 "Create a token (`goodarm token create`) to serve it under another name.",
             )
         origin = headers.get("origin")
         if scope["method"] in UNSAFE and origin is not None and not self._own(origin, host):
-            return Refusal(403, "origin", f"A page of {origin!r} may not change anything here.")
+            return Refusal(403, "origin", f"A page from {origin!r} may not change anything here.")
         return None
 
     def _own(self, origin: str, host: str) -> bool:
@@ -154,7 +154,7 @@ async def role_of(request: Request, credentials: Bearer, session: Session) -> Ro
         role = tokens.remembered(text) or await asyncio.to_thread(tokens.role_of, text)
     elif session:
         if request.method in UNSAFE and request.headers.get("origin") is None:
-            raise Refusal(403, "origin", "A browser's session changes something only with an Origin header.")
+            raise Refusal(403, "origin", "A browser session may change something only with an Origin header.")
         role = tokens.remembered(session, session=True) or await asyncio.to_thread(tokens.role_of_session, session)
     elif settings.open:
         return Role.admin
@@ -162,7 +162,7 @@ async def role_of(request: Request, credentials: Bearer, session: Session) -> Ro
         raise not_known("A token is needed: Authorization: Bearer TOKEN, or log in.")
     if role is None:
         if credentials is None:
-            raise not_known("The session is over. Log in again.")
+            raise not_known("The session has expired. Log in again.")
         many = await asyncio.to_thread(tokens.failed, address_of(request))
         if many > settings.failed_logins:
             raise too_many_failures()
@@ -194,7 +194,7 @@ def needs(role: Role) -> Callable[..., Awaitable[Role]]:
         known = QUERY.get(request.url.path.rpartition("/")[2], ())
         for name in request.query_params:
             if known and name not in known:
-                raise Refusal(422, "form", f"query.{name}: there is no such parameter; there is {', '.join(known)}.")
+                raise Refusal(422, "form", f"query.{name}: there is no such parameter; known: {', '.join(known)}.")
         return mine
 
     return enough

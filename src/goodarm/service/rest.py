@@ -28,7 +28,7 @@ class Rest:
             detail = f"{scope['method']} is not possible here; {' and '.join(allowed)} would be."
             await answer(405, "http", detail, {"Allow": ", ".join(allowed)})(scope, receive, send)
         elif path.startswith("/api/") or self._static is None:
-            await answer(404, "http", "Nothing is at this address; /api/v1/openapi.json lists what is.")(
+            await answer(404, "http", "There is nothing at this address; /api/v1/openapi.json lists what there is.")(
                 scope, receive, send
             )
         else:

@@ -138,5 +138,5 @@ def _words(settings: Settings) -> list[str]:
     if settings.demo:
         lines.append("demo: visitors are simulated, and the campaign ends with the server")
     if settings.open:
-        lines.append("no token was made: everyone on this machine may change everything")
+        lines.append("there is no token: everyone on this machine may change everything")
     return lines

@@ -51,6 +51,6 @@ def _refuse_inside(address: str, host: str) -> None:
         ip = ip.ipv4_mapped or ip.sixtofour or ip
     if not ip.is_global or ip.is_multicast:
         raise InvalidValue(
-            f"the webhook's host {host!r} lies at {address}, on this machine or in a private network. "
-            "Start the server with --private-webhooks if that is meant."
+            f"the webhook's host {host!r} is at {address}, on this machine or in a private network. "
+            "Start the server with --private-webhooks if that is intended."
         )

@@ -35,7 +35,7 @@ def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
             return found
     raise InvalidValue(
         f"can't tell what kind of store {address!r} is. Write sqlite:///banners.db for a file, "
-        "postgresql://user@host/database for a server, or memory: for nothing that lasts."
+        "postgresql://user@host/database for a server, or memory: for one that ends with the process."
     )
 
 

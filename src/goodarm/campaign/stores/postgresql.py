@@ -192,7 +192,7 @@ class PostgresqlStore(Store):
             first = str(error).strip().partition("\n")[0]
             raise UnusableStore(
                 f"{self.address}: the server can't be used ({first or type(error).__name__}). What was acknowledged is "
-                "safe; try again, telling the same once more is fine."
+                "safe; try again: telling the same reward again is fine."
             ) from error
 
 

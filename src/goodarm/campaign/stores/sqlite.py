@@ -51,7 +51,7 @@ class SqliteStore(Store):
         self._connection: sqlite3.Connection
         refuse_network(self.path)
         if not create and not self.path.exists():
-            raise UnusableStore(f"there is no file {self.path}. Check the name; creating a campaign in it makes it.")
+            raise UnusableStore(f"there is no file {self.path}. Check the name; creating a campaign makes the file.")
         try:
             with _explained(self.path):
                 self._connect()
@@ -90,7 +90,7 @@ class SqliteStore(Store):
         (application,) = self._connection.execute("PRAGMA application_id").fetchone()
         (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if application != APPLICATION and (tables or version):
-            raise UnusableStore(f"{self.path} is a database of something else; name another file for campaigns.")
+            raise UnusableStore(f"{self.path} is a database of another program; name another file for campaigns.")
         if version > FORMAT:
             raise UnusableStore(
                 f"{self.path} was written by a newer goodarm (format {version}, this one reads up to {FORMAT}). "
@@ -218,9 +218,9 @@ def _reason(message: str) -> str:
 _REASONS = {
     "readonly": "the file or its folder is read-only; make it writable. Nothing was changed",
     "permission": "the file or its folder may not be written by this user. Nothing was changed",
-    "full": "the disk is full; free some space and try again. Nothing was written by halves",
-    "disk i/o": "the disk refused to write, as when it is full; try again. Nothing was written by halves",
-    "file too large": "the file may not grow any more; raise the limit. Nothing was written by halves",
+    "full": "the disk is full; free some space and try again. Nothing was half-written",
+    "disk i/o": "the disk refused to write, as when it is full; try again. Nothing was half-written",
+    "file too large": "the file may not grow any more; raise the limit. Nothing was half-written",
     "not a database": "this is not an SQLite database; name another file",
     "malformed": "the file is damaged; restore it from a backup",
     "unique": "a ticket can end only once; somebody else has ended it. Nothing was changed",

@@ -90,7 +90,7 @@ def read_dialect(files: Files, separator: str | None, encoding: str | None) -> D
         if header != first.header:
             raise UnreadableTable(
                 f"{other} has the columns {', '.join(header)}; {files.paths[0]} has {', '.join(first.header)}. "
-                "Judge files of one header at a time."
+                "Judge files with the same header together."
             )
     return first
 
