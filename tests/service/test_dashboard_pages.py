@@ -252,6 +252,6 @@ def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: Ne
     page.get_by_role("button", name="better").click()
     expect(page.locator(".spacer .line")).to_have_count(1)
     shown(page, f"{server.address}/#/campaign/versus/arm/new")
-    expect(page.locator(".words")).to_contain_text("Difference to the control +100.00% after")
+    expect(page.locator(".words")).to_contain_text("Difference from the control +100.00% after")
     shown(page, f"{server.address}/#/campaign/versus/arm/now")
     expect(page.locator(".words")).to_contain_text("The control, which all others are compared with: 60 pulls.")

@@ -35,7 +35,7 @@ class Summary(Shown):
     remaining: float | None = Field(description="expected further pulls")
     rewards: str | None = None
     metadata: dict[str, Any] | None = None
-    tally: dict[str, Any] | None = Field(None, description="how many arms and tickets are where")
+    tally: dict[str, Any] | None = Field(None, description="how many arms and tickets are in each state")
     control: str | None = Field(None, description="the arm that the others are compared with, if there is one")
     margin: float | None = None
 
@@ -212,7 +212,7 @@ class PlanShown(Shown):
     eighty: float | None
     ninety: float | None
     rounds: dict[str, float | None] = Field(description="median and high: until no arm is open")
-    guess: str = Field(description="what was assumed of the means")
+    guess: str = Field(description="what was assumed about the means")
 
 
 class Checked(Shown):

@@ -22,7 +22,7 @@ function sentence(arm, scale, threshold) {
   if (arm.mean === null) return `Not pulled yet.${waiting}`;
   const between = `between ${scale.value(arm.low)} and ${scale.value(arm.high)}`;
   if (scale.isControl(arm)) return `The control, which all others are compared with: ${counted(arm.pulls, "pull")}.${waiting}`;
-  const what = scale.versus ? "Difference to the control" : "Mean";
+  const what = scale.versus ? "Difference from the control" : "Mean";
   const where = `${what} ${scale.value(arm.mean)} after ${counted(arm.pulls, "pull")}, ${between}`;
   const bar = `the ${scale.versus ? "margin" : "bar"} of ${scale.bar(threshold)}`;
   const still =
@@ -168,7 +168,7 @@ class ArmPage {
             h(
               "p",
               { class: "hint" },
-              "No verdict yet. When it falls, all that it rests on is written here and in the journal.",
+              "No verdict yet. When it comes, everything that it rests on is written here and in the journal.",
             ),
           ]),
     );
@@ -198,7 +198,7 @@ class ArmPage {
       "div",
       { class: "actions" },
       state === "paused" ? act("resume", "Resume", "") : act("pause", "Pause", ""),
-      act("retire", "Retire", "Retire this arm? It is never asked again."),
+      act("retire", "Retire", "Retire this arm? It will never be asked for again."),
     );
   }
 

@@ -1,4 +1,4 @@
-/** The audit of a verdict: all that it rests on, as it was journaled, in words where there are better ones. */
+/** The audit of a verdict: everything that it rests on, as the journal has it, with plainer words where there are any. */
 import { h } from "./dom.js";
 import { count, decimal, fullTime } from "./format.js";
 

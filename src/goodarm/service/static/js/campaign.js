@@ -164,7 +164,7 @@ class CampaignPage {
   }
 
   async end() {
-    if (!confirm("Close this campaign? Nothing more can be asked or told; verdicts and journal stay.")) return;
+    if (!confirm("Close this campaign? Nothing more is asked; what is out may still be told. Verdicts and journal stay.")) return;
     this.summary = await post(url(this.summary.name, "/close"));
     this.draw();
   }

@@ -55,7 +55,7 @@ class CreateForm {
     this.plan = h(
       "div",
       { class: "plan", role: "status" },
-      hint("As soon as there are a bar and arms, it is said here."),
+      hint("Shown here as soon as there are a bar and arms."),
     );
     this.problem = h("p", { class: "problem", role: "alert" });
     this.start = h("button", { class: "main", type: "submit", disabled: true }, "Start the campaign");
@@ -234,7 +234,7 @@ function planLines(plan) {
   const sentence = `${plan.sentence[0]?.toUpperCase()}${plan.sentence.slice(1)}.`;
   return [
     h("p", { class: "sentence" }, sentence),
-    h("ul", { class: "steps", "aria-label": "Pulls until so many arms are decided" }, ...rows),
+    h("ul", { class: "steps", "aria-label": "Pulls until this share of the arms is decided" }, ...rows),
     hint(plan.guess ? `Assumed: ${plan.guess}.` : ""),
   ];
 }

@@ -1,4 +1,4 @@
-/** Every arm as an interval against the bar, sorted by mean: hover or arrow keys tell the arm, dragging zooms. */
+/** Every arm as an interval against the bar, sorted by mean: hovering or arrow keys show which arm it is, dragging zooms. */
 import { axis, axisWidth, chart, fitting, level, rem } from "./chart.js";
 import { domain } from "./domain.js";
 import { h } from "./dom.js";

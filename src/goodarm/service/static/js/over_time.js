@@ -3,7 +3,7 @@ import { axis, axisWidth, chart, colour, rem, unit, uPlot } from "./chart.js";
 import { count, GLYPH, short } from "./format.js";
 
 /** @typedef {import("./types.js").ProgressPoint} ProgressPoint */
-const MOST = 2_000; // points kept; beyond, every second one is dropped
+const MOST = 2_000; // points kept; beyond that, every second one is dropped
 
 export class OverTime {
   constructor() {

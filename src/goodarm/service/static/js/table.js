@@ -129,7 +129,7 @@ export class ArmTable {
       ?.focus({ preventScroll: true });
   }
 
-  /** Whether someone is pointing at a row or stands in it: the order then waits. */
+  /** Whether someone points at a row or has the focus in it: the order is kept as long. */
   get busy() {
     return this.scroller.matches(":hover") || this.scroller.contains(document.activeElement);
   }

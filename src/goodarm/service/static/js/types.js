@@ -23,7 +23,7 @@
  * @property {number | null} remaining
  * @property {string} [rewards]
  * @property {string | null} [control]  the arm that the others are compared with; the threshold is the margin then
- * @property {Record<string, number>} [tally]  how many arms and tickets are where
+ * @property {Record<string, number>} [tally]  how many arms and tickets are in each state
  * @property {Record<string, unknown> | null} [metadata]
  *
  * @typedef {object} Row
@@ -82,7 +82,7 @@
  *
  * @typedef {object} Plan
  * @property {string} sentence
- * @property {string} [guess]     what was assumed of the means
+ * @property {string} [guess]     what was assumed about the means
  * @property {number | null} half
  * @property {number | null} eighty
  * @property {number | null} ninety
