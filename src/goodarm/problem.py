@@ -22,6 +22,7 @@ class Bar(NamedTuple):
     budget    : log(K / delta), the evidence that a certified verdict needs
     bounded   : 1 where rewards lie in [0, 1], otherwise 0
     modelled  : 1 where mean and width of an arm come from a model of all arms, 0 where from the arm's own rewards
+    purse     : 1 where error budget may be staked on an arm late (`goodarm.rules.identification.purse`), otherwise 0
     """
 
     threshold: float
@@ -32,6 +33,7 @@ class Bar(NamedTuple):
     budget: float
     bounded: float
     modelled: float = 0.0
+    purse: float = 0.0
 
 
 @dataclass(frozen=True)

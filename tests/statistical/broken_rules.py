@@ -8,9 +8,9 @@ from goodarm.rules.identification import EvidenceRule, IdentificationRule, Radiu
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN
 from goodarm.rules.identification.gap_mixture import STEPS, log_ratio
 from goodarm.rules.identification.kt import observe as kt_observe
+from goodarm.rules.identification.learned_bets import LANDING
 from goodarm.rules.identification.learned_bets import observe as learned_observe
-from goodarm.rules.identification.learned_bets_ladder import LANDING
-from goodarm.rules.identification.learned_bets_ladder import observe as ladder_observe
+from goodarm.rules.identification.learned_bets_normal import observe as normal_observe
 from goodarm.rules.identification.normal_mixture import log_mixture
 from goodarm.rules.learners.ladder import ladder_learner
 from goodarm.rules.learners.prior import prior_learner
@@ -45,18 +45,20 @@ def kt_that_peeks(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
 
 
 def learned_bets_that_peek(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
-    """`learned-bets` whose guess includes the reward that it is about to be scored on."""
+    """`learned-bets` whose guesses include the reward that they are about to be scored on."""
+    if arm.pulls == 0.0:
+        arm.memory[0], arm.memory[1] = 1.0, 1.0
     return learned_observe(having_seen(arm, reward), reward, pool, bar)
 
 
-def ladder_bets_that_peek(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
-    """`learned-bets-ladder` whose guesses include the reward that they are about to be scored on."""
-    return ladder_observe(having_seen(arm, reward), reward, pool, bar)
+def normal_bets_that_peek(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`learned-bets-normal` whose guess includes the reward that it is about to be scored on."""
+    return normal_observe(having_seen(arm, reward), reward, pool, bar)
 
 
 def landing_that_sees(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
-    """`learned-bets-ladder` whose landing sees its reward: a success, and the last bets become one that reaches all."""
-    good, bad, memory = ladder_observe(arm, reward, pool, bar)
+    """`learned-bets` whose landing sees its reward: a success, and the last bets become one that reaches all."""
+    good, bad, memory = learned_observe(arm, reward, pool, bar)
     missing, won = bar.budget - arm.for_good, good - arm.for_good
     if 0.0 < missing < LANDING * won:
         good = bar.budget
@@ -96,21 +98,21 @@ BROKEN: list[IdentificationRule] = [
     EvidenceRule(name="kt that looks twice", guarantee=CERTIFIED, observe=looking_twice),
     EvidenceRule(name="kt that peeks", guarantee=CERTIFIED, observe=kt_that_peeks),
     EvidenceRule(
-        name="learned-bets that peek", guarantee=CERTIFIED, observe=learned_bets_that_peek, learner=prior_learner
+        name="learned-bets that peek",
+        guarantee=CERTIFIED,
+        observe=learned_bets_that_peek,
+        learner=ladder_learner,
+        memory=3,
     ),
     EvidenceRule(
-        name="learned-bets-ladder that peek",
-        guarantee=CERTIFIED,
-        observe=ladder_bets_that_peek,
-        learner=ladder_learner,
-        memory=2,
+        name="learned-bets-normal that peek", guarantee=CERTIFIED, observe=normal_bets_that_peek, learner=prior_learner
     ),
     EvidenceRule(
         name="landing that sees its reward",
         guarantee=CERTIFIED,
         observe=landing_that_sees,
         learner=ladder_learner,
-        memory=2,
+        memory=3,
     ),
     EvidenceRule(
         name="normal-mixture, half the variance",

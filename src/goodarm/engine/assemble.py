@@ -135,7 +135,9 @@ def assemble(
     if policy.estimator is not None:
         return _with_model(policy, problem, reward, features)
     loop = independent.build(parts_of(policy, reward, scan=scan), kind_of(policy))
-    return Assembly(policy, problem, problem.bar, loop, loop_parameters(policy), columns=columns_for(policy), scan=scan)
+    # rewards come at once, and each arm's own decide: what a purse needs, unless verdicts are given by rank
+    bar = problem.bar._replace(purse=0.0 if policy.criterion is Criterion.FDR else 1.0)
+    return Assembly(policy, problem, bar, loop, loop_parameters(policy), columns=columns_for(policy), scan=scan)
 
 
 def _with_model(policy: Policy, problem: Problem, reward: Formula, features: Row | None) -> Assembly:

@@ -16,7 +16,7 @@ from goodarm.engine.told import nothing_changes, replayed_arm, replayed_reward, 
 from goodarm.policies import Policy
 from goodarm.problem import Problem
 from goodarm.rules.identification import EvidenceRule
-from goodarm.rules.parameters import Formula
+from goodarm.rules.parameters import Formula, Learner
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.verdict import Criterion
 
@@ -47,7 +47,7 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     """Put a policy together for rewards that come from outside."""
     rule = policy.identification
     observe, decide = live_identification(rule)
-    observe = as_native_rounds(observe)
+    observe = native(observe) if slow_as_python(rule.learner) else as_native_rounds(observe)
     by_totals = isinstance(rule, EvidenceRule) and rule.totals is not None
     evidence = as_native_rounds(worst_case(rule)) if by_totals else None
     if policy.estimator is not None:
@@ -55,30 +55,33 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
         return LiveParts(assembly, nothing_changes, select, nothing_changes, decide, evidence, None)
     sampling, (fit, next_round) = live_sampling(policy.sampling), learner_parts(policy.learner)
     prepare, select, update = selector_for(sampling, False, rows=True)
-    many = problem.arms > MANY
-    parts = Parts(
-        native(prepare) if many else prepare,
-        told_arm,
-        update,
-        told_reward,
-        told_pool,
-        observe,
-        decide,
-        native(fit) if many and policy.learner else fit,
-        next_round,
-    )
-    replay = parts._replace(
+    replay = Parts(
         prepare=nothing_changes,
-        update=nothing_changes,
         choose=replayed_arm,
+        update=nothing_changes,
         reward=replayed_reward,
         as_asked=present_pool,
+        observe=observe,
+        decide=decide,
         fit=fit,
+        next_round=next_round,
     )
+    slow = slow_as_python(policy.learner)
+    if slow or (problem.arms > MANY and policy.learner):
+        fit = native(fit)
+    if slow or problem.arms > MANY:
+        prepare = native(prepare)
+    update = native(update) if slow else update
+    parts = Parts(prepare, told_arm, update, told_reward, told_pool, observe, decide, fit, next_round)
     run = independent.rounds(parts, kind_of_live(policy))
     assembly = Assembly(policy, problem, problem.bar, run, loop_parameters(policy), columns=columns_of(rule))
     chosen = native(select) if isinstance(sampling, ChoiceRule) else select
     return LiveParts(assembly, parts.prepare, chosen, update, decide, evidence, replay)
+
+
+def slow_as_python(learner: Learner | None) -> bool:
+    """Do the rules that read what is learned run as native code?"""
+    return learner is not None and learner.native
 
 
 def kind_of_live(policy: Policy) -> Kind:

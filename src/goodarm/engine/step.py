@@ -19,7 +19,7 @@ from goodarm.engine import loop as independent
 from goodarm.engine.asking import choose_next, note_ask
 from goodarm.engine.assemble import State
 from goodarm.engine.live import OFFSET_COLUMN, PENDING_COLUMN, live_sampling, start_at_offset
-from goodarm.engine.live_assembly import MANY, kind_of_live, live_parts
+from goodarm.engine.live_assembly import MANY, kind_of_live, live_parts, slow_as_python
 from goodarm.engine.live_checks import by_totals, check_live, offsets_of
 from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, Tables
 from goodarm.engine.native import native
@@ -309,7 +309,7 @@ class Step:
         progress, bar = self.state.tables.progress, self.assembly.bar
         *_, fitting, timing = self.assembly.parameters
         now = float(progress[ROUND])
-        run = native(fit) if len(self.state.arms) > MANY else fit
+        run = native(fit) if len(self.state.arms) > MANY or slow_as_python(self.policy.learner) else fit
         self.state.pool = run(self.state.arms, at_round(self.state.pool, now), bar, *fitting)
         progress[FIT_DUE] = int(next_round(now, bar, *timing))
         self._new_version()

@@ -34,7 +34,8 @@ from goodarm.version import __version__
 LEARNABLE = {
     "dgai": ("beta", (0.5, 1.0, 2.0, 4.0)),
     "ucb": ("beta", (0.5, 1.0, 2.0, 4.0)),
-    "value": ("boldness", (0.7, 1.0, 1.4, 2.0)),
+    "value": ("patience", (0.5, 1.0, 2.0, 4.0)),
+    "value-normal": ("boldness", (0.7, 1.0, 1.4, 2.0)),
 }
 """Which parameter of a sampling rule is learned offline, and the values at which learning looks first."""
 

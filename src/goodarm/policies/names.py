@@ -41,7 +41,7 @@ SAMPLING = {
     "ucb1": "goodarm.rules.sampling.ucb1:ucb1",
     "uniform": "goodarm.rules.sampling.uniform:uniform",
     "value": "goodarm.rules.sampling.value:value",
-    "value-ladder": "goodarm.rules.sampling.value_ladder:value_ladder",
+    "value-normal": "goodarm.rules.sampling.value_normal:value_normal",
     "widest": "goodarm.rules.sampling.widest:widest",
 }
 IDENTIFICATION = {
@@ -53,7 +53,7 @@ IDENTIFICATION = {
     "kt": "goodarm.rules.identification.kt:kt",
     "learned": "goodarm.rules.identification.learned:learned",
     "learned-bets": "goodarm.rules.identification.learned_bets:learned_bets",
-    "learned-bets-ladder": "goodarm.rules.identification.learned_bets_ladder:learned_bets_ladder",
+    "learned-bets-normal": "goodarm.rules.identification.learned_bets_normal:learned_bets_normal",
     "learned-online": "goodarm.paper.learned_radius:learned_online",
     "learned-printed": "goodarm.paper.learned_radius:learned_printed",
     "lil": "goodarm.rules.identification.lil:lil",

@@ -49,13 +49,13 @@ PAIRINGS = {
     "hdoc": ("hdoc", "hoeffding"),
     "lil-hdoc": ("hdoc", "lil"),
     "lucb-g": ("lucb-g", "hoeffding"),
-    "settle": ("settle", "learned-bets-ladder"),
+    "settle": ("settle", "learned-bets"),
     "softucb-g": ("softucb", "hoeffding"),
     "softucb-g-softmax": ("softucb-softmax", "hoeffding"),
     "tt-ts": ("tt-ts", "hoeffding"),
     "ucb1": ("ucb1", "none"),
     "value": ("value", "learned-bets"),
-    "value-ladder": ("value-ladder", "learned-bets-ladder"),
+    "value-normal": ("value-normal", "learned-bets-normal"),
 }
 """Policies with a name of their own; where the rewards forbid the rule, their family's certified one steps in."""
 

@@ -91,6 +91,8 @@ class Learner:
 
     limits : (parameter, low, high), the closed interval of values that make sense
     shared : parameters whose value is shared with rules that declare the same name as shared
+    native : what is learned takes so long to read as Python (more than some 50 µs) that live campaigns run the rules
+             that read it compiled
     """
 
     name: str
@@ -99,6 +101,7 @@ class Learner:
     next_round: Formula
     limits: Limits = ()
     shared: tuple[str, ...] = ()
+    native: bool = False
 
     @property
     def defaults(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""`learned-bets` where its bets once had absolute floors: thresholds next to 0 and 1, and early successes.
+"""`learned-bets`: half of each expert before landing, verdicts that land on the budget, thresholds next to 0 and 1.
 
 That it is a fair game down to 1e-15 is asked of every evidence rule, in tests/conformance.
 """
@@ -8,11 +8,72 @@ import math
 import numpy as np
 import pytest
 
-from goodarm import bernoulli, policy, simulate
-from goodarm.engine.assemble import start_pool
-from goodarm.problem import Problem
-from goodarm.rules.identification.learned_bets import observe
+from goodarm import bernoulli, simulate
+from goodarm.problem import Bar, Gaussian, Problem
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.identification.learned_bets import landed, observe
+from goodarm.rules.learners.ladder import DRIFT, FIXED, SLOPE, WEIGHTS, Ladder, start
 from goodarm.testing.rule_checks import NOTHING
+
+FAR = Problem(threshold=0.4, arms=4, delta=1e-100).bar
+"""A budget so large that nothing lands."""
+WITHOUT_BOUNDS = Problem(threshold=1.0, arms=4, delta=1e-100, rewards=Gaussian(scale=2.0)).bar
+
+
+def learned(bar: Bar) -> Ladder:
+    """A ladder whose learned weights lean to large gaps."""
+    ladder = start(bar)
+    weights = ladder.table[FIXED] * np.abs(ladder.table[SLOPE])
+    ladder.table[WEIGHTS] = weights / weights.sum()
+    return ladder
+
+
+def evidence_after(rewards: list[float], ladder: Ladder, bar: Bar) -> tuple[float, float]:
+    arm, row = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), np.zeros(3)
+    for reward in rewards:
+        good, bad, _ = observe(arm._replace(memory=row), reward, Pool(1.0, 1e6, ladder), bar)
+        arm = arm._replace(pulls=arm.pulls + 1.0, total=arm.total + reward, for_good=good, for_bad=bad)
+    return arm.for_good, arm.for_bad
+
+
+def mixture(rewards: list[float], weights: np.ndarray, ladder: Ladder, good: bool) -> float:
+    """log of the likelihood ratio averaged over one side of the ladder, from its definition."""
+    side = ladder.table[SLOPE] > 0.0 if good else ladder.table[SLOPE] < 0.0
+    terms = np.exp(sum(rewards) * ladder.table[SLOPE][side] + len(rewards) * ladder.table[DRIFT][side])
+    return math.log(float((weights[side] / weights[side].sum()) @ terms))
+
+
+@pytest.mark.parametrize("bar", [FAR, WITHOUT_BOUNDS], ids=["bounded", "without bounds"])
+@pytest.mark.parametrize("good", [True, False])
+def test_before_landing_it_is_half_of_each_expert(bar: Bar, good: bool) -> None:
+    ladder = learned(bar)
+    rewards = [1.0, 0.0, 1.0, 1.0, 0.0, 0.0, 1.0] * 4
+    experts = [mixture(rewards, weights, ladder, good) for weights in (ladder.table[FIXED], ladder.table[WEIGHTS])]
+    expected = float(np.logaddexp(*experts)) - math.log(2.0)
+    assert evidence_after(rewards, ladder, bar)[0 if good else 1] == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("missing", [0.01, 0.3, 1.0])
+def test_a_whole_number_of_successes_lands_on_the_budget(missing: float) -> None:
+    above = landed(0.05, missing, 0.4)
+    successes = missing / math.log1p(above / 0.4)
+    assert successes == pytest.approx(round(successes), abs=1e-9)
+    assert 0.0 < above <= 0.05
+    assert landed(0.05, 5.0, 0.4) == 0.05
+
+
+def test_a_bet_never_risks_everything_to_land() -> None:
+    assert landed(0.004, 0.2, 0.99) <= 0.95 * 0.01
+
+
+def test_verdicts_do_not_jump_over_the_budget() -> None:
+    """Where a success is worth much, plain mixtures overshoot; here every verdict stands on the budget."""
+    played = simulate("value", bernoulli([0.05] * 3 + [0.2] * 3, 0.08), runs=20, seed=4)
+    budget = played.spec.problem.bar.budget
+    good = np.concatenate([run.evidence[run.verdicts == 1, 0] for run in played.runs])
+    assert good.size > 40
+    assert (good >= budget).all()
+    assert good.max() < budget + 1e-6
 
 
 def test_an_arm_that_always_pays_0_is_never_good() -> None:
@@ -25,8 +86,8 @@ def test_an_arm_that_always_pays_0_is_never_good() -> None:
 def test_one_reward_costs_at_most_three_nats(threshold: float) -> None:
     """Below 0.2 the first bet was once everything, and an early success cost 24 nats."""
     bar = Problem(threshold=threshold, arms=10).bar
-    pool = start_pool(policy("uniform+learned-bets"), bar, 1e6)
-    assert min(observe(NOTHING, reward, pool, bar)[side] for reward in (0.0, 1.0) for side in (0, 1)) > math.log(0.049)
+    pool, arm = Pool(1.0, 1e6, start(bar)), NOTHING._replace(memory=np.zeros(3))
+    assert min(observe(arm, reward, pool, bar)[side] for reward in (0.0, 1.0) for side in (0, 1)) > math.log(0.049)
 
 
 def test_few_runs_wait_long_for_bad_below_a_small_threshold() -> None:

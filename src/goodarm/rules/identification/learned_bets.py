@@ -1,19 +1,22 @@
-"""`learned-bets`: bets predicted from a prior that is learned from all arms, and certified all the same."""
+"""`learned-bets`: bets by two experts, one fixed and one learned from all arms, that land on the budget."""
 
 from __future__ import annotations
 
 import math
 
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.identification._base import EvidenceRule
-from goodarm.rules.learners.prior import posterior, prior_learner
+from goodarm.rules.beliefs import Arm, Pool, Row
+from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
+from goodarm.rules.identification.purse import refund, stake, staked_late
+from goodarm.rules.learners.ladder import DRIFT, FIXED, SLOPE, WEIGHTS, WORTH, Ladder, ladder_learner, likelihoods
 from goodarm.verdict import Guarantee
 
 KEPT = 0.05
 """Share that no bet risks: q- >= 0.05 xi and 1 - q+ >= 0.05 (1 - xi), so that one reward costs at most 3 nats."""
-SURE = 1.5
-"""Beyond so many standard errors nothing is bet on the other side: it gains next to nothing and costs a logarithm."""
+LANDING = 12.0
+"""From so many successes before the verdict on, bets are sized to land on it."""
+SHORT = 1e-12
+"""Aim this far beyond the budget, so that rounding does not leave the last success short of it."""
 
 
 def bet(reward: float, above: float, threshold: float) -> float:
@@ -28,39 +31,144 @@ def bet(reward: float, above: float, threshold: float) -> float:
     return reward * math.log(won) + (1.0 - reward) * math.log(lost)
 
 
-def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 1.0) -> tuple[float, float, float]:
-    """Likelihood ratio whose guesses come from the prior learned online.
+def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) -> tuple[float, float, float]:
+    """Two experts per side, each predicting from a ladder of gaps: weights fixed beforehand, and weights learned.
 
-    Under the pool's prior (m0, k) the arm's mean is about p = (S + k m0)/(N + k), give or take s = sd0/sqrt(N + k).
-    With d = p - xi, q+ = xi + (sqrt(d^2 + e^2 s^2) + d)/2 and q- = xi - (sqrt(d^2 + e^2 s^2) - d)/2, e = `edge`: smooth
-    stand-ins for the mean given that the arm is good, or bad, without their special functions; then the bets of `kt`,
-    q+ at most 1 - 0.05 (1 - xi) and q- at least 0.05 xi.
+    Each expert v guesses q_v = sum v_g L_g mu_g / sum v_g L_g over the means mu_g of the ladder on its side of the
+    threshold (`goodarm.rules.learners.ladder`), L_g their likelihood ratios after the arm's N pulls with total S. The
+    bet is on q = (r q_pi + q_w)/(r + 1), r the fixed expert's wealth over the learned one's: before landing
+    E = (E_pi + E_w)/2, at most log 2 below the better one. The memory is r of both sides and what was staked.
 
-    Why it is certified however the prior was learned. Let F be everything seen before the pull: all rewards of all
-    arms so far. q+ and q- are functions of F, and the reward x of an arm with mean mu has E[x | F] = mu. By the
-    convexity argument of `kt`, E[factor | F] <= 1 for every q+ >= xi when mu <= xi, and for every q- <= xi when
-    mu >= xi. So E+ and E- are supermartingales of start 1 with respect to F, for each arm, although F mixes all
-    arms: learning decides how fast the evidence grows when it should, never whether it is valid. What must not happen
-    is that a bet sees its own reward; the tests break exactly this and watch the error rate rise.
+    The budget: with many arms and few pulls for each, an arm's share of delta is staked when it looks promising
+    (`goodarm.rules.identification.purse`, with its proof); `late=0` stakes 1/K on every arm beforehand.
+
+    Landing: with rem = log(K/delta) - log E+, if fewer than 12 successes are missing at bets on q, k of them, then
+    q = xi e^(rem/k): the last success lands on the budget instead of jumping over it. Mirrored for E-.
+
+    Rewards without bounds: an expert multiplies its wealth by sum v_g L_g e^(slope_g x + drift_g) / sum v_g L_g, and
+    nothing lands. Where a model gives mean and width, the learned expert guesses as `learned-bets` does.
+
+    Why it is certified, however w was learned. Let F be everything seen before the pull. q+ is a function of F: a
+    convex combination of numbers above xi, or xi e^(something positive), and below 1. So is q- below xi. By the
+    convexity argument of `kt`, E[factor | F] <= 1 for every such q+ when mu <= xi, and q- when mu >= xi; a convex
+    combination of the factors e^(slope_g x + drift_g) of `gap-mixture` has the same property. So E+ and E- are
+    supermartingales of start 1 with respect to F, although F mixes all arms. What must not happen is that a bet, or its
+    landing, sees its own reward; the tests break exactly this and watch the error rate rise.
     """
-    mean, width = posterior(arm, pool, bar)
-    xi = bar.threshold
-    d = mean - xi
-    s = bar.spread * width
-    root = math.sqrt(d * d + edge * edge * s * s)
-    for_good, for_bad = arm.for_good, arm.for_bad
-    if d > -SURE * s:
-        for_good += bet(reward, min(0.5 * (root + d), (1.0 - KEPT) * (1.0 - xi)), xi)
-    if d < SURE * s:
-        for_bad += bet(reward, -min(0.5 * (root - d), (1.0 - KEPT) * xi), xi)
+    ladder: Ladder = pool.learned
+    chances = likelihoods(arm.pulls, arm.total, ladder)
+    half, end = chances.size // 2, chances.size
+    for_good, for_bad, memory = arm.for_good, arm.for_bad, arm.memory
+    if arm.pulls == 0.0:
+        memory[0], memory[1] = 1.0, 1.0
+    if bar.bounded <= 0.0:
+        for_good, memory[0] = grown(for_good, memory[0], reward, chances, ladder, half, end)
+        for_bad, memory[1] = grown(for_bad, memory[1], reward, chances, ladder, 0, half)
+        return for_good, for_bad, 0.0
+    purse = late > 0.0 and staked_late(pool, bar)
+    if purse:
+        for_good, for_bad = stake(arm, chances, ladder, bar)
+    xi, budget = bar.threshold, bar.budget
+    fixed, learned = guesses(arm, chances, ladder, bar, half, end)
+    for_good, memory[0] = bet_on(for_good, memory[0], reward, xi, fixed, learned, budget)
+    fixed, learned = guesses(arm, chances, ladder, bar, 0, half)
+    for_bad, memory[1] = bet_on(for_bad, memory[1], 1.0 - reward, 1.0 - xi, fixed, learned, budget)
+    if purse:
+        refund(for_good, for_bad, ladder, bar)
     return for_good, for_bad, 0.0
+
+
+def guesses(arm: Arm, chances: Row, ladder: Ladder, bar: Bar, first: int, last: int) -> tuple[float, float]:
+    """How far beyond the threshold the mean lies if it is on this side of it: the fixed expert, the learned one.
+
+    Both 0, and nothing is bet, where this side has no chance left.
+    """
+    fixed, fixed_mass, learned, learned_mass = 0.0, 0.0, 0.0, 0.0
+    for g in range(first, last):
+        weight = ladder.table[FIXED, g] * chances[g]
+        fixed_mass += weight
+        fixed += weight * ladder.table[WORTH, g]
+        weight = ladder.table[WEIGHTS, g] * chances[g]
+        learned_mass += weight
+        learned += weight * ladder.table[WORTH, g]
+    if not (fixed_mass > 0.0 and learned_mass > 0.0):
+        return 0.0, 0.0
+    if bar.modelled > 0.0:
+        d, s = arm.mean - bar.threshold, bar.spread * arm.width
+        d, room = (d, 1.0 - bar.threshold) if first > 0 else (-d, bar.threshold)
+        return fixed / fixed_mass, min(0.5 * (math.sqrt(d * d + s * s) + d), (1.0 - KEPT) * room)
+    return fixed / fixed_mass, learned / learned_mass
+
+
+def bet_on(
+    evidence: float, odds: float, reward: float, threshold: float, fixed: float, learned: float, budget: float
+) -> tuple[float, float]:
+    """Evidence and odds of the fixed expert after one reward; `fixed`, `learned` are guesses of q - xi, not negative.
+
+    For E- everything is mirrored: 1 - x, 1 - xi, and how far below.
+    """
+    if fixed <= 0.0:
+        return evidence, odds
+    above = landed((odds * fixed + learned) / (odds + 1.0), budget - evidence + SHORT, threshold)
+    return evidence + bet(reward, above, threshold), within(odds * outdone(reward, fixed, learned, threshold))
+
+
+def outdone(reward: float, fixed: float, learned: float, threshold: float) -> float:
+    """By which factor a reward multiplies the fixed expert's wealth more than the learned one's."""
+    if reward == 1.0:
+        return (threshold + fixed) / (threshold + learned)
+    if reward == 0.0:
+        return (1.0 - threshold - fixed) / (1.0 - threshold - learned)
+    return math.exp(bet(reward, fixed, threshold) - bet(reward, learned, threshold))
+
+
+def within(odds: float) -> float:
+    """Odds that stay numbers: beyond 1e30 to one it makes no difference which expert is right."""
+    return min(max(odds, 1e-30), 1e30)
+
+
+def landed(above: float, missing: float, threshold: float) -> float:
+    """The bet q - xi, sized so that a whole number of successes, at most 12, brings what is missing.
+
+    >>> round(landed(0.1, 0.5, 0.5), 6), round(math.log(1.0 + landed(0.1, 0.5, 0.5) / 0.5), 6)
+    (0.09068, 0.166667)
+    """
+    if missing <= 0.0 or missing >= LANDING * above / threshold:
+        return above
+    won = math.log1p(above / threshold)
+    if missing >= LANDING * won:
+        return above
+    sized = threshold * math.expm1(missing / math.ceil(missing / won))
+    return sized if sized <= (1.0 - KEPT) * (1.0 - threshold) else above
+
+
+def grown(
+    evidence: float, odds: float, reward: float, chances: Row, ladder: Ladder, first: int, last: int
+) -> tuple[float, float]:
+    """The same for rewards without bounds: each expert's mean factor over its steps."""
+    fixed, fixed_mass, learned, learned_mass = 0.0, 0.0, 0.0, 0.0
+    for g in range(first, last):
+        if chances[g] > 0.0:
+            factor = math.exp(ladder.table[SLOPE, g] * reward + ladder.table[DRIFT, g])
+            weight = ladder.table[FIXED, g] * chances[g]
+            fixed_mass += weight
+            fixed += weight * factor
+            weight = ladder.table[WEIGHTS, g] * chances[g]
+            learned_mass += weight
+            learned += weight * factor
+    if not (fixed > 0.0 and learned > 0.0):
+        return evidence, odds
+    fixed, learned = fixed / fixed_mass, learned / learned_mass
+    return evidence + math.log((odds * fixed + learned) / (odds + 1.0)), within(odds * fixed / learned)
 
 
 learned_bets = EvidenceRule(
     name="learned-bets",
     reference="goodarm (docs/learning.md); validity by Ville 1939",
     guarantee=Guarantee.CERTIFIED,
+    families=ANY_SUB_GAUSSIAN,
     observe=observe,
-    learner=prior_learner,
-    limits=(("edge", 0.0, 1e8),),
+    learner=ladder_learner,
+    memory=3,
+    limits=(("late", 0.0, 1.0),),
 )

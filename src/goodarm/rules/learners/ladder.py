@@ -1,7 +1,7 @@
 """The spread of the arms' means, learned online from all arms: weights on a ladder of gaps to the threshold.
 
 Where `prior` believes in a normal law, this believes in no shape: needles, clusters and long tails are all weights on a
-ladder. It guides sampling (`value-ladder`, `settle`) and sizes bets (`learned-bets-ladder`). Wrong weights cost pulls,
+ladder. It guides sampling (`value`, `settle`) and sizes bets and stakes (`learned-bets`). Wrong weights cost pulls,
 never validity.
 """
 
@@ -20,33 +20,38 @@ from goodarm.rules.parameters import Learner
 SMALLEST, GROWTH, STEPS = 0.01, 1.5, 17
 TYPICAL, BREADTH = 0.3, 1.2
 SWEEPS = 30
-FAINT = 16.0
-"""A likelihood e^16 times smaller than the largest counts as 0."""
+FAINT = 30.0
+"""A likelihood e^30 times smaller than the largest counts as 0."""
 TINY = 1e-300
-LOSING = 2.0
-"""After about so many nats of evidence against it, a hope is given up."""
+SPARSE = 1.0 / 3.0
+"""Late stakes pay where p0 (1 + log 1/p0), about the share of arms that ever look certifiable, is at most this."""
 
-
-FIXED, SLOPE, DRIFT, WORTH, COST = range(5)
-"""Rows of `Ladder.steps`."""
+WEIGHTS, FIXED, SLOPE, DRIFT, WORTH, COST, PURSE, LEAVING = range(8)
+"""Rows of `Ladder.table`; from `LEAVING` on there are 2 STEPS."""
 
 
 class Ladder(NamedTuple):
     """Means on a ladder below and above the threshold, lowest first, and what all arms say about their weights.
 
-    weights : w, learned; of sum 1
-    steps   : (5, 2 STEPS), what does not change, in few arrays since each round hands them on:
-              pi, the weights before the first reward; slope and drift: an arm after N pulls with total S has the
-              likelihood ratio exp(S slope + N drift) against the threshold; worth, mu_g - xi; cost, 1/kl(mu_g, xi),
-              pulls per nat of evidence of an arm whose mean is mu_g
-    leaving : (2 STEPS, 2 STEPS), [g, h]: pulls after which an arm of mean mu_h no longer passes for one of mean mu_g
-    left    : rounds that were left at the last fit
+    table : a column per step, in one array since each round hands it on
+            WEIGHTS : w, learned; of sum 1
+            FIXED   : pi, the weights before the first reward
+            SLOPE, DRIFT : an arm after N pulls with total S has the likelihood ratio exp(S slope + N drift) against the
+                      threshold
+            WORTH   : |mu_g - xi|
+            COST    : 1/kl(mu_g, xi), pulls per nat of evidence of an arm whose mean is mu_g
+            PURSE   : in its first column the share of the error budget that is staked on no arm; bets take from it and
+                      give back
+            LEAVING + g : 1/kl(mu_h, mu_g), pulls of an arm of mean mu_h per nat of evidence that it has not mean mu_g
+    left  : rounds that were left at the last fit
+    cut   : the step from which on arms can be certified in time; -1 before the first fit
+    scale : stake per probability of being such an arm, in units of 1/K; 0 where every arm gets the same
     """
 
-    weights: Row
-    steps: Table
-    leaving: Table
+    table: Table
     left: float
+    cut: float
+    scale: float
 
 
 def start(bar: Bar) -> Ladder:
@@ -60,34 +65,41 @@ def start(bar: Bar) -> Ladder:
     slope = np.concatenate((-gaps[::-1], gaps))
     if bar.bounded > 0.0:
         drift = -np.log1p(bar.threshold * np.expm1(slope))
-        worth = bar.threshold * np.expm1(slope + drift)
+        beyond = bar.threshold * np.expm1(slope + drift)
     else:
         slope = 0.5 * slope / bar.sigma
         drift = -slope * bar.threshold - 0.5 * (slope * bar.sigma) ** 2
-        worth = slope * bar.sigma**2
-    means = bar.threshold + worth
-    # kl(mu_h, mu_g) is the mean of the log-likelihood ratio of h against g for an arm of mean mu_h
+        beyond = slope * bar.sigma**2
+    means = bar.threshold + beyond
     gained = means * slope + drift
+    cost = 1.0 / np.maximum(gained, TINY)
+    # kl(mu_h, mu_g) is the mean of the log-likelihood ratio of h against g for an arm of mean mu_h
     apart = np.maximum(gained - np.outer(slope, means) - drift[:, None], TINY)
-    steps = np.stack((fixed, slope, drift, worth, 1.0 / np.maximum(gained, TINY)))
-    return Ladder(fixed.copy(), steps, LOSING / apart, math.inf)
+    table = np.vstack((fixed, fixed, slope, drift, np.abs(beyond), cost, np.ones(2 * STEPS), 1.0 / apart))
+    return Ladder(table, math.inf, -1.0, 0.0)
 
 
 def likelihoods(pulls: float, total: float, ladder: Ladder) -> Row:
     """L_g = exp(S slope_g + N drift_g) of every step, the largest scaled to 1, the faint ones 0."""
-    size = ladder.weights.size
+    steps = ladder.table
+    size = steps.shape[1]
+    half = size // 2
     found = np.empty(size)
-    top = -math.inf
     for g in range(size):
-        found[g] = total * ladder.steps[SLOPE, g] + pulls * ladder.steps[DRIFT, g]
-        top = max(top, found[g])
+        found[g] = total * steps[SLOPE, g] + pulls * steps[DRIFT, g]
+    low, high = found[0], found[half]
+    for g in range(1, half):  # two at a time: a processor waits for one comparison before the next
+        low = max(low, found[g])
+        high = max(high, found[half + g])
+    top = max(low, high)
     for g in range(size):
-        # e^x = (e^(x/32))^32 by a Taylor polynomial, to 5e-5 at -16 and 1e-9 at -4: processors do several at once
+        # e^x = (e^(x/64))^64 by a Taylor polynomial, to 1e-4 at -30 and 1e-9 at -4: processors do several at once
         x = max(found[g] - top, -FAINT)
-        z = x * 0.03125
+        z = x * 0.015625
         e = 1.0 + z * (
             1.0 + z * (1.0 / 2.0 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z * (1.0 / 720.0)))))
         )
+        e = e * e
         e = e * e
         e = e * e
         e = e * e
@@ -105,18 +117,49 @@ def fit(arms: Table, pool: Pool, bar: Bar, firmness: float = 3.0) -> Pool:
     """
     ladder = pool.learned
     rows, counts = grouped(arms, ladder)
-    fixed = ladder.steps[FIXED]
-    weights = 0.5 * (ladder.weights + fixed)
+    fixed = ladder.table[FIXED]
+    weights = 0.5 * (ladder.table[WEIGHTS] + fixed)
     for _ in range(SWEEPS):
-        before = weights
-        sums = firmness * fixed
-        for j in range(counts.size):
-            posterior = before * rows[j]
-            sums = sums + posterior * (counts[j] / added_up(posterior))
-        weights = sums / added_up(sums)
+        before, weights = weights, one_sweep(rows, counts, weights, firmness * fixed)
         if np.abs(weights - before).max() < 1e-4:
             break
-    return having_learned(pool, Ladder(weights, ladder.steps, ladder.leaving, pool.horizon - pool.round))
+    table = ladder.table.copy()
+    table[WEIGHTS] = weights
+    cut, scale = late_stakes(table, pool.horizon, bar)
+    return having_learned(pool, Ladder(table, pool.horizon - pool.round, cut, scale))
+
+
+def one_sweep(rows: Table, counts: Row, weights: Row, sums: Row) -> Row:
+    """`sums` and the arms' posteriors under `weights`, added up and scaled to 1."""
+    size = weights.size
+    for j in range(counts.size):
+        chance = 0.0
+        for g in range(size):
+            chance += weights[g] * rows[j, g]
+        share = counts[j] / chance
+        for g in range(size):
+            sums[g] += share * weights[g] * rows[j, g]
+    return sums / added_up(sums)
+
+
+def late_stakes(table: Table, horizon: float, bar: Bar) -> tuple[float, float]:
+    """`cut`, down to which all arms together can be certified in half of the horizon, and `scale` = 1/(p0 kappa).
+
+    p0 = sum of w_g from `cut` on, kappa = 1 + log(T/K)/2: the accounts of all arms together are about what the purse
+    holds, since P(mu >= cut) rises to 1 for arms below it too, sometimes. 0 where such arms are not rare.
+    """
+    pulls, chance = 0.0, 0.0
+    size = table.shape[1]
+    cut = size
+    for g in range(size - 1, size // 2 - 1, -1):
+        pulls += bar.arms * table[WEIGHTS, g] * bar.budget * table[COST, g]
+        if pulls > 0.5 * horizon:
+            break
+        cut = g
+        chance += table[WEIGHTS, g]
+    if chance <= 0.0 or chance * (1.0 - math.log(chance)) > SPARSE:
+        return float(cut), 0.0
+    return float(cut), 1.0 / (chance * (1.0 + 0.5 * math.log(max(horizon / bar.arms, 1.0))))
 
 
 def added_up(numbers: Row) -> float:
@@ -142,12 +185,12 @@ def grouped(arms: Table, ladder: Ladder) -> tuple[Table, Row]:
                 firsts[found] = i
                 counts[found] = 1.0
                 found += 1
-    rows = np.empty((found, ladder.weights.size))
+    rows = np.empty((found, ladder.table.shape[1]))
     for j in range(found):
         rows[j] = likelihoods(arms[firsts[j], PULLS], arms[firsts[j], TOTAL], ladder)
     return rows, counts[:found].copy()
 
 
 ladder_learner = Learner(
-    name="ladder", start=start, fit=fit, next_round=next_round, limits=(("firmness", 0.0, 1e6), *TIMES)
+    name="ladder", start=start, fit=fit, next_round=next_round, limits=(("firmness", 0.0, 1e6), *TIMES), native=True
 )

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.learners.ladder import Ladder, ladder_learner, likelihoods
+from goodarm.rules.learners.ladder import COST, LEAVING, STEPS, WEIGHTS, Ladder, ladder_learner, likelihoods
 from goodarm.rules.sampling._base import IndexRule
-from goodarm.rules.sampling.value_ladder import best_hope
+from goodarm.rules.sampling.value import best_hope
+
+ONE = np.ones(2 * STEPS)
+"""What every verdict is worth."""
 
 
-def index(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """The index of `value-ladder` with a worth of 1 for every verdict: the larger one of hoping for good and for bad.
+def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
+    """The index of `value` with a worth of 1 for every verdict: the larger one of hoping for good and for bad.
 
     A model's mean and width are not looked at: what counts is how the arm's own evidence will grow.
     """
     ladder: Ladder = pool.learned
     posterior = likelihoods(arm.pulls, arm.total, ladder)
     for h in range(posterior.size):
-        posterior[h] *= ladder.weights[h]
-    good = best_hope(posterior, 1.0, 0.0, bar.budget - arm.for_good + 0.5, ladder)
-    bad = best_hope(posterior, -1.0, 0.0, bar.budget - arm.for_bad + 0.5, ladder)
+        posterior[h] *= ladder.table[WEIGHTS, h]
+    cost, leaving = ladder.table[COST], ladder.table[LEAVING:]
+    good = best_hope(posterior, ONE, cost, leaving, patience, bar.budget - arm.for_good + 0.5, ladder.left)
+    bad = best_hope(
+        posterior[::-1], ONE, cost[::-1], leaving[::-1, ::-1], patience, bar.budget - arm.for_bad + 0.5, ladder.left
+    )
     return max(good, bad)
 
 
@@ -28,4 +36,5 @@ settle = IndexRule(
     reference="goodarm (docs/learning.md)",
     learner=ladder_learner,
     index=index,
+    limits=(("patience", 1e-6, 1e6),),
 )

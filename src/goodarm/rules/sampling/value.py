@@ -1,41 +1,84 @@
-"""`value`: expected worth per pull of evidence that is still missing, under a prior learned from all arms."""
+"""`value`: the most worth per pull that an arm can bring if one gives up on it in time."""
 
 from __future__ import annotations
 
-import math
-
-from goodarm.numerics import cubed_surplus
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.learners.prior import posterior, prior_learner
+from goodarm.rules.beliefs import Arm, Pool, Row, Table
+from goodarm.rules.learners.ladder import COST, LEAVING, WEIGHTS, WORTH, Ladder, ladder_learner, likelihoods
+from goodarm.rules.learners.prior import boldness_for
 from goodarm.rules.sampling._base import IndexRule
+from goodarm.rules.sampling.value_normal import worth_per_pull
+
+TOO_LATE = 1e-9
+"""What a verdict counts that the rounds left don't allow for: less than any other, and not nothing."""
 
 
-def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 0.0) -> float:
-    """Expected worth per pull: E[((mean - xi)+ / sd0)^3] / (missing evidence + 1/2) under the learned prior.
+def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
+    """Most worth per pull over the ways to go on with the arm: hope for a mean of at least mu_g, and stop in time.
 
-    A good arm is worth mu - xi a round once certified, and needs about 2 sd0^2 rem/(mu - xi)^2 more pulls, where
-    rem = log(K/delta) - log E+; worth per pull is proportional to (mu - xi)^3/rem (Smith's rule). With
-    p = (S + k m0)/(N + k), s = b sd0/sqrt(N + k), z = (p - xi)/s the expectation is
-    (s/sd0)^3 [ (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z) ]. `boldness` is b; 0 takes the pool's, which comes from the
-    horizon (`goodarm.rules.learners.prior.boldness_for`).
-    Where a model gives mean and width: p = mean, s = b sd0 width.
+    With p_h the posterior probability of the ladder's mean mu_h, d_h = kl(mu_h, xi) and rem = log(K/delta) - log E+ +
+    1/2, hoping for mu_g means: an arm as good as that is pulled until its verdict, rem/d_h pulls for a worth of
+    mu_h - xi; a worse one is given up after about c nats of evidence against mu_g, or at the verdict of an arm at mu_g:
+
+    index = max_g sum_{h>=g} p_h (mu_h - xi) / ( sum_{h>=g} p_h rem/d_h + sum_{h<g} p_h min(rem/d_g, c/kl(mu_h, mu_g)) )
+
+    over the mu_g above the threshold whose rem/d_g fits into the rounds that were left at the last fit. This stands in
+    for the Gittins index of an arm seen as a job of random length, the most worth per pull over all times to stop.
+    `patience` is c. Where a model gives mean and width, the index is that of `value-normal`.
     """
-    b = boldness if boldness > 0.0 else pool.learned.boldness
-    mean, width = posterior(arm, pool, bar)
-    return worth_per_pull(mean, b * width, arm, bar)
+    if bar.modelled > 0.0:
+        return worth_per_pull(arm.mean, boldness_for(pool.horizon, bar.arms) * arm.width, arm, bar)
+    ladder: Ladder = pool.learned
+    posterior = likelihoods(arm.pulls, arm.total, ladder)
+    for h in range(posterior.size):
+        posterior[h] *= ladder.table[WEIGHTS, h]
+    steps, missing = ladder.table, bar.budget - arm.for_good + 0.5
+    return best_hope(posterior, steps[WORTH], steps[COST], steps[LEAVING:], patience, missing, ladder.left)
 
 
-def worth_per_pull(mean: float, width: float, arm: Arm, bar: Bar) -> float:
-    """The index of an arm whose mean is believed to be N(mean, (sd0 width)^2)."""
-    z = (mean - bar.threshold) / (width * bar.spread)
-    return width * width * width / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
+def best_hope(
+    posterior: Row, worth: Row, cost: Row, leaving: Table, patience: float, missing: float, left: float
+) -> float:
+    """max_g of worth per pull, as `index` says; the last half of the steps is the side to hope for, every second a g.
+
+    worth, cost, leaving : as in `Ladder`, or mirrored with the posterior; `missing` evidence, rounds that are `left`
+    """
+    last = posterior.size - 1
+    first = 0  # the step that is farthest on the other side and still possible
+    while first < last and posterior[first] == 0.0:
+        first += 1
+    best, gained, pulled = 0.0, 0.0, 0.0
+    for g in range(last, last // 2, -1):
+        gained += posterior[g] * worth[g]
+        pulled += posterior[g] * cost[g]
+        if gained > 0.0 and (last - g) % 2 == 0:
+            most = missing * cost[g]
+            lost = patience * wasted(posterior, leaving[g], most / patience, first, g)
+            found = gained / (missing * pulled + lost)
+            best = max(best, found if most <= left else TOO_LATE * found)
+    return best
+
+
+def wasted(posterior: Row, leaving: Row, most: float, first: int, g: int) -> float:
+    """sum_{h<g} p_h min(most, leaving_h) as four sums side by side: each addition waits for the one before it."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    h = first
+    while h + 4 <= g:
+        a += posterior[h] * (leaving[h] if leaving[h] < most else most)
+        b += posterior[h + 1] * (leaving[h + 1] if leaving[h + 1] < most else most)
+        c += posterior[h + 2] * (leaving[h + 2] if leaving[h + 2] < most else most)
+        d += posterior[h + 3] * (leaving[h + 3] if leaving[h + 3] < most else most)
+        h += 4
+    while h < g:
+        a += posterior[h] * (leaving[h] if leaving[h] < most else most)
+        h += 1
+    return (a + b) + (c + d)
 
 
 value = IndexRule(
     name="value",
-    reference="goodarm (docs/learning.md); Smith 1956 for the order of jobs",
-    learner=prior_learner,
+    reference="goodarm (docs/learning.md); Gittins 1979, JRSS B 41(2), for the order of jobs of random length",
+    learner=ladder_learner,
     index=index,
-    limits=(("boldness", 0.0, math.inf),),
+    limits=(("patience", 1e-6, 1e6),),
 )

@@ -1,0 +1,86 @@
+"""The purse: error budget that is staked on an arm when it looks promising, in place of 1/K on every arm beforehand.
+
+A purse holds cash C, 1 at first. Each arm has two accounts A+ and A-, empty at first. A stake x moves x from C into
+both accounts of an arm; its rewards multiply the accounts by fair bets; the arm is good once A+ >= 1/delta, bad once
+A- >= 1/delta, and then what is in its other account goes back to C.
+
+**Theorem.** P(any wrong verdict) <= delta, for every way of staking that depends on the past alone.
+**Proof.** One of an arm's two verdicts is wrong; let W be the account that this verdict is given by. Up to the first
+wrong verdict look at V = C + the sum of W over the open arms. A stake of x takes x from C and adds x to W, whichever
+side is wrong: V stays. A pull multiplies one W by a factor of expectation at most 1 given the past: V does not grow on
+average. A correct verdict moves W into C: V stays. So V is a nonnegative supermartingale that starts at 1, and a wrong
+verdict means V >= 1/delta: by Ville's inequality its probability is at most delta. QED
+
+Stakes of 1/K on every arm at the start are the union bound, log(K/delta) for each. With many arms and few pulls for
+each, most arms can't be certified in time, and what lies on them is lost. Weights of arms and arms that come later in a
+live campaign are stakes too: known beforehand, so that the same proof covers them.
+
+Accounts are kept as log(A K), so that a verdict needs log(K/delta) as everywhere else. A refund needs to know the whole
+account: where rewards come late, some of it is still under way. So live campaigns stake 1/K; so do policies with a
+model of the arms; and so does everything that controls the false discovery rate, which needs evidence of expectation 1
+for each arm.
+"""
+
+from __future__ import annotations
+
+import math
+
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Arm, Pool, Row
+from goodarm.rules.learners.ladder import PURSE, WEIGHTS, Ladder
+
+MANY_ARMS, FEW_PULLS = 1000.0, 300.0
+"""Late stakes pay from so many arms on, with at most so many pulls for each; elsewhere they lose."""
+AT_FIRST = 0.2
+"""Share of 1/K that every arm gets with its first pull."""
+
+
+def staked_late(pool: Pool, bar: Bar) -> bool:
+    """Are there many arms, few pulls for each, and a caller that allows for it?"""
+    return bar.purse > 0.0 and bar.arms >= MANY_ARMS and pool.horizon <= FEW_PULLS * bar.arms
+
+
+def stake(arm: Arm, chances: Row, ladder: Ladder, bar: Bar) -> tuple[float, float]:
+    """Both accounts, as log(A K), after the stake that comes before this pull; takes it out of the purse.
+
+    chances : the likelihoods of the ladder's steps after what is known of the arm
+
+    At first 0.2/K. After the first fit all stakes on an arm together reach P(mu >= cut)/(p0 kappa K), if the purse has
+    it: P given the arm's rewards, p0 given nothing, `cut` the mean from which on arms can be certified in time, kappa =
+    1 + log(T/K)/2 for the arms that only look good for a while. Where many arms can be, 1/K.
+    """
+    table = ladder.table
+    for_good, for_bad, staked = arm.for_good, arm.for_bad, arm.memory[2]
+    target = AT_FIRST
+    if ladder.scale > 0.0:
+        hope, all_of_it = 0.0, 0.0
+        for g in range(chances.size):
+            chance = ladder.table[WEIGHTS, g] * chances[g]
+            all_of_it += chance
+            hope += chance if g >= ladder.cut else 0.0
+        target = max(target, ladder.scale * hope / all_of_it)
+    elif ladder.cut >= 0.0:
+        target = 1.0
+    more = min(target - staked, table[PURSE, 0] * bar.arms)
+    if more <= 0.0:
+        return for_good, for_bad
+    table[PURSE, 0] -= more / bar.arms
+    arm.memory[2] = staked + more
+    if staked == 0.0:
+        return math.log(more), math.log(more)
+    return added(for_good, more), added(for_bad, more)
+
+
+def added(account: float, more: float) -> float:
+    """log(e^account + more), where e^account may be far smaller or larger."""
+    if account > 0.0:
+        return account + math.log1p(more * math.exp(-account))
+    return math.log(math.exp(account) + more)
+
+
+def refund(for_good: float, for_bad: float, ladder: Ladder, bar: Bar) -> None:
+    """Put the other account of an arm that has just been decided back into the purse."""
+    if for_good >= bar.budget:
+        ladder.table[PURSE, 0] += math.exp(for_bad) / bar.arms
+    elif for_bad >= bar.budget:
+        ladder.table[PURSE, 0] += math.exp(for_good) / bar.arms

@@ -1,0 +1,41 @@
+"""`value-normal`: expected worth per pull of evidence that is still missing, under a prior learned from all arms."""
+
+from __future__ import annotations
+
+import math
+
+from goodarm.numerics import cubed_surplus
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.learners.prior import posterior, prior_learner
+from goodarm.rules.sampling._base import IndexRule
+
+
+def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 0.0) -> float:
+    """Expected worth per pull: E[((mean - xi)+ / sd0)^3] / (missing evidence + 1/2) under the learned prior.
+
+    A good arm is worth mu - xi a round once certified, and needs about 2 sd0^2 rem/(mu - xi)^2 more pulls, where
+    rem = log(K/delta) - log E+; worth per pull is proportional to (mu - xi)^3/rem (Smith's rule). With
+    p = (S + k m0)/(N + k), s = b sd0/sqrt(N + k), z = (p - xi)/s the expectation is
+    (s/sd0)^3 [ (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z) ]. `boldness` is b; 0 takes the pool's, which comes from the
+    horizon (`goodarm.rules.learners.prior.boldness_for`).
+    Where a model gives mean and width: p = mean, s = b sd0 width.
+    """
+    b = boldness if boldness > 0.0 else pool.learned.boldness
+    mean, width = posterior(arm, pool, bar)
+    return worth_per_pull(mean, b * width, arm, bar)
+
+
+def worth_per_pull(mean: float, width: float, arm: Arm, bar: Bar) -> float:
+    """The index of an arm whose mean is believed to be N(mean, (sd0 width)^2)."""
+    z = (mean - bar.threshold) / (width * bar.spread)
+    return width * width * width / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
+
+
+value_normal = IndexRule(
+    name="value-normal",
+    reference="goodarm (docs/learning.md); Smith 1956 for the order of jobs",
+    learner=prior_learner,
+    index=index,
+    limits=(("boldness", 0.0, math.inf),),
+)
