@@ -88,14 +88,14 @@ def test_a_certificate_that_does_not_pass_calibrates_nothing() -> None:
     assert replace(plain, certificate=certificate(plain, wrong_runs=0)).guarantee is Guarantee.CALIBRATED
 
 
-def other_index(arm: Any, pool: Any, bar: Any, boldness: float = 1.0) -> float:
-    return -boldness * float(arm.pulls)
+def other_index(arm: Any, pool: Any, bar: Any, patience: float = 1.0) -> float:
+    return -patience * float(arm.pulls)
 
 
 CHANGES: dict[str, dict[str, Any]] = {
     "a parameter of deciding": {"setting": {"identification": {"alpha": 0.5}}},
-    "a parameter of sampling": {"setting": {"sampling": {"boldness": 3.0}}},
-    "a parameter of learning": {"setting": {"learner": {"caution": 2.0}}},
+    "a parameter of sampling": {"setting": {"sampling": {"patience": 3.0}}},
+    "a parameter of learning": {"setting": {"learner": {"firmness": 2.0}}},
     "a rule of the same name": {"sampling": {"index": other_index}},
     "a model": {"estimator": {}},
 }

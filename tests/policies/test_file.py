@@ -37,7 +37,7 @@ def test_the_file_plays_like_the_policy_that_was_learned(tmp_path: Path) -> None
 
 def test_the_file_keeps_what_was_chosen_and_not_learned(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
-    learned = learn("kano-1", "value(caution=3)", horizon=2000, budget=14)
+    learned = learn("kano-1", "value(firmness=5)", horizon=2000, budget=14)
     learned.save(path)
     assert policy(str(path)).setting == learned.policy.setting
     by_model = learn("linear", "ucb+self-normalised(norm=2)@linear", horizon=1500, budget=14)

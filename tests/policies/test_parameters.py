@@ -131,11 +131,11 @@ def test_a_name_shared_by_one_rule_only_is_not_shared() -> None:
 MEANINGS = {
     "ucb(beta=1.5)+betting": Setting({"beta": 1.5}),
     "ucb(beta=0)": Setting({"beta": 0.0}),
-    "value(boldness=1.2, caution=3)": Setting(
+    "value-normal(boldness=1.2, caution=3)": Setting(
         {"boldness": 1.2}, {"edge": 1.0}, {"caution": 3.0, "first": 1.5, "growth": 1.5}
     ),
-    "value(edge=2)": Setting({"boldness": 0.0}, {"edge": 2.0}, {"caution": 1.0, "first": 1.5, "growth": 1.5}),
-    "ucb+learned-bets(first=2)": Setting({"beta": 2.0}, {"edge": 1.0}, {"caution": 1.0, "first": 2.0, "growth": 1.5}),
+    "value-normal(edge=2)": Setting({"boldness": 0.0}, {"edge": 2.0}, {"caution": 1.0, "first": 1.5, "growth": 1.5}),
+    "ucb+learned-bets-normal(first=2)": Setting({"beta": 2.0}, {"edge": 1.0}, {"caution": 1.0, "first": 2.0, "growth": 1.5}),
     "dgai-offline(alpha=-0.1, beta=2, ridge=0.5)": Setting({"beta": 2.0, "ridge": 0.5}, {"alpha": -0.1, "ridge": 0.5}),
     "hdoc+lil(epsilon=0.1)": Setting({}, {"epsilon": 0.1}),
 }
@@ -153,7 +153,7 @@ def test_names_that_were_written_before_mean_what_they_meant(text: str) -> None:
     [
         ("ucb(beta=-1)+kt", "parameter beta of ucb must be at least 0; got -1. Its default is 2."),
         ("tt-ts(leader=2)", "parameter leader of tt-ts must be at least 0 and at most 1; got 2."),
-        ("value(growth=1)", "parameter growth of prior must be at least 1.01; got 1."),
+        ("value(growth=1)", "parameter growth of ladder must be at least 1.01; got 1."),
         ("dgai-online(batch=0)", "parameter batch of paper's alpha and beta must be at least 1; got 0."),
         ("widest+design(norm=-1)@linear", "parameter norm of design must be at least 0; got -1."),
         ("uniform+normal-mixture(best_at=1e307)", "at most 1e+08, where its guarantee is proved; got 1e+307."),
@@ -211,5 +211,5 @@ def test_a_signature_is_read_once() -> None:
 
 def test_a_policy_lists_what_it_can_be_given() -> None:
     made: Policy = policy("value")
-    assert made.parameters == {"caution": 1.0, "first": 1.5, "growth": 1.5, "boldness": 0.0, "edge": 1.0}
+    assert made.parameters == {"firmness": 3.0, "first": 1.5, "growth": 1.5, "patience": 2.0, "late": 1.0}
     assert policy("value", **made.parameters).setting == made.setting

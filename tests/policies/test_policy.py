@@ -73,7 +73,7 @@ def test_a_bad_name_is_refused_with_a_hint(text: str) -> None:
     assert isinstance(raised.value, GoodarmError)
 
 
-@pytest.mark.parametrize("rule", ["kt", "beta-mixture", "betting", "learned-bets"])
+@pytest.mark.parametrize("rule", ["kt", "beta-mixture", "betting", "learned-bets-normal"])
 def test_rules_for_bounded_rewards_refuse_gaussian_ones(rule: str) -> None:
     """When the policy is made, with the reason and a call that works."""
     with pytest.raises(UnsoundPairing, match=r"rewards in \[0, 1\].*Gaussian.*'hdoc\+gap-mixture'"):
