@@ -135,7 +135,9 @@ MEANINGS = {
         {"boldness": 1.2}, {"edge": 1.0}, {"caution": 3.0, "first": 1.5, "growth": 1.5}
     ),
     "value-normal(edge=2)": Setting({"boldness": 0.0}, {"edge": 2.0}, {"caution": 1.0, "first": 1.5, "growth": 1.5}),
-    "ucb+learned-bets-normal(first=2)": Setting({"beta": 2.0}, {"edge": 1.0}, {"caution": 1.0, "first": 2.0, "growth": 1.5}),
+    "ucb+learned-bets-normal(first=2)": Setting(
+        {"beta": 2.0}, {"edge": 1.0}, {"caution": 1.0, "first": 2.0, "growth": 1.5}
+    ),
     "dgai-offline(alpha=-0.1, beta=2, ridge=0.5)": Setting({"beta": 2.0, "ridge": 0.5}, {"alpha": -0.1, "ridge": 0.5}),
     "hdoc+lil(epsilon=0.1)": Setting({}, {"epsilon": 0.1}),
 }

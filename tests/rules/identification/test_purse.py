@@ -1,8 +1,8 @@
 """The purse: what is staked, what comes back, and that all of it together is a fair game at best.
 
 V = cash + every open arm's account on the wrong side must not grow on average, whatever came before. This is checked
-exactly, both rewards weighed by their probabilities, along games in which arms are good or bad. Purses that look natural
-and are wrong must be caught by the same sum.
+exactly, both rewards weighed by their probabilities, along games in which arms are good or bad. Purses that look
+natural and are wrong must be caught by the same sum.
 """
 
 from __future__ import annotations
