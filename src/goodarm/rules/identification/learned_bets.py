@@ -115,10 +115,9 @@ def bet_on(
 
 def outdone(reward: float, fixed: float, learned: float, threshold: float) -> float:
     """By which factor a reward multiplies the fixed expert's wealth more than the learned one's."""
-    if reward == 1.0:
-        return (threshold + fixed) / (threshold + learned)
-    if reward == 0.0:
-        return (1.0 - threshold - fixed) / (1.0 - threshold - learned)
+    if reward * (1.0 - reward) == 0.0:
+        side, sign = (threshold, 1.0) if reward > 0.5 else (1.0 - threshold, -1.0)
+        return (side + sign * fixed) / (side + sign * learned)
     return math.exp(bet(reward, fixed, threshold) - bet(reward, learned, threshold))
 
 
