@@ -33,7 +33,7 @@ def run() -> Section:
             cells = {"problem": name, "share": share, "pulls": pulls, "of the control": control, "half better": better}
             rows.append(Row(cells, pulls / base))
     notes = [
-        f"value+versus, delta 0.05, {RUNS} runs, told one by one; 'half better' is the pull at which half of the "
+        f"value-normal+versus, delta 0.05, {RUNS} runs, told one by one; 'half better' is the pull at which half of the "
         f"better arms have their verdict. A run ends after {LONGEST:,} pulls at the latest. The default is {SHARE:g}."
     ]
     return Section("control", "pulls until every arm is told from the control", "by share 1", rows, notes)
@@ -42,7 +42,7 @@ def run() -> Section:
 def until(means: np.ndarray, margin: float, share: float, seed: int) -> tuple[int, int, int]:
     """Pulls in all, of the control, and until half of the better arms were called."""
     problem = Problem(threshold=0.5 * (1.0 + margin), arms=means.size - 1)
-    step = ControlStep(policy("value", versus), problem, control=0, margin=margin, share=share)
+    step = ControlStep(policy("value-normal", versus), problem, control=0, margin=margin, share=share)
     streams = [np.random.default_rng((SEED, seed, arm)) for arm in range(means.size)]
     kept = [iter(()) for _ in means]
     half, called, better = LONGEST, 0, int((means[1:] >= means[0] + margin).sum())

@@ -23,10 +23,10 @@ REPETITIONS = 9
 SECONDS = 0.3
 CASES = {
     ("ucb+kt@linear", 1000, 10): Target(at_most=2.0),
-    ("ucb+learned-bets@linear", 1000, 10): None,
+    ("ucb+learned-bets-normal@linear", 1000, 10): None,
     ("widest+self-normalised(norm=1)@linear", 1000, 10): None,
     ("ucb+kt@mixed", 1000, 10): None,
-    ("value@linear", 1000, 10): None,
+    ("value-normal@linear", 1000, 10): None,
     ("ucb+kt@linear", 10_000, 32): None,
     ("ucb+kt@kernel(length=1)", 1000, 2): None,
 }

@@ -16,9 +16,9 @@ from goodarm.streams import ENVIRONMENT, POLICY, generator
 SEED = 4
 MOMENTS = (0, 300, 5_000, 60_000)
 CURVES = {
-    "linear": (300_000, ("value", "value@linear")),
-    "linear-misspecified": (300_000, ("value", "value@mixed", "value@linear")),
-    "bumps": (150_000, ("value", "value@kernel(gamma=4)", "value@neural")),
+    "linear": (300_000, ("value-normal", "value-normal@linear")),
+    "linear-misspecified": (300_000, ("value-normal", "value-normal@mixed", "value-normal@linear")),
+    "bumps": (150_000, ("value-normal", "value-normal@kernel(gamma=4)", "value-normal@neural")),
 }
 RUNS = 3
 
@@ -58,7 +58,7 @@ def draw_surfaces(path: Path) -> None:
     """Believed mean, standard deviation and verdicts over the 30 x 30 grid, before, during and after."""
     import matplotlib.pyplot as plt
 
-    spec, tables = snapshots("value@kernel(gamma=4)", "bumps", MOMENTS)
+    spec, tables = snapshots("value-normal@kernel(gamma=4)", "bumps", MOMENTS)
     truth = spec.environment.draw(None)
     figure, axes = plt.subplots(3, len(MOMENTS) + 1, figsize=(13, 7.6), layout="constrained")
     for column, (moment, table) in enumerate(zip(MOMENTS, tables, strict=True)):

@@ -42,13 +42,13 @@ class Part:
 
 
 BEST_INDEPENDENT = (
-    "value",
-    "value+kt",
+    "value-normal",
+    "value-normal+kt",
     "ucb(beta=1)+kt",
     "ucb(beta=1.5)+kt",
     "ucb(beta=2)+kt",
     "ucb(beta=3)+kt",
-    "ucb(beta=2)+learned-bets",
+    "ucb(beta=2)+learned-bets-normal",
 )
 HALF, EIGHTH = Target(at_most=0.5), Target(at_most=0.125)
 PARTS = {
@@ -57,26 +57,26 @@ PARTS = {
             "widest+design(norm=1)@linear": EIGHTH, "widest+self-normalised(norm=1)@linear": EIGHTH,
         }),
         Part("linear", "good", 800_000, BEST_INDEPENDENT, {
-            "value@linear": HALF, "ucb(beta=1)+learned-bets@linear": None, "ucb(beta=1)+kt@linear": None,
-            "ucb(beta=1)+learned-bets@mixed": None,
+            "value-normal@linear": HALF, "ucb(beta=1)+learned-bets-normal@linear": None, "ucb(beta=1)+kt@linear": None,
+            "ucb(beta=1)+learned-bets-normal@mixed": None,
         }),
     ],
     "misspecified": [
         Part("linear-misspecified", "good", 800_000, BEST_INDEPENDENT, {
-            "value@mixed": Target(at_most=1.2), "ucb(beta=1.5)+learned-bets@mixed": Target(at_most=1.2),
+            "value-normal@mixed": Target(at_most=1.2), "ucb(beta=1.5)+learned-bets-normal@mixed": Target(at_most=1.2),
         }),
         Part("linear-misspecified", "decided", 100_000, (), {
             "widest+design(norm=1)@linear": None, "widest+self-normalised(norm=1)@linear": None,
-            "ucb(beta=1)+learned-bets@linear": None,
+            "ucb(beta=1)+learned-bets-normal@linear": None,
         }),
     ],
     "bumps": [
         Part("bumps", "good", 500_000, BEST_INDEPENDENT, {
-            "value@kernel(gamma=4)": HALF, "ucb(beta=2)+kt@kernel(gamma=4)": None,
+            "value-normal@kernel(gamma=4)": HALF, "ucb(beta=2)+kt@kernel(gamma=4)": None,
         }),
     ],
     "neural": [
-        Part("bumps", "good", 500_000, BEST_INDEPENDENT, {"value@neural": Target(at_most=1.0)}),
+        Part("bumps", "good", 500_000, BEST_INDEPENDENT, {"value-normal@neural": Target(at_most=1.0)}),
     ],
 }  # fmt: skip
 

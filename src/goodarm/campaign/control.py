@@ -38,9 +38,11 @@ def check_bar(threshold: Any, control: Any, margin: Any) -> None:
 def policy_against_control(given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
     """The sampling rule of a policy, with verdicts by the totals of arm and control.
 
+    `value` learns on a ladder that stands on one threshold; here the bar moves, and `value-normal` takes its place.
+
     >>> from goodarm.problem import Bounded
     >>> policy_against_control("value+gap-mixture", Bounded(), None).name
-    'value+versus'
+    'value-normal+versus'
     """
     text = given.name if isinstance(given, Policy) else str(given)
     sampling, rule = (*_PLUS.split(text, maxsplit=1), "versus")[:2]
@@ -50,6 +52,7 @@ def policy_against_control(given: str | Policy, rewards: Rewards, criterion: str
             f"{text}: against a control verdicts come from the totals of both arms, by 'versus', and not by {rule!r}, "
             "which compares an arm with a threshold. Name a sampling rule alone, as in policy='value'."
         )
+    sampling = "value-normal" if sampling.strip() == "value" else sampling
     return make_policy(f"{sampling}{at}{model}", versus, rewards=rewards, criterion=criterion)
 
 

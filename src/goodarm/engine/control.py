@@ -103,7 +103,7 @@ class ControlStep:
 
     >>> from goodarm.policies import policy
     >>> from goodarm.rules.identification.versus import versus
-    >>> step = ControlStep(policy("value", versus), Problem(threshold=0.5, arms=2), control=0, margin=0.0)
+    >>> step = ControlStep(policy("value-normal", versus), Problem(threshold=0.5, arms=2), control=0, margin=0.0)
     >>> decided = []
     >>> while not decided:
     ...     arm = step.choose()
@@ -390,5 +390,5 @@ def check_against_control(policy: Policy, problem: Problem) -> None:
         raise UnsoundPairing(
             f"{policy.name} can't choose against a control: the bar moves with the control's mean, which is for rules "
             "that give each arm an index of its own, without a model or bounds learned for one threshold. Use one of "
-            "value, lucb-g, dgai, apt-g, ucb, uniform."
+            "value-normal, lucb-g, dgai, apt-g, ucb, uniform."
         )

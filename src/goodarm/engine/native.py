@@ -38,6 +38,12 @@ def native(function: Formula) -> Formula:
     return found
 
 
+def _plain(function: Formula) -> Formula:
+    """What `native` was given, for a loop that is compiled as a whole."""
+    plain: Formula = getattr(function, "py_func", function)
+    return plain
+
+
 def as_native_rounds(function: Formula) -> Formula:
     """The function itself, unless it calls lgamma: the one function that Python rounds otherwise than native code."""
     inside = any("lgamma" in each.__code__.co_names for each in reachable([function]))  # type: ignore[list-item]  # plain functions
@@ -48,7 +54,7 @@ def asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., 
     """Many asks in a row, compiled."""
     key = (prepare, select, update)
     if key not in _native:
-        ready, chosen = (getattr(function, "py_func", function) for function in (prepare, select))
+        ready, chosen, changed = (_plain(function) for function in (prepare, select, update))
 
         def ask_many(
             tables: Tables, pool: Pool, bar: Any, generator: Any, parameters: Any, pulls: int, counts: Any
@@ -58,7 +64,7 @@ def asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., 
                 i = choose_next(ready, chosen, False, tables, pool, bar, generator, parameters)
                 if i < 0:
                     return done
-                note_ask(update, tables, i, pool, bar, parameters)
+                note_ask(changed, tables, i, pool, bar, parameters)
                 counts[i] += 1
             return pulls
 
@@ -71,11 +77,12 @@ def showing(update: Formula) -> Callable[..., None]:
     """Let the selector see many arms that have changed, compiled."""
     key = ("showing", update)
     if key not in _native:
+        changed = _plain(update)
 
         def show_many(tables: Tables, which: Any, pool: Pool, bar: Any, choosing: Any) -> None:
             if tables.progress[FRESH] >= len(tables.arms):
                 for i in which:
-                    update(tables.kept, i, read_arm_with_row(tables.arms, i), pool, bar, choosing)
+                    changed(tables.kept, i, read_arm_with_row(tables.arms, i), pool, bar, choosing)
 
         _native[key] = compiled(show_many)
     found: Callable[..., None] = _native[key]

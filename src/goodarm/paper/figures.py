@@ -17,9 +17,9 @@ from goodarm.policies import Policy, policy
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Bar, Problem
 from goodarm.report.chart import Chart, Floats, Series
-from goodarm.rules.beliefs import Arm, Pool, having_learned
+from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification.studentised import least_pulls
-from goodarm.rules.learners.prior import prior_learner
+from goodarm.rules.learners.ladder import ladder_learner
 from goodarm.scores import score_over_rounds
 
 POINTS = 120
@@ -180,7 +180,7 @@ def bounds(found: Reproduction, on: OnDataset) -> Chart | None:
             series.append(_by_radius(entry, "learned-printed", pulls, bar, alpha=alpha))
     for learned in found.parameters(on.name, "value calibrated")[:1]:
         series.append(_by_radius("value calibrated", "learned", pulls, bar, **learned, minimum_pulls=least_pulls(bar)))
-    series += _certified(found, on, problem)
+    series += _certified(on, problem)
     rows = found.table("rows", on.name, on.lines[0].entry)
     gap = float(np.mean([table["mean"].max() for table in rows])) - on.threshold
     scale = "symlog" if any((each.y <= 0.0).any() for each in series) else "log"
@@ -209,15 +209,11 @@ def _final_alpha(found: Reproduction, on: OnDataset, entry: str) -> float | None
     return float(_mean_curve(tables, "alpha", on.horizon)[1][-1]) if tables else None
 
 
-def _certified(found: Reproduction, on: OnDataset, problem: Problem) -> Iterator[Series]:
-    """Gap at which an evidence rule decides after N evenly spread rewards."""
-    curves = found.table("curve", on.name, "value")
-    pool = Pool(0.0, on.horizon, prior_learner.start(problem.bar))
+def _certified(on: OnDataset, problem: Problem) -> Iterator[Series]:
+    """Gap at which an evidence rule decides after N evenly spread rewards; `learned-bets` before it has learned."""
+    pool = Pool(0.0, on.horizon, ladder_learner.start(problem.bar))
     yield _by_evidence("dgai's certified (kt)", "kt", pool, problem)
-    if curves:
-        last = {name: float(curves[0][name][-1]) for name in ("prior_mean", "prior_strength", "prior_variance")}
-        pool = having_learned(pool, pool.learned._replace(**last))
-        yield _by_evidence("value's certified (learned-bets)", "learned-bets", pool, problem)
+    yield _by_evidence("value's certified (learned-bets)", "learned-bets", pool, problem)
 
 
 def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:

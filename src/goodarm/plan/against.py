@@ -53,7 +53,7 @@ def plan_against(
     >>> from goodarm.plan import plan
     >>> made = plan(arms=4, control=0.3, margin=0.0, gap=0.15, runs=5)
     >>> made.policy, made.threshold, made.asked.decided.mean, made.asked.wrong_runs
-    ('value+versus', 0.3, 1.0, 0)
+    ('value-normal+versus', 0.3, 1.0, 0)
     """
     bar = _checked(control, margin)
     guess = guess_means(bar, arms, gap=gap, means=means, prior=prior)
@@ -73,8 +73,8 @@ def plan_against(
     outlooks = [played.outlook(words, each, last, draws) for words, each in settings] if enough else []
     bound = ahead.median_bound(draws, problem)
     return ahead.CampaignPlan(
-        arms=guess.arms, threshold=bar, delta=delta, means=guess.words, policy="value+versus", guarantee="certified",
-        budget=budget, last_round=last, runs=many, seed=seed, lower_bound=bound,
+        arms=guess.arms, threshold=bar, delta=delta, means=guess.words, policy="value-normal+versus",
+        guarantee="certified", budget=budget, last_round=last, runs=many, seed=seed, lower_bound=bound,
         arm_bound=ahead.quartiles(draws, problem), possible=budget is None or budget >= bound,
         asked=outlooks[0] if outlooks else None, alternatives=tuple(outlooks[1:]),
         notes=tuple(ahead.notes_on(draws, problem, budget, last, bound, outlooks[:1])), control=control, margin=margin,
@@ -122,7 +122,7 @@ class _Play:
         """Blocks until no arm is open, or until the last round."""
         means = self.guess.draw(chance)
         differences = Problem(0.5 * (1.0 + self.margin), problem.arms, problem.delta)
-        step = ControlStep(policy("value", versus), differences, problem.arms, self.margin, horizon=math.inf)
+        step = ControlStep(policy("value-normal", versus), differences, problem.arms, self.margin, horizon=math.inf)
         rates, rounds = np.append(means, self.control), 0
         at = np.zeros(problem.arms, dtype=np.int64)
         while rounds < last:
