@@ -46,7 +46,12 @@ def run() -> Section:
 def pairings() -> list[str]:
     """The reference first; without rules that stand only beside a model of the arms."""
     all_of_them = [f"{name}+kt" for name in sampling_names()] + [f"ucb+{name}" for name in identification_names()]
-    return [REFERENCE, *(name for name in all_of_them if name != REFERENCE and stands_alone(name)), "value-normal", "value"]
+    return [
+        REFERENCE,
+        *(name for name in all_of_them if name != REFERENCE and stands_alone(name)),
+        "value-normal",
+        "value",
+    ]
 
 
 def stands_alone(name: str) -> bool:

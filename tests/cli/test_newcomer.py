@@ -252,5 +252,5 @@ def test_learn_begins_with_what_we_recommend(tmp_path: Path) -> None:
             "--json",
         ).stdout
     )
-    assert told["policy"].startswith("value(boldness=")
+    assert told["policy"].startswith("value(patience=")
     assert [each["over"] for each in told["gains"]] == ["value"]

@@ -78,7 +78,7 @@ def plain_loop(spec, rounds):
     "name",
     [
         "ucb+kt@linear",
-        "ucb+learned-bets@mixed(tau2=0.001)",
+        "ucb+learned-bets-normal@mixed(tau2=0.001)",
         "widest+self-normalised(norm=1)@linear",
         "widest+design(norm=1)@linear",
         "ucb(beta=1)+kt@kernel(length=0.5)",

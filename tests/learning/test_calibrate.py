@@ -167,4 +167,4 @@ def test_gaussian_rewards_learn_too() -> None:
     environment = gaussian([0.0, 0.3, 0.5, -0.4], 0.2, scale=1.0)
     made = learn(environment, "dgai", horizon=3000, budget=14, calibrate=True, learning_runs=100, tests=80, delta=0.1)
     assert made.policy.identification.name == "studentised"
-    assert simulate("value", environment, horizon=3000, runs=2).spec.policy.identification.name == "gap-mixture"
+    assert simulate("value", environment, horizon=3000, runs=2).spec.policy.identification.name == "learned-bets"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from types import FrameType
 
 import pytest
@@ -16,6 +17,14 @@ from goodarm.simulation.stop import Interrupted, Stop
 
 LONG = bernoulli([0.5, 0.5], threshold=0.5, horizon=4_000_000)
 """One run per batch, and none ends early."""
+
+
+@pytest.fixture(autouse=True)
+def python_s_own_handler() -> Iterator[None]:
+    """Whatever other tests of this process have left behind."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before or signal.default_int_handler)
 
 
 def test_the_first_ctrl_c_raises_nothing_here_and_ends_the_play() -> None:

@@ -26,14 +26,26 @@ from goodarm.rules.parameters import Formula
 _native: dict[Any, Any] = {}
 
 
-def native(function: Formula) -> Formula:
-    """The function as native code; compiled when first called."""
-    if function not in _native:
+class Native:
+    """A function that is compiled when it is first called: numba is not loaded before."""
 
+    def __init__(self, function: Formula) -> None:
         def call(*arguments: Any) -> Any:
             return function(*arguments)
 
-        _native[function] = compiled(call)
+        self.py_func = call
+        self._built: Formula | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._built is None:
+            self._built = compiled(self.py_func)
+        return self._built(*arguments)
+
+
+def native(function: Formula) -> Formula:
+    """The function as native code."""
+    if function not in _native:
+        _native[function] = Native(function)
     found: Formula = _native[function]
     return found
 
