@@ -33,7 +33,7 @@ def run() -> Section:
             cells = {"problem": name, "share": share, "pulls": pulls, "of the control": control, "half better": better}
             rows.append(Row(cells, pulls / base))
     notes = [
-        f"value-normal+versus, delta 0.05, {RUNS} runs, told one by one; 'half better' is the pull at which half of the "
+        f"value-normal+versus, delta 0.05, {RUNS} runs, told one by one; 'half better': the pull at which half of the "
         f"better arms have their verdict. A run ends after {LONGEST:,} pulls at the latest. The default is {SHARE:g}."
     ]
     return Section("control", "pulls until every arm is told from the control", "by share 1", rows, notes)

@@ -38,7 +38,8 @@ def run() -> Section:
         f"of {REFERENCE}",
         rows,
         [
-            "`value` is value+learned-bets, `value-normal` value-normal+learned-bets-normal. Rules that draw at random look at every arm in every round.",
+            "`value` is value+learned-bets, `value-normal` value-normal+learned-bets-normal. "
+            "Rules that draw at random look at every arm in every round.",
         ],
     )
 

@@ -103,7 +103,7 @@ def test_dataframes_have_the_tables_columns_and_empty_cells(sweep: Comparison) -
 
 
 def test_trajectories_are_a_named_table() -> None:
-    found = simulate("value", "kano-1", horizon=1000, runs=2, trajectory=4)
+    found = simulate("value-normal", "kano-1", horizon=1000, runs=2, trajectory=4)
     table = found.trajectories
     assert table["round"].tolist() == [250, 500, 750, 1000] * 2
     assert table["run"].tolist() == [0] * 4 + [1] * 4

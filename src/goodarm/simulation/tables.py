@@ -64,6 +64,9 @@ LEARNED = {
     "alpha": "learned bound for deciding",
     "beta": "learned bound for sampling",
     "boldness": "how much wider than it is the posterior is taken when sampling",
+    "left": "rounds that were left when the spread of the means was last learned",
+    "cut": "step of the ladder from which on arms can be certified in time",
+    "scale": "stake per probability of being such an arm, in units of 1/K; 0 where all get the same",
     "level": "the level that a contender has to beat",
     "share": "pulls that a contender can have",
 }
