@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
-from goodarm import bernoulli
+from goodarm import bernoulli, gaussian
 from goodarm.errors import GoodarmError, InvalidValue, UnknownName
 from goodarm.simulation.compare import ComparisonRequest, compare, play
+from goodarm.simulation.summary import as_json, summarise
 
 SMALL = bernoulli([0.2, 0.8, 0.9], threshold=0.5, horizon=400, name="small")
 
@@ -75,3 +78,16 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_played(
     wanted = ComparisonRequest(**{"environments": SMALL, **changes})
     with pytest.raises(error, match=words):
         _ = wanted.specs
+
+
+def test_the_informed_limit_is_worked_out_on_request() -> None:
+    mixed = bernoulli([0.3] * 90 + [0.7] * 10, 0.5, horizon=5000)
+    asked, plain = (compare(mixed, "value", runs=4, informed=informed) for informed in (True, False))
+    share = float(asked.table["share_of_informed_limit"][0])
+    assert 0.5 < share < 1.1
+    assert share > float(asked.table["share_of_limit"][0])
+    assert math.isnan(plain.table["share_of_informed_limit"][0])
+    assert as_json(summarise(asked))["policies"][0]["share_of_informed_limit"] == share
+    assert "informed_limit" not in as_json(summarise(plain))
+    with pytest.raises(InvalidValue, match=r"rewards in \[0, 1\].*Leave informed out"):
+        compare(gaussian([0.0, 1.0], 0.5, scale=1.0), "value", informed=True)

@@ -89,4 +89,7 @@ OutFolder = Annotated[
     Path | None,
     typer.Option("--out", parser=some_path, metavar="DIR", help="Folder for the rows, the summary and the figure."),
 ]
+Informed = Annotated[
+    bool, typer.Option("--informed", help="Also work out the informed limit; takes seconds. Rewards in [0, 1] only.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

@@ -14,6 +14,7 @@ from goodarm.cli._options import (
     ErrorCriterion,
     Goal,
     Horizon,
+    Informed,
     Json,
     NumberOfRuns,
     OutFolder,
@@ -53,6 +54,7 @@ def compare(
     reward: LogReward = None,
     low: LogLow = None,
     high: LogHigh = None,
+    informed: Informed = False,
     out: OutFolder = None,
     json: Json = False,
 ) -> None:
@@ -64,6 +66,7 @@ def compare(
     request = ComparisonRequest(
         played, tuple(policy) if policy else None, horizon, runs, seed, delta,
         threshold if played is environment else None, criterion, goal, cores() if workers is None else workers, backend,
+        informed,
     )  # fmt: skip
     _check(request, out)
     with results_folder(out):

@@ -39,6 +39,12 @@ def footnotes(summary: Summary) -> Iterator[str]:
         "exploit score: sum over the arms called good of (rounds left) x (mean - threshold), a mean over runs with its "
         f"95% interval; its ceiling is {short(summary.ceiling)}, the limit of an oracle {short(summary.limit)}"
     )
+    if not math.isnan(summary.informed_limit):
+        shares = ", ".join(f"{each.policy} {percent(each.share_of_informed_limit)}" for each in summary.policies)
+        yield (
+            f"the informed limit, of someone who knows how the means are distributed but not which arm has which, is "
+            f"{short(summary.informed_limit)}: {shares}"
+        )
     yield (
         "τ1, τstop: mean round of the first good verdict and of the last verdict ('in n': only n runs got there); "
         "found: good arms called good; wrong: runs with any wrong verdict"

@@ -14,6 +14,7 @@ from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue, UnknownName
 from goodarm.policies import DEFAULT_POLICY, REWARD_POLICIES, Policy, reward_policy
+from goodarm.problem import Bounded
 from goodarm.simulation.progress import Progress, watched
 from goodarm.simulation.run import Run
 from goodarm.simulation.runs import Runs, estimate, figures
@@ -73,6 +74,7 @@ class ComparisonRequest:
     goal: str = GOOD_ARMS
     workers: int = 1
     backend: str = "threading"
+    informed: bool = False
 
     @cached_property
     def settings(self) -> dict[Any, Environment]:
@@ -95,6 +97,12 @@ class ComparisonRequest:
         if self.goal not in GOALS:
             raise UnknownName("goal", self.goal, GOALS)
         check_workload(self.runs, self.workers, self.backend)
+        for each in self.settings.values():
+            if self.informed and not isinstance(each.rewards, Bounded):
+                raise InvalidValue(
+                    f"the informed limit is worked out for rewards in [0, 1]; those of {each.name} are {each.rewards}. "
+                    "Leave informed out."
+                )
         return tuple(spec for each in self.settings.values() for spec in self._on(each))
 
     def _on(self, environment: Environment) -> list[Specification]:
@@ -265,6 +273,7 @@ def compare(
     goal: str = GOOD_ARMS,
     workers: int = 1,
     backend: str = "threading",
+    informed: bool = False,
     progress: bool | Progress = False,
 ) -> Comparison:
     """Play every policy on every environment, all on the same rewards. Ctrl-C ends it and keeps what is finished.
@@ -272,6 +281,7 @@ def compare(
     environments : a name or an environment; a list of them; or a mapping from the value that is swept to each
     policies     : names or policies; `value` and `hdoc` if not given
     goal         : "good-arms", or "reward": policies named without `+` then give no verdicts
+    informed     : work out the informed limit too (`goodarm.theory.informed_limit`), which takes seconds
     progress     : True for a bar in a terminal or notebook, or a function of (what, runs that have just ended)
     The rest is as for `simulate`.
 
@@ -285,7 +295,7 @@ def compare(
     if isinstance(policies, str):
         chosen = (policies,)
     request = ComparisonRequest(
-        environments, chosen, horizon, runs, seed, delta, threshold, criterion, goal, workers, backend
+        environments, chosen, horizon, runs, seed, delta, threshold, criterion, goal, workers, backend, informed
     )
     return play(request, progress)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from goodarm.informed import informed_limit
 from goodarm.simulation.runs import Estimate, Runs
 from goodarm.simulation.tables import PER_POLICY, ResultTable
 
@@ -26,6 +27,7 @@ class PolicySummary(NamedTuple):
     exploit_score: Estimate
     share_of_ceiling: float
     share_of_limit: float
+    share_of_informed_limit: float  # NaN unless it was asked for
     stopped_at: Estimate
     output_at: list[Estimate]
     found: float
@@ -38,7 +40,8 @@ class PolicySummary(NamedTuple):
 class Summary(NamedTuple):
     """A whole comparison; `criterion` names each that its policies play under.
 
-    `ceiling`, `limit` and `good_arms` are means over the runs of the policy that has most.
+    `ceiling`, `limit` and `good_arms` are means over the runs of the policy that has most; `informed_limit` is that of
+    the means of the first run, NaN unless it was asked for.
     """
 
     environment: str
@@ -54,6 +57,7 @@ class Summary(NamedTuple):
     good_arms: float
     ceiling: float
     limit: float
+    informed_limit: float
     compared: list[str]  # the policies that were asked for
     policies: list[PolicySummary]
     interrupted: bool
@@ -62,14 +66,15 @@ class Summary(NamedTuple):
 class _Bounds(NamedTuple):
     ceiling: float
     limit: float
+    informed: float
 
 
 def summarise(results: Comparison) -> Summary:
     """Summarise what is finished on the first environment; with nothing finished, means are NaN."""
     spec = results.request.specs[0]
-    bounds = _bounds(results.finished)
+    bounds = _bounds(results.finished, results.request.informed)
     most = max(results.finished, key=len, default=None)
-    ceiling, limit = bounds[len(most)] if most else _Bounds(math.nan, math.nan)
+    ceiling, limit, informed = bounds[len(most)] if most else _Bounds(math.nan, math.nan, math.nan)
     return Summary(
         environment=spec.environment.name,
         reading=spec.environment.reading,
@@ -84,6 +89,7 @@ def summarise(results: Comparison) -> Summary:
         good_arms=_good_arms(most) if most else math.nan,
         ceiling=ceiling,
         limit=limit,
+        informed_limit=informed,
         compared=[each.policy.name for each in results.request.specs],
         policies=[_policy(runs, bounds[len(runs)]) for runs in results.finished],
         interrupted=results.interrupted,
@@ -116,6 +122,7 @@ def _row(setting: Any, whole: Summary, line: PolicySummary, runs: Runs) -> dict[
         "exploit_score_high": line.exploit_score.high,
         "share_of_ceiling": line.share_of_ceiling,
         "share_of_limit": line.share_of_limit,
+        "share_of_informed_limit": line.share_of_informed_limit,
         "found": line.found,
         "first_good": first.mean,
         "stopped_at": line.stopped_at.mean,
@@ -159,7 +166,10 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "ceiling",
         "limit",
     )
-    head = {key: getattr(summary, key) for key in keys} | {"compared": summary.compared}
+    head = {key: getattr(summary, key) for key in keys}
+    if not math.isnan(summary.informed_limit):
+        head["informed_limit"] = summary.informed_limit
+    head["compared"] = summary.compared
     if summary.interrupted:
         head["interrupted"] = {each.policy: each.runs for each in summary.policies}
     return head | {"policies": [_policy_as_json(each) for each in summary.policies]}
@@ -176,6 +186,7 @@ def _policy(runs: Runs, bounds: _Bounds) -> PolicySummary:
         exploit_score=score,
         share_of_ceiling=_ratio(score.mean, bounds.ceiling),
         share_of_limit=_ratio(score.mean, bounds.limit),
+        share_of_informed_limit=_ratio(score.mean, bounds.informed),
         stopped_at=runs.stopped_at,
         output_at=runs.output_at,
         found=runs.found.mean,
@@ -190,6 +201,8 @@ def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
     score, stopped = policy.exploit_score, policy.stopped_at
     own = policy._asdict()
     del own["runs"], own["promise"]
+    if math.isnan(policy.share_of_informed_limit):
+        del own["share_of_informed_limit"]
     return own | {
         "exploit_score": {"mean": score.mean, "low": score.low, "high": score.high},
         "stopped_at": {"mean": stopped.mean, "runs": stopped.runs},
@@ -197,10 +210,17 @@ def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
     }
 
 
-def _bounds(finished: tuple[Runs, ...]) -> dict[int, _Bounds]:
-    """Ceiling and limit by number of runs: run r has the same means under every policy, so once each is enough."""
+def _bounds(finished: tuple[Runs, ...], informed: bool) -> dict[int, _Bounds]:
+    """Ceiling and limits by number of runs: run r has the same means under every policy, so once each is enough."""
     by_length = {len(runs): runs for runs in finished}
-    return {length: _Bounds(runs.ceiling, runs.limit) for length, runs in by_length.items()}
+    known = _informed(finished[0]) if informed and finished else math.nan
+    return {length: _Bounds(runs.ceiling, runs.limit, known) for length, runs in by_length.items()}
+
+
+def _informed(runs: Runs) -> float:
+    """The informed limit of the first run's means: where they are drawn anew in each run, of one draw."""
+    problem = runs.spec.problem
+    return informed_limit(runs.runs[0].means, problem.threshold, problem.delta, runs.spec.horizon)
 
 
 def _good_arms(runs: Runs) -> float:

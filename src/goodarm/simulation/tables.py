@@ -95,6 +95,7 @@ PER_POLICY = {
     "exploit_score_high": "upper end of its 95% interval",
     "share_of_ceiling": "exploit score as a share of what knowing every good arm from the start would give",
     "share_of_limit": "exploit score as a share of an oracle that still collects the evidence",
+    "share_of_informed_limit": "as a share of one who knows the spread of the means; NaN unless asked for",
     "found": "good arms called good, per run",
     "first_good": "mean round of the first good verdict, over the runs that gave one",
     "stopped_at": "mean round after which no arm was open, over the runs that got there",
