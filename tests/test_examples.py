@@ -11,7 +11,7 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LIVE = {
-    "live_headlines.py": ["'Your knife is blunt, and you know it' is good", "'Knives: an introduction' is bad"],
+    "live_headlines.py": ["'Your knife is blunt, and you know it' is good", "'Ten ways to sharpen a knife' is good"],
     "live_prompts.py": ["good  all", " bad  bare", "every arm is decided"],
     "live_laboratory.py": ["is good", "of 40 above 1"],
 }

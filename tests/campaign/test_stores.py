@@ -68,7 +68,7 @@ def test_a_ticket_ends_once_whatever_the_code_does(store: Store) -> None:
     first = chained(b"", 1, TOLD, 0.0, ticket=5, arm=0, reward=1.0)
     again = chained(first.chain, 2, TOLD, 0.0, ticket=5, arm=0, reward=1.0)
     campaign = filled(store, [first])
-    with pytest.raises(GoodarmError, match=r"once|twice"), store.transaction(campaign):
+    with pytest.raises(GoodarmError, match=r"once|twice|duplicate"), store.transaction(campaign):
         store.append(campaign, [again])
     assert list(store.read(campaign)) == [first]
 

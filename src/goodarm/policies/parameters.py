@@ -33,8 +33,8 @@ def with_owners(owners: Owners, given: Given, at: str | None = None) -> dict[str
 
     >>> from goodarm.policies.names import identification_rule, sampling_rule
     >>> owners = owners_of(sampling_rule("value"), identification_rule("learned-bets"))
-    >>> with_owners(owners, {"boldness": 1.2, "caution": 3.0})
-    {'sampling.boldness': 1.2, 'learner.caution': 3.0}
+    >>> with_owners(owners, {"patience": 3.0, "firmness": 5.0})
+    {'sampling.patience': 3.0, 'learner.firmness': 5.0}
     """
     found: dict[str, float] = {}
     for name, value in given.items():
