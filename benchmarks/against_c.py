@@ -101,7 +101,7 @@ def compare(library: ctypes.CDLL, names: list[str], spec: Specification) -> list
         Row(
             {"K": arms, "against": LABELS[name], "C ns": 1e9 * median(seconds[name]), "goodarm ns": 1e9 * median(ours)},
             ratio(ours, seconds[name]),
-            TARGETS[name, arms],
+            TARGETS.get((name, arms)),
         )
         for name in names
     ]
