@@ -25,6 +25,10 @@ MANY = 5000
 a second, at geometrically spaced times; loading compiled code would take most of a second at the first ask."""
 
 
+MANY_IF_SLOW, FEW = 1000, 50
+"""The same where a rule takes long as Python; and so many single calls are made as Python before numba is loaded."""
+
+
 class LiveParts(NamedTuple):
     """The functions that a live step calls.
 
@@ -47,7 +51,7 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     """Put a policy together for rewards that come from outside."""
     rule = policy.identification
     observe, decide = live_identification(rule)
-    observe = native(observe) if slow_as_python(rule.learner) else as_native_rounds(observe)
+    observe = native(observe, FEW) if slow_as_python(rule.learner) else as_native_rounds(observe)
     by_totals = isinstance(rule, EvidenceRule) and rule.totals is not None
     evidence = as_native_rounds(worst_case(rule)) if by_totals else None
     if policy.estimator is not None:
@@ -70,8 +74,8 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     if slow or (problem.arms > MANY and policy.learner):
         fit = native(fit)
     if slow or problem.arms > MANY:
-        prepare = native(prepare)
-    update = native(update) if slow else update
+        prepare = native(prepare, 1 if problem.arms <= MANY_IF_SLOW else 0)
+    update = native(update, FEW) if slow else update
     parts = Parts(prepare, told_arm, update, told_reward, told_pool, observe, decide, fit, next_round)
     run = independent.rounds(parts, kind_of_live(policy))
     assembly = Assembly(policy, problem, problem.bar, run, loop_parameters(policy), columns=columns_of(rule))

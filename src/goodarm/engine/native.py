@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -27,25 +28,29 @@ _native: dict[Any, Any] = {}
 
 
 class Native:
-    """A function that is compiled when it is first called: numba is not loaded before."""
+    """A function that is compiled when it has been called so often that loading numba pays; both round alike."""
 
-    def __init__(self, function: Formula) -> None:
+    def __init__(self, function: Formula, few: int) -> None:
         def call(*arguments: Any) -> Any:
             return function(*arguments)
 
         self.py_func = call
+        self._few = few
         self._built: Formula | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         if self._built is None:
+            if self._few > 0 and "numba" not in sys.modules:
+                self._few -= 1
+                return self.py_func(*arguments)
             self._built = compiled(self.py_func)
         return self._built(*arguments)
 
 
-def native(function: Formula) -> Formula:
-    """The function as native code."""
+def native(function: Formula, few: int = 0) -> Formula:
+    """The function as native code, after `few` calls as Python where numba is not loaded yet."""
     if function not in _native:
-        _native[function] = Native(function)
+        _native[function] = Native(function, few)
     found: Formula = _native[function]
     return found
 
