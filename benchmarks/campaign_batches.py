@@ -92,7 +92,7 @@ def until_decided(environment: Environment, batch: int, seed: int) -> int:
 def played(step: Step, reward: Callable[..., float]) -> Any:
     """The compiled rounds of a campaign that is told its rewards batch by batch."""
     parts, draw = step.parts, drawn(reward)
-    prepare, select, update = parts.prepare, parts.select, parts.update
+    prepare, select, update = (getattr(each, "py_func", each) for each in (parts.prepare, parts.select, parts.update))
 
     def ask(kept: Any, arms: Any, pool: Pool, bar: Any, randomness: Any, choosing: Any, fresh: int, out: Any) -> None:
         ready = fresh >= len(arms)
