@@ -11,7 +11,7 @@ true mean, and the arm's mean at most theta + m. The average over bets (a, b) of
 e^(b x)/(1 - (theta + m) + (theta + m) e^b) over the arm's pulls and of e^(-a x)/(1 - theta + theta e^-a) over the
 control's is then a nonnegative supermartingale M_n with M_0 = 1 (the chord argument of `better_by`). The first factor
 grows with x and the second falls, so pending rewards at 0 and at 1 give a lower bound of M_n, n the pulls asked so far;
-the minimum over theta is smaller still. Ville's inequality bounds the probability that M ever reaches K/(delta w K) by
+the minimum over theta is smaller still. Ville's inequality bounds the probability that M ever reaches 1/(delta w) by
 delta w, w the arm's share: looking late, seldom, or at moments that depend on anything can only miss it. "Worse" is the
 same with 1 - x for x. An arm is one or the other, and the shares add up to 1.
 An arm that is added later could be chosen for what the control has shown by then, as one that is better or worse: both

@@ -176,6 +176,17 @@ def test_stakes_follow_hope() -> None:
     assert game.cash == pytest.approx(1.0 - sum(arm.memory[2] for arm in game.arms) / BAR.arms)
 
 
+def test_an_empty_purse_stakes_nothing() -> None:
+    """Evidence 0 would be a stake of 1/K that nobody paid for."""
+    game = Game()
+    game.ladder.table[PURSE, 0] = 0.0
+    arm = game.pull(0, 1.0).arms[0]
+    assert math.exp(arm.for_good) == math.exp(arm.for_bad) == 0.0
+    game.ladder.table[PURSE, 0] = 1.0
+    arm = game.pull(0, 1.0).arms[0]
+    assert math.exp(arm.for_bad) < arm.memory[2] == pytest.approx(1000.0 * (1.0 - game.cash))
+
+
 def test_what_is_left_of_a_decided_arm_comes_back() -> None:
     game = Game()
     while game.arms[0].verdict == 0.0:

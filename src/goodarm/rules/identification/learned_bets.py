@@ -46,7 +46,8 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) ->
     q = xi e^(rem/k): the last success lands on the budget instead of jumping over it. Mirrored for E-.
 
     Rewards without bounds: an expert multiplies its wealth by sum v_g L_g e^(slope_g x + drift_g) / sum v_g L_g, and
-    nothing lands. Where a model gives mean and width, the learned expert guesses as `learned-bets` does.
+    nothing lands. Where a model gives mean and width, the learned expert guesses as `learned-bets-normal`
+    does.
 
     Why it is certified, however w was learned. Let F be everything seen before the pull. q+ is a function of F: a
     convex combination of numbers above xi, or xi e^(something positive), and below 1. So is q- below xi. By the

@@ -33,6 +33,8 @@ MANY_ARMS, FEW_PULLS = 1000.0, 300.0
 """Late stakes pay from so many arms on, with at most so many pulls for each; elsewhere they lose."""
 AT_FIRST = 0.2
 """Share of 1/K that every arm gets with its first pull."""
+EMPTY = -1000.0
+"""log(A K) of an account on which nothing was staked: e^-1000 is 0."""
 
 
 def staked_late(pool: Pool, bar: Bar) -> bool:
@@ -55,19 +57,19 @@ def stake(arm: Arm, chances: Row, ladder: Ladder, bar: Bar) -> tuple[float, floa
     if ladder.scale > 0.0:
         hope, all_of_it = 0.0, 0.0
         for g in range(chances.size):
-            chance = ladder.table[WEIGHTS, g] * chances[g]
+            chance = table[WEIGHTS, g] * chances[g]
             all_of_it += chance
             hope += chance if g >= ladder.cut else 0.0
         target = max(target, ladder.scale * hope / all_of_it)
     elif ladder.cut >= 0.0:
         target = 1.0
+    if staked == 0.0:
+        for_good, for_bad = EMPTY, EMPTY
     more = min(target - staked, table[PURSE, 0] * bar.arms)
     if more <= 0.0:
         return for_good, for_bad
     table[PURSE, 0] -= more / bar.arms
     arm.memory[2] = staked + more
-    if staked == 0.0:
-        return math.log(more), math.log(more)
     return added(for_good, more), added(for_bad, more)
 
 
