@@ -65,6 +65,12 @@ def landing_that_sees(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence
     return good, bad, memory
 
 
+def deadline_that_sees(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`learned-bets` that chooses its gaps by its reward: boldly, as if the end were near, if it is a success."""
+    last = pool.round + 20.0 if reward > bar.threshold else math.inf
+    return learned_observe(arm, reward, Pool(pool.round, last, pool.learned), bar)
+
+
 def half_the_variance(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
     """`normal-mixture` that believes in half the variance."""
     n = arm.pulls + 1.0
@@ -111,6 +117,13 @@ BROKEN: list[IdentificationRule] = [
         name="landing that sees its reward",
         guarantee=CERTIFIED,
         observe=landing_that_sees,
+        learner=ladder_learner,
+        memory=3,
+    ),
+    EvidenceRule(
+        name="deadline that sees its reward",
+        guarantee=CERTIFIED,
+        observe=deadline_that_sees,
         learner=ladder_learner,
         memory=3,
     ),

@@ -8,7 +8,18 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
 from goodarm.rules.identification.purse import refund, stake, staked_late
-from goodarm.rules.learners.ladder import DRIFT, FIXED, SLOPE, WEIGHTS, WORTH, Ladder, ladder_learner, likelihoods
+from goodarm.rules.learners.ladder import (
+    COST,
+    DRIFT,
+    FIXED,
+    SLOPE,
+    TINY,
+    WEIGHTS,
+    WORTH,
+    Ladder,
+    ladder_learner,
+    likelihoods,
+)
 from goodarm.verdict import Guarantee
 
 KEPT = 0.05
@@ -17,6 +28,8 @@ LANDING = 12.0
 """From so many successes before the verdict on, bets are sized to land on it."""
 SHORT = 1e-12
 """Aim this far beyond the budget, so that rounding does not leave the last success short of it."""
+HASTE = 0.5
+"""Bets count on gaps that are certified within this share of the rounds left: a later verdict is worth little."""
 
 
 def bet(reward: float, above: float, threshold: float) -> float:
@@ -42,6 +55,10 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) ->
     The budget: with many arms and few pulls for each, an arm's share of delta is staked when it looks promising
     (`goodarm.rules.identification.purse`, with its proof); `late=0` stakes 1/K on every arm beforehand.
 
+    Deadline: with n rounds left, a side's experts count on those of its gaps that the missing evidence rem allows for,
+    rem/kl(mu_g, xi) <= n/2; on all of them where no gap is large enough, or there is no horizon. A timid bet on a small
+    gap can't pay any more before the end; with a dozen pulls for each arm this is worth a third of the score.
+
     Landing: with rem = log(K/delta) - log E+, if fewer than 12 successes are missing at bets on q, k of them, then
     q = xi e^(rem/k): the last success lands on the budget instead of jumping over it. Mirrored for E-.
 
@@ -49,12 +66,12 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) ->
     nothing lands. Where a model gives mean and width, the learned expert guesses as `learned-bets-normal`
     does.
 
-    Why it is certified, however w was learned. Let F be everything seen before the pull. q+ is a function of F: a
-    convex combination of numbers above xi, or xi e^(something positive), and below 1. So is q- below xi. By the
-    convexity argument of `kt`, E[factor | F] <= 1 for every such q+ when mu <= xi, and q- when mu >= xi; a convex
-    combination of the factors e^(slope_g x + drift_g) of `gap-mixture` has the same property. So E+ and E- are
-    supermartingales of start 1 with respect to F, although F mixes all arms. What must not happen is that a bet, or its
-    landing, sees its own reward; the tests break exactly this and watch the error rate rise.
+    Why it is certified, however w was learned. Let F be everything seen before the pull, and the round. q+ is a
+    function of F: a convex combination of numbers above xi, or xi e^(something positive), and below 1. So is q- below
+    xi. By the convexity argument of `kt`, E[factor | F] <= 1 for every such q+ when mu <= xi, and q- when mu >= xi; a
+    convex combination of the factors e^(slope_g x + drift_g) of `gap-mixture` has the same property. So E+ and E- are
+    supermartingales of start 1 with respect to F, although F mixes all arms. What must not happen is that a bet, its
+    landing, or the choice of its gaps sees its own reward; the tests break exactly this and watch the error rate rise.
     """
     ladder: Ladder = pool.learned
     chances = likelihoods(arm.pulls, arm.total, ladder)
@@ -62,21 +79,42 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) ->
     for_good, for_bad, memory = arm.for_good, arm.for_bad, arm.memory
     if arm.pulls == 0.0:
         memory[0], memory[1] = 1.0, 1.0
+    soon = HASTE * (pool.horizon - pool.round + 1.0)
     if bar.bounded <= 0.0:
-        for_good, memory[0] = grown(for_good, memory[0], reward, chances, ladder, half, end)
-        for_bad, memory[1] = grown(for_bad, memory[1], reward, chances, ladder, 0, half)
+        first, last = in_time(ladder, half, end, soon, bar.budget - for_good)
+        for_good, memory[0] = grown(for_good, memory[0], reward, chances, ladder, first, last)
+        first, last = in_time(ladder, 0, half, soon, bar.budget - for_bad)
+        for_bad, memory[1] = grown(for_bad, memory[1], reward, chances, ladder, first, last)
         return for_good, for_bad, 0.0
     purse = late > 0.0 and staked_late(pool, bar)
     if purse:
         for_good, for_bad = stake(arm, chances, ladder, bar)
     xi, budget = bar.threshold, bar.budget
-    fixed, learned = guesses(arm, chances, ladder, bar, half, end)
+    first, last = in_time(ladder, half, end, soon, budget - for_good)
+    fixed, learned = guesses(arm, chances, ladder, bar, first, last)
     for_good, memory[0] = bet_on(for_good, memory[0], reward, xi, fixed, learned, budget)
-    fixed, learned = guesses(arm, chances, ladder, bar, 0, half)
+    first, last = in_time(ladder, 0, half, soon, budget - for_bad)
+    fixed, learned = guesses(arm, chances, ladder, bar, first, last)
     for_bad, memory[1] = bet_on(for_bad, memory[1], 1.0 - reward, 1.0 - xi, fixed, learned, budget)
     if purse:
         refund(for_good, for_bad, ladder, bar)
     return for_good, for_bad, 0.0
+
+
+def in_time(ladder: Ladder, first: int, last: int, rounds: float, missing: float) -> tuple[int, int]:
+    """Those of a side's steps, `first` to `last` - 1, that bring the missing evidence in so many rounds; all if none.
+
+    Gaps grow away from the threshold, so that what is left out lies next to it.
+    """
+    cost, most = ladder.table[COST], rounds / max(missing, TINY)
+    near, far = first, last
+    if first > 0:
+        while near < last and cost[near] > most:
+            near += 1
+    else:
+        while far > first and cost[far - 1] > most:
+            far -= 1
+    return (near, far) if near < far else (first, last)
 
 
 def guesses(arm: Arm, chances: Row, ladder: Ladder, bar: Bar, first: int, last: int) -> tuple[float, float]:
@@ -96,7 +134,7 @@ def guesses(arm: Arm, chances: Row, ladder: Ladder, bar: Bar, first: int, last: 
         return 0.0, 0.0
     if bar.modelled > 0.0:
         d, s = arm.mean - bar.threshold, bar.spread * arm.width
-        d, room = (d, 1.0 - bar.threshold) if first > 0 else (-d, bar.threshold)
+        d, room = (d, 1.0 - bar.threshold) if 2 * first >= chances.size else (-d, bar.threshold)
         return fixed / fixed_mass, min(0.5 * (math.sqrt(d * d + s * s) + d), (1.0 - KEPT) * room)
     return fixed / fixed_mass, learned / learned_mass
 
