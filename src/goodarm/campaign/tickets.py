@@ -66,14 +66,14 @@ class Waiting:
         self.reward: float | None = None
 
 
-class Line:
+class Queue:
     """Tickets of one arm in the order of asking: rewards leave it only when all earlier tickets are resolved.
 
-    >>> line = Line()
-    >>> line.join(1, 0, None); line.join(2, 0, None)
-    >>> line.resolve(2, 1.0); list(line.leave())
+    >>> queue = Queue()
+    >>> queue.join(1, 0, None); queue.join(2, 0, None)
+    >>> queue.resolve(2, 1.0); list(queue.leave())
     []
-    >>> line.resolve(1, None); [(each.arm, each.reward) for each in line.leave()]
+    >>> queue.resolve(1, None); [(each.arm, each.reward) for each in queue.leave()]
     [(0, None), (0, 1.0)]
     """
 

@@ -29,7 +29,7 @@ from goodarm.engine.told import (
     ASK,
     TELL,
     Events,
-    Told,
+    ToldReward,
 )
 from goodarm.errors import InvalidValue
 from goodarm.policies import Policy
@@ -132,7 +132,7 @@ class Step:
         before = arms[arm, VERDICT]
         asked_round, version = asked if asked is not None else (self.asks, -1)
         pool = Pool(float(asked_round), self.horizon, self.versions[version])
-        source = Told(arm, float(reward), pool)
+        source = ToldReward(arm, float(reward), pool)
         self.assembly.advance(self.state, source, self.generator, self.state.round + 1, NO_TRACE)
         self.stale.discard(arm)
         self._new_version()

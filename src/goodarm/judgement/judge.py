@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.columns import Columns, choose_columns, noun
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
+from goodarm.judgement.log_columns import LogColumns, choose_columns, noun
 from goodarm.judgement.question import Question, read_scale
 from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums, silent
 from goodarm.judgement.totals import checked
@@ -122,7 +122,7 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
 
 
 def _arms(
-    source: LogSource, question: Question, columns: Columns, sums: Sums, progress: Progress
+    source: LogSource, question: Question, columns: LogColumns, sums: Sums, progress: Progress
 ) -> tuple[Arms, tuple[str, ...]]:
     """The arms with their verdicts, and what readers must know about them."""
     if columns.propensity is not None:

@@ -31,7 +31,7 @@ BOTH_SIDES = 12.0
 """Without a budget: this many times what the evidence of nine tenths of the arms costs with a known control."""
 
 
-class Campaign(NamedTuple):
+class SimulatedCampaign(NamedTuple):
     """One simulated campaign; the last row of means is not the control's."""
 
     rounds: int
@@ -118,7 +118,7 @@ class _Play:
                 self.progress(self.ended, self.in_all)
         return outlook(words, problem, last, ahead.median_bound(draws, problem), found, wrong)
 
-    def _campaign(self, problem: Problem, last: int, chance: Generator) -> Campaign:
+    def _campaign(self, problem: Problem, last: int, chance: Generator) -> SimulatedCampaign:
         """Blocks until no arm is open, or until the last round."""
         means = self.guess.draw(chance)
         differences = Problem(0.5 * (1.0 + self.margin), problem.arms, problem.delta)
@@ -132,4 +132,4 @@ class _Play:
             rounds += int(counts.sum())
             at[step.absorb_block(counts, chance.binomial(counts, rates).astype(np.float64))] = rounds
         verdicts = step.state.arms[: problem.arms, VERDICT].astype(np.int8)
-        return Campaign(rounds, int((verdicts == 0).sum()), verdicts, at, means)
+        return SimulatedCampaign(rounds, int((verdicts == 0).sum()), verdicts, at, means)

@@ -6,9 +6,9 @@ later. A verdict is final: later rewards of the arm are counted and move nothing
 >>> import numpy as np
 >>> from goodarm.policies import policy
 >>> from goodarm.problem import Problem
->>> fold = Fold(policy("uniform", "kt"), Problem(threshold=0.5, arms=2))
->>> fold.absorb(np.array([0, 1] * 40), np.array([1.0, 0.0] * 40))
->>> fold.verdicts.tolist(), fold.decided_at.tolist()
+>>> log = OrderedLog(policy("uniform", "kt"), Problem(threshold=0.5, arms=2))
+>>> log.absorb(np.array([0, 1] * 40), np.array([1.0, 0.0] * 40))
+>>> log.verdicts.tolist(), log.decided_at.tolist()
 ([1, -1], [15, 16])
 """
 
@@ -58,7 +58,7 @@ def _nothing(*arguments: Any) -> None:
     """Nothing is chosen here."""
 
 
-class Fold:
+class OrderedLog:
     """The rewards of a log, one after the other, under the identification rule of a policy.
 
     pool : what is believed of all arms from the first row to the last; without it, it is learned from the log
