@@ -110,18 +110,21 @@ def _spread(
     first, second = np.empty(n.size), np.empty(n.size)
     loop = _loop(what, rule, n.size > (FEW if few is None else few))
 
-    def work(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def work(part: slice) -> None:
         loop(n[part], s[part], need[part], bar, parameters, first[part], second[part])
 
-    starts = range(0, n.size, CHUNK)
-    if len(starts) > 1:
-        work(0)  # compile before threads ask for it
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(work, starts[1:]))
-    elif n.size:
-        work(0)
+    in_chunks(work, n.size)
     return first[where].reshape(shape), second[where].reshape(shape)
+
+
+def in_chunks(work: Callable[[slice], None], size: int) -> None:
+    """Do the work on parts of arrays of that size, in threads where there are several parts."""
+    parts = [slice(start, start + CHUNK) for start in range(0, size, CHUNK)]
+    for part in parts[:1]:
+        work(part)  # alone, so that it is compiled before threads ask for it
+    if len(parts) > 1:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(work, parts[1:]))
 
 
 def _distinct(n: Floats, s: Floats, needed: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
@@ -202,11 +205,46 @@ def _end_of(one_side: Formula) -> Formula:
     Evidence grows like the square of the distance from the mean, so that its root, `height`, is nearly a line:
     regula falsi on that, between a threshold that is not refuted (inner) and one that is (outer).
     """
+    height = _height_of(one_side)
+    bracket = _bracket_of(height)
 
+    def end(n: float, s: float, side: float, needed: float, bar: Any, values: Any) -> float:
+        """The refuted threshold that is nearest to the mean, on one side of it."""
+        mean, goal = s / n, math.sqrt(needed + BASE)
+        inner, h_inner, outer, h_outer = bracket(n, s, side, goal, bar, values)
+        if h_outer == goal:
+            return float(outer)
+        guess = mean + side * first_gap(n, mean, goal, bar)
+        for step in range(60):
+            if abs(outer - inner) <= CLOSE * abs(outer - mean):
+                break
+            x = 0.5 * (inner + outer)
+            if step == 0 and (guess - inner) * (guess - outer) < 0.0:
+                x = guess
+            elif step % 4 < 3 and math.isfinite(h_outer):
+                # a little to either side of the line's answer, in turns, so that the bracket closes from both sides
+                aside = 0.3 * CLOSE * (outer - mean) * (-1.0 if step % 2 else 1.0)
+                line = inner + (outer - inner) * (goal - h_inner) / (h_outer - h_inner) + aside
+                x = line if (line - inner) * (line - outer) < 0.0 else x
+            h = height(n, s, x, side, bar, values)
+            if h >= goal:
+                outer, h_outer = x, h
+            else:
+                inner, h_inner = x, h
+        return float(outer)
+
+    return end
+
+
+def _height_of(one_side: Formula) -> Formula:
     def height(n: float, s: float, x: float, side: float, bar: Any, values: Any) -> float:
         """Root of the evidence that the mean lies above x (side -1) or below it (side +1)."""
         return root(one_side(-side, n, s, bar_at(bar, x), *values) + BASE)
 
+    return height
+
+
+def _bracket_of(height: Formula) -> Formula:
     def bracket(
         n: float, s: float, side: float, goal: float, bar: Any, values: Any
     ) -> tuple[float, float, float, float]:
@@ -230,32 +268,7 @@ def _end_of(one_side: Formula) -> Formula:
                 return inner, h_inner, outer, h_outer
             inner, h_inner, gap = outer, h_outer, 2.0 * gap
 
-    def end(n: float, s: float, side: float, needed: float, bar: Any, values: Any) -> float:
-        """The refuted threshold that is nearest to the mean, on one side of it."""
-        mean, goal = s / n, math.sqrt(needed + BASE)
-        inner, h_inner, outer, h_outer = bracket(n, s, side, goal, bar, values)
-        if h_outer == goal:
-            return outer
-        guess = mean + side * first_gap(n, mean, goal, bar)
-        for step in range(60):
-            if abs(outer - inner) <= CLOSE * abs(outer - mean):
-                break
-            x = 0.5 * (inner + outer)
-            if step == 0 and (guess - inner) * (guess - outer) < 0.0:
-                x = guess
-            elif step % 4 < 3 and math.isfinite(h_outer):
-                # a little to either side of the line's answer, in turns, so that the bracket closes from both sides
-                aside = 0.3 * CLOSE * (outer - mean) * (-1.0 if step % 2 else 1.0)
-                line = inner + (outer - inner) * (goal - h_inner) / (h_outer - h_inner) + aside
-                x = line if (line - inner) * (line - outer) < 0.0 else x
-            h = height(n, s, x, side, bar, values)
-            if h >= goal:
-                outer, h_outer = x, h
-            else:
-                inner, h_inner = x, h
-        return outer
-
-    return end
+    return bracket
 
 
 def root(x: float) -> float:

@@ -108,6 +108,14 @@ def plan(
         raise InvalidValue(
             "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
         )
+    return _plan_for(threshold, arms, delta, gap, means, prior, policy, budget, runs, seed, workers, progress)
+
+
+def _plan_for(
+    threshold: float, arms: int | None, delta: float, gap: float | None, means: Source | None, prior: str | None,
+    policy: str | Policy, budget: int | None, runs: int | None, seed: int, workers: int, progress: Progress | None,
+) -> CampaignPlan:  # fmt: skip
+    """The plan of a campaign with a threshold; the arguments are those of `plan`."""
     Problem(threshold=threshold, arms=1, delta=delta)  # a wrong threshold or delta is reported first
     guess = guess_means(threshold, arms, gap=gap, means=means, prior=prior)
     problem = Problem(threshold=threshold, arms=guess.arms, delta=delta)
