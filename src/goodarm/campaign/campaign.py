@@ -93,7 +93,7 @@ most 5%
         unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
-        key        : a text chosen by the caller; creating the same name with the same key again opens it
+        key        : a string of the caller's choice; creating the same name with the same key again opens it
         """
         if is_server(store):
             terms_given = {
@@ -114,7 +114,7 @@ most 5%
                 if found is None:
                     opened.append(opened.add(name), events)
                 elif key is None or requests.request(opened, found, key) is None:
-                    raise Refused(f"there is a campaign {name!r} in {opened.address} already. Choose another name.")
+                    raise Refused(f"{opened.address} already has a campaign {name!r}. Choose another name.")
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
     @classmethod
@@ -132,7 +132,7 @@ most 5%
     def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
         """Which arms to pull next: `n` tickets; none if no arm is open.
 
-        key : a text chosen by the caller; the same key again gets the same tickets, so that a lost answer can be
+        key : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
               asked for again
         """
         operations.check_count(n)
@@ -172,7 +172,7 @@ most 5%
     def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
         """A reward without a ticket: asked and told at once. Whoever tells such rewards must tell all of them.
 
-        key : a text chosen by the caller; told again with the same key, it counts once
+        key : a string of the caller's choice; told again with the same key, it counts once
         """
         seen = len(self._session.verdicts_seen)
         with self._writing():
@@ -368,9 +368,7 @@ most 5%
 
     def _refuse_closed(self) -> None:
         if self._closed:
-            raise Refused(
-                f"this hold on {self.name!r} was closed. Open the campaign again: Campaign.open(store, name)."
-            )
+            raise Refused(f"the campaign {self.name!r} was closed here. Open it again: Campaign.open(store, name).")
 
     @contextmanager
     def _writing(self) -> Iterator[Fold]:

@@ -245,9 +245,7 @@ class ServedCampaign(Campaign):
 
     def _refuse_closed(self) -> None:
         if self._hold_closed:
-            raise Refused(
-                f"this hold on {self.name!r} was closed. Open the campaign again: Campaign.open(store, name)."
-            )
+            raise Refused(f"the campaign {self.name!r} was closed here. Open it again: Campaign.open(store, name).")
 
     def _call_listeners(self) -> None:
         """Verdicts since somebody last looked, by whoever told them."""

@@ -44,7 +44,7 @@ def read_ticket(key: str, given: Any, handed_out: int) -> int:
     number, _, letters = text.partition("-") if isinstance(text, str) else ("", "", "")
     if not (number.isascii() and number.isdigit() and len(number) < 19 and letters):
         raise UnknownTicket(
-            f"{text!r} is not a ticket. A ticket is a text such as '17-{check_letters(key, 17)}', as ask returns it."
+            f"{text!r} is not a ticket. A ticket is a string such as '17-{check_letters(key, 17)}', as ask returns it."
         )
     found = int(number)
     if letters != check_letters(key, found) or str(found) != number:

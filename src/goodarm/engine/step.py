@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from goodarm.engine import loop as independent
 from goodarm.engine.asking import choose_next, note_ask
 from goodarm.engine.assemble import State
+from goodarm.engine.explain import explains_rules
 from goodarm.engine.live import OFFSET_COLUMN, PENDING_COLUMN, live_sampling, start_at_offset
 from goodarm.engine.live_assembly import MANY, kind_of_live, live_parts, slow_as_python
 from goodarm.engine.live_checks import by_totals, check_live, offsets_of
@@ -77,10 +78,10 @@ class Step:
         self, policy: Policy, problem: Problem, *, horizon: float = math.inf, features: Any = None, seed: int = 0,
         weights: ArrayLike | None = None,
     ) -> None:  # fmt: skip
-        check_live(policy, problem)
+        check_live(policy, problem.rewards)
         policy.check(problem.rewards)
         self.policy, self.problem, self.horizon = policy, problem, horizon
-        self.by_totals = by_totals(policy, problem)
+        self.by_totals = by_totals(policy, problem.rewards)
         self.fdr = policy.criterion is Criterion.FDR
         self.generator = generator(seed, 0, POLICY)
         self.asks = 0
@@ -94,6 +95,7 @@ class Step:
 
     # Asking
 
+    @explains_rules
     def choose(self) -> int:
         """The arm to ask for next: each arm once, then as the rule says; -1 where no arm is open."""
         pool, parts = at_round(self.state.pool, float(self.asks + 1)), self.parts
@@ -107,6 +109,7 @@ class Step:
         """What to keep with the ticket that is asked for next: its round, and which version of the pool it saw."""
         return self.asks + 1, len(self.versions) - 1
 
+    @explains_rules
     def ask(self, arm: int) -> None:
         """One more pull of this arm is under way."""
         self.asks += 1
@@ -118,6 +121,7 @@ class Step:
 
     # Absorbing
 
+    @explains_rules
     def absorb(self, arm: int, reward: float, asked: tuple[int, int] | None = None) -> list[int]:
         """The reward of a pull that was asked for; returns the arms that have their verdict now.
 
@@ -140,6 +144,7 @@ class Step:
             return self._decided_now()
         return [arm] if arms[arm, VERDICT] != before else []
 
+    @explains_rules
     def void(self, arm: int) -> list[int]:
         """A pull that was asked for will never be answered, for a reason that has nothing to do with its reward."""
         arms, progress = self.state.arms, self.state.tables.progress
@@ -158,7 +163,7 @@ class Step:
         parts = self.parts.replay
         if parts is None or not self.replayable:
             raise InvalidValue(
-                f"{self.policy.name} is replayed step by step: its bets depend on the pool as of asking."
+                f"{self.policy.name} is replayed step by step: its bets depend on what was known at each ask."
             )
         events = Events(
             np.asarray(kinds, dtype=np.int8), np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=np.float64),
@@ -192,7 +197,7 @@ class Step:
         if self.assembly.estimator is not None:
             raise InvalidValue(
                 "arms can't be added to a campaign with a model of the arms: the model was built on their features. "
-                "Create a campaign of its own for them."
+                "Create a separate campaign for them."
             )
         old, state = self.state.tables, self.state
         more = np.zeros((len(weights), old.arms.shape[1]))
@@ -295,6 +300,7 @@ class Step:
                 self.assembly.parameters[0],
             )  # fmt: skip
 
+    @explains_rules
     def _make_ready(self) -> None:
         """The selector from scratch, once every arm was asked for."""
         tables = self.state.tables
