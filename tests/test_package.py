@@ -75,7 +75,7 @@ def test_functions_are_short() -> None:
 
 def test_files_are_short() -> None:
     room = Path(goodarm.__file__).parent
-    assert [path for path in room.rglob("*.py") if path.read_text(encoding="utf-8").count("\n") > 400] == []
+    assert [path for path in room.rglob("*.py") if path.read_text(encoding="utf-8").count("\n") >= 400] == []
 
 
 def loaded_by(code: str) -> set[str]:

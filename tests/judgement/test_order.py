@@ -45,7 +45,7 @@ def test_the_fold_is_the_rule_applied_reward_by_reward() -> None:
     for i in range(3):
         arm, at = Arm(*[0.0] * len(Arm._fields)), 0
         for row in np.flatnonzero(arms == i):
-            good, bad, memory = rule.observe(arm, rewards[row], None, problem.bar)  # type: ignore[attr-defined]
+            good, bad, memory = rule.observe(arm, rewards[row], None, problem.bar)
             n, s = arm.pulls + 1, arm.total + rewards[row]
             arm = Arm(n, s, s / n, n**-0.5, good, bad, memory, 0.0)
             if max(good, bad) >= problem.bar.budget:
@@ -66,7 +66,7 @@ def test_order_is_that_of_the_column_wherever_the_log_is(log: pl.DataFrame, tmp_
         for order, wanted in (("number", expected), ("at", by_time)):
             found = goodarm.judge(data, threshold=0.15, order=order)
             assert found.as_dict()["arms"] == wanted.as_dict()["arms"]
-    row = int(expected.arms.when[0])  # type: ignore[index]
+    row = int(expected.arms.when[0])
     moment = str(np.datetime64("2026-05-01T00:00:00") + np.timedelta64(row, "m")).replace("T", " ")
     assert by_time.arms.when is not None
     assert by_time.arms.when[0] == moment
@@ -78,7 +78,7 @@ def test_a_verdict_by_totals_agrees_with_its_interval_and_is_final(log: pl.DataF
     assert ((found.arms.low >= 0.15) == (found.arms.verdict == 1)).all()
     late = goodarm.judge(log, threshold=0.15)
     assert set(late.good) <= set(found.good)
-    early = goodarm.judge(log.filter(pl.col("number") <= int(found.arms.when[0])), threshold=0.15)  # type: ignore[index]
+    early = goodarm.judge(log.filter(pl.col("number") <= int(found.arms.when[0])), threshold=0.15)
     assert found.arms.arm[0] in early.good + early.bad
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign.arms import ArmsGiven, check_metadata
@@ -19,7 +19,7 @@ from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Verdicts
+from goodarm.campaign.views import ArmRow, Told, Verdicts
 from goodarm.campaign.waiting import WaitingTicket, waiting_of
 from goodarm.campaign.words import Tally, details, headline
 from goodarm.errors import LateReward, Refused
@@ -29,13 +29,6 @@ from goodarm.problem import Bounded, Rewards
 
 if TYPE_CHECKING:
     from goodarm.campaign.served import ServedCampaign
-
-
-class Told(NamedTuple):
-    """What telling has led to: verdicts, and tickets that were told too late to count."""
-
-    verdicts: list[ArmRow]
-    late: list[str]
 
 
 class Campaign:
@@ -95,17 +88,24 @@ most 5%
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
         """
+        given: dict[str, Any] = {
+            "threshold": threshold,
+            "delta": delta,
+            "policy": policy,
+            "rewards": rewards,
+            "horizon": horizon,
+            "reserve": reserve,
+            "after": after,
+            "unanswered": unanswered,
+            "seed": seed,
+            "metadata": metadata,
+            "criterion": criterion,
+            "control": control,
+            "margin": margin,
+        }
         if is_server(store):
-            terms_given = {
-                "threshold": threshold, "delta": delta, "policy": policy, "rewards": rewards, "horizon": horizon,
-                "reserve": reserve, "after": after, "unanswered": unanswered, "seed": seed, "metadata": metadata,
-                "criterion": criterion, "control": control, "margin": margin or None,
-            }  # fmt: skip
-            return cast(Self, _served().make(str(store), token, name, arms, terms_given, key))
-        terms = agreed(
-            arms, threshold, delta, policy, rewards, horizon, reserve, after, unanswered, seed, metadata, criterion,
-            control, margin,
-        )  # fmt: skip
+            return cast(Self, _served().make(str(store), token, name, arms, given, key))
+        terms = agreed(arms, **given)
         check_name(name)
         events = requests.opening(terms, float(clock()), key)
         with held(store) as opened:

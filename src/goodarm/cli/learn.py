@@ -95,10 +95,21 @@ def learn(
     many = cores() if workers is None else workers
     with _progress(budget if objective != "none" else 0, learning_runs + tests if calibrate else 0) as watch:
         learned = learn_policy(
-            family, policy, horizon=horizon, objective=objective, options=_numbers(options or []), budget=budget,
-            calibrate=calibrate, learning_runs=learning_runs, tests=tests, delta=delta, seed=seed,
-            earlier=out, workers=many, watch=watch,
-        )  # fmt: skip
+            family,
+            policy,
+            horizon=horizon,
+            objective=objective,
+            options=_numbers(options or []),
+            budget=budget,
+            calibrate=calibrate,
+            learning_runs=learning_runs,
+            tests=tests,
+            delta=delta,
+            seed=seed,
+            earlier=out,
+            workers=many,
+            watch=watch,
+        )
     written = write(learned, out)
     gained = gains(learned, runs=check, workers=many, progress=True) if check else []
     if json:

@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.rules.learners.prior import prior_learner
+from goodarm.rules.sampling import IndexRule
 from goodarm.verdict import Basis, Criterion
 
 ROUNDING = 1e-9
@@ -35,6 +37,28 @@ def by_totals(policy: Policy, rewards: Rewards) -> bool:
     Only rewards with bounds have a worst.
     """
     return policy.identification.by_totals and isinstance(rewards, Bounded) and policy.decided_by is Basis.OWN
+
+
+def check_against_control(policy: Policy, problem: Problem) -> None:
+    """Refuse what can't be used against a control, with the reason."""
+    if not isinstance(problem.rewards, Bounded):
+        raise UnsoundPairing(
+            f"arms are compared with a control by totals, proved for rewards in [0, 1]; these are {problem.rewards}. "
+            "Rescale rewards that have bounds, or pair each reward with one of the control and use their difference "
+            "with a threshold."
+        )
+    if policy.criterion is Criterion.FDR:
+        raise UnsoundPairing(
+            "against a control the criterion is fwer: the control's rewards move the evidence of all arms at once, "
+            "arms are looked at one by one, and for that the false discovery rate is not proved. Leave criterion out."
+        )
+    rule = policy.sampling
+    if policy.estimator is not None or not isinstance(rule, IndexRule) or rule.learner not in (None, prior_learner):
+        raise UnsoundPairing(
+            f"{policy.name} can't choose against a control: the bar moves with the control's mean, which is for rules "
+            "that give each arm an index of its own, without a model or bounds learned for one threshold. Use one of "
+            "value-normal, lucb-g, dgai, apt-g, ucb, uniform."
+        )
 
 
 def offsets_of(problem: Problem, weights: ArrayLike | None, spent: float = 0.0) -> NDArray[np.float64]:

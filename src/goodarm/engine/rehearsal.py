@@ -27,6 +27,11 @@ def rehearse(policy: Policy, problem: Problem) -> None:
         step.replay([ASK, TELL, ASK, TELL], [0, 0, 1, 1], [0.0, 1.0, 0.0, 0.0])
     parts, state, assembly = step.parts, step.state, step.assembly
     asking(parts.prepare, parts.select, parts.update)(
-        state.tables, at_round(state.pool, 2.0), assembly.bar, step.generator, assembly.parameters[0], 1,
+        state.tables,
+        at_round(state.pool, 2.0),
+        assembly.bar,
+        step.generator,
+        assembly.parameters[0],
+        1,
         np.zeros(2, dtype=np.int64),
-    )  # fmt: skip
+    )

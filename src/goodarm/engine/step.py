@@ -75,9 +75,15 @@ class Step:
     """
 
     def __init__(
-        self, policy: Policy, problem: Problem, *, horizon: float = math.inf, features: Any = None, seed: int = 0,
+        self,
+        policy: Policy,
+        problem: Problem,
+        *,
+        horizon: float = math.inf,
+        features: Any = None,
+        seed: int = 0,
         weights: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_live(policy, problem.rewards)
         policy.check(problem.rewards)
         self.policy, self.problem, self.horizon = policy, problem, horizon
@@ -102,7 +108,7 @@ class Step:
         modelled, choosing = self.assembly.estimator is not None, self.assembly.parameters[0]
         arm = choose_next(
             parts.prepare, parts.select, modelled, self.state.tables, pool, self.assembly.bar, self.generator, choosing
-        )  # fmt: skip
+        )
         return int(arm)
 
     def ticket(self) -> tuple[int, int]:
@@ -166,17 +172,25 @@ class Step:
                 f"{self.policy.name} is replayed step by step: its bets depend on what was known at each ask."
             )
         events = Events(
-            np.asarray(kinds, dtype=np.int8), np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=np.float64),
+            np.asarray(kinds, dtype=np.int8),
+            np.asarray(arms, dtype=np.int64),
+            np.asarray(rewards, dtype=np.float64),
             np.zeros(1, dtype=np.int64),
-        )  # fmt: skip
+        )
         told = int((events.kinds == TELL).sum())
         if told:
             run = independent.build(parts, kind_of_live(self.policy))
             state, bar = self.state, self.assembly.bar
             state.pool, _ = run(
-                state.tables, state.pool, events, bar, self.assembly.parameters, self.generator, state.round + told,
+                state.tables,
+                state.pool,
+                events,
+                bar,
+                self.assembly.parameters,
+                self.generator,
+                state.round + told,
                 NO_TRACE,
-            )  # fmt: skip
+            )
         waiting = events.arms[events.cursor[0] :]
         np.add.at(self.state.arms[:, PENDING_COLUMN], waiting, 1.0)
         self.asks += int((events.kinds == ASK).sum())
@@ -296,9 +310,13 @@ class Step:
         tables = self.state.tables
         if tables.progress[FRESH] >= len(tables.arms):
             self.parts.update(
-                tables.kept, arm, read_arm_with_row(tables.arms, arm), self.state.pool, self.assembly.bar,
+                tables.kept,
+                arm,
+                read_arm_with_row(tables.arms, arm),
+                self.state.pool,
+                self.assembly.bar,
                 self.assembly.parameters[0],
-            )  # fmt: skip
+            )
 
     @explains_rules
     def _make_ready(self) -> None:

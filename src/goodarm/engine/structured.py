@@ -87,9 +87,15 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
     remember = row_stays if rows else number_changes
 
     def loop(
-        both: tuple[Tables, Any], pool: Pool, source: Any, bar: Any, parameters: Any, generator: Any, until: int,
+        both: tuple[Tables, Any],
+        pool: Pool,
+        source: Any,
+        bar: Any,
+        parameters: Any,
+        generator: Any,
+        until: int,
         trace: Any,
-    ) -> tuple[Pool, bool]:  # fmt: skip
+    ) -> tuple[Pool, bool]:
         tables, belief = both
         arms, decided_at, scores, progress, ledger, settled = tables
         choosing, observing, deciding, fitting, timing = parameters
@@ -108,9 +114,15 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
                 kept = remember(before, memory)
             wants = tell(belief, arms, a, before, x, bar)
             arm = Arm(
-                before.pulls + 1.0, before.total + x, arms[a, MEAN], arms[a, WIDTH], for_good, for_bad, kept,
+                before.pulls + 1.0,
+                before.total + x,
+                arms[a, MEAN],
+                arms[a, WIDTH],
+                for_good,
+                for_bad,
+                kept,
                 before.verdict,
-            )  # fmt: skip
+            )
             write(arms, a, arm)
             if trace.size > 0:
                 trace[now - 1] = a
@@ -204,9 +216,17 @@ def close(arms: Table, i: int, verdict: float, decided_at: Any, pool: Pool) -> i
 
 
 def judge_by_rank(
-    arms: Table, a: int, decided_at: Any, ledger: Ledger, settled: Any, numbers: Row, worn: bool,
-    pool: Pool, bar: Bar, given: Any
-) -> int:  # fmt: skip
+    arms: Table,
+    a: int,
+    decided_at: Any,
+    ledger: Ledger,
+    settled: Any,
+    numbers: Row,
+    worn: bool,
+    pool: Pool,
+    bar: Bar,
+    given: Any,
+) -> int:
     """Verdicts by e-BH."""
     found = settle(arms, a, ledger, settled, bar)
     for j in range(found):
@@ -219,9 +239,17 @@ def judge_the_pulled(decide: Formula, rows: bool) -> Formula:
     read = read_arm_with_row if rows else read_arm
 
     def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
-        pool: Pool, bar: Bar, given: Any
-    ) -> int:  # fmt: skip
+        arms: Table,
+        a: int,
+        decided_at: Any,
+        ledger: Any,
+        settled: Any,
+        numbers: Row,
+        worn: bool,
+        pool: Pool,
+        bar: Bar,
+        given: Any,
+    ) -> int:
         if abs(arms[a, VERDICT]) == 1.0:
             return 0
         return close(arms, a, decide(read(arms, a), pool, bar, given), decided_at, pool)
@@ -231,9 +259,17 @@ def judge_the_pulled(decide: Formula, rows: bool) -> Formula:
 
 def _judge_all_by_factor(factor: Formula) -> Formula:
     def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
-        pool: Pool, bar: Bar, given: Any
-    ) -> int:  # fmt: skip
+        arms: Table,
+        a: int,
+        decided_at: Any,
+        ledger: Any,
+        settled: Any,
+        numbers: Row,
+        worn: bool,
+        pool: Pool,
+        bar: Bar,
+        given: Any,
+    ) -> int:
         if worn:  # the widths have just cancelled to about 0
             return 0
         size = factor(numbers[LOG_DET], numbers[REGULARISER], pool, bar, *given)
@@ -252,9 +288,17 @@ def _judge_all_by_factor(factor: Formula) -> Formula:
 
 def _judge_all_by_radius(radius: Formula) -> Formula:
     def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
-        pool: Pool, bar: Bar, given: Any
-    ) -> int:  # fmt: skip
+        arms: Table,
+        a: int,
+        decided_at: Any,
+        ledger: Any,
+        settled: Any,
+        numbers: Row,
+        worn: bool,
+        pool: Pool,
+        bar: Bar,
+        given: Any,
+    ) -> int:
         if worn:
             return 0
         found = 0

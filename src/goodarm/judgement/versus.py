@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from goodarm.engine.compile import compiled
-from goodarm.engine.from_totals import Floats, evidence_from_totals, in_chunks, interval_from_totals
+from goodarm.engine.from_totals import evidence_from_totals, in_chunks, interval_from_totals
+from goodarm.engine.totals_loops import Floats
 from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import Decided, needed
 from goodarm.judgement.question import Question

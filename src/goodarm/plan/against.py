@@ -42,9 +42,18 @@ class SimulatedCampaign(NamedTuple):
 
 
 def plan_against(
-    control: float, margin: float, arms: int | None, delta: float, gap: float | None, means: Source | None,
-    prior: str | None, budget: int | None, runs: int | None, seed: int, progress: ahead.Progress | None,
-) -> ahead.CampaignPlan:  # fmt: skip
+    control: float,
+    margin: float,
+    arms: int | None,
+    delta: float,
+    gap: float | None,
+    means: Source | None,
+    prior: str | None,
+    budget: int | None,
+    runs: int | None,
+    seed: int,
+    progress: ahead.Progress | None,
+) -> ahead.CampaignPlan:
     """As `plan`, with the control's mean plus the margin as the threshold.
 
     Each campaign is played by `goodarm.engine.control` as it is played live, in blocks of a sixteenth of what was
@@ -73,12 +82,25 @@ def plan_against(
     outlooks = [played.outlook(words, each, last, draws) for words, each in settings] if enough else []
     bound = ahead.median_bound(draws, problem)
     return ahead.CampaignPlan(
-        arms=guess.arms, threshold=bar, delta=delta, means=guess.words, policy="value-normal+versus",
-        guarantee="certified", budget=budget, last_round=last, runs=many, seed=seed, lower_bound=bound,
-        arm_bound=ahead.quartiles(draws, problem), possible=budget is None or budget >= bound,
-        asked=outlooks[0] if outlooks else None, alternatives=tuple(outlooks[1:]),
-        notes=tuple(ahead.notes_on(draws, problem, budget, last, bound, outlooks[:1])), control=control, margin=margin,
-    )  # fmt: skip
+        arms=guess.arms,
+        threshold=bar,
+        delta=delta,
+        means=guess.words,
+        policy="value-normal+versus",
+        guarantee="certified",
+        budget=budget,
+        last_round=last,
+        runs=many,
+        seed=seed,
+        lower_bound=bound,
+        arm_bound=ahead.quartiles(draws, problem),
+        possible=budget is None or budget >= bound,
+        asked=outlooks[0] if outlooks else None,
+        alternatives=tuple(outlooks[1:]),
+        notes=tuple(ahead.notes_on(draws, problem, budget, last, bound, outlooks[:1])),
+        control=control,
+        margin=margin,
+    )
 
 
 def _checked(control: float, margin: float) -> float:
