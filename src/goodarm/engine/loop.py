@@ -39,6 +39,8 @@ ROUND, OPEN, FIT_DUE, UPKEEP_DUE, FRESH = range(5)
 """Columns of `Tables.progress`: rounds played, open arms, the rounds of the next fit and of the model's next upkeep,
 the first arm that was never pulled."""
 NEVER = np.iinfo(np.int64).max
+NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+"""Given in place of a trace, where the arms of the rounds are not recorded."""
 
 
 class Parts(NamedTuple):

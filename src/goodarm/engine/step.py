@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from goodarm.engine import loop as independent
 from goodarm.engine.asking import choose_next, note_ask
@@ -22,7 +22,7 @@ from goodarm.engine.explain import explains_rules
 from goodarm.engine.live import OFFSET_COLUMN, PENDING_COLUMN, live_sampling, start_at_offset
 from goodarm.engine.live_assembly import MANY, kind_of_live, live_parts, slow_as_python
 from goodarm.engine.live_checks import by_totals, check_live, offsets_of
-from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, Tables
+from goodarm.engine.loop import FIT_DUE, FRESH, NO_TRACE, OPEN, ROUND, Tables
 from goodarm.engine.native import native
 from goodarm.engine.rule_parts import learner_parts
 from goodarm.engine.selectors import tree_for
@@ -50,8 +50,6 @@ from goodarm.rules.beliefs import (
 from goodarm.rules.identification.false_discovery import empty_ledger, settle
 from goodarm.streams import POLICY, generator
 from goodarm.verdict import Criterion
-
-NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 class Step:

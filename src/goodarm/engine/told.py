@@ -67,4 +67,4 @@ def replayed_reward(i: int, pulls: float, source: Events) -> float:
 
 
 def nothing_changes(*arguments: Any) -> None:
-    """While a journal is replayed nothing is chosen: the selector is made ready at its end."""
+    """While a journal or a log is replayed nothing is chosen: a selector is made ready at its end, if at all."""
