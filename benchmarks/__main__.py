@@ -24,6 +24,7 @@ BENCHMARKS = {
     "rules": "benchmarks.rules",
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
+    "step": "benchmarks.step",
     "campaign": "benchmarks.campaign",
     "batches": "benchmarks.campaign_batches",
     "blocks": "benchmarks.campaign_blocks",

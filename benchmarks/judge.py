@@ -50,7 +50,7 @@ def write(path: Path, arms: int) -> Path:
 
 
 def scan(path: Path, arms: int) -> Row:
-    from goodarm.judgement.columns import choose_columns
+    from goodarm.judgement.log_columns import choose_columns
     from goodarm.judgement.question import Question
     from goodarm.judgement.sources._base import silent
     from goodarm.judgement.sources.duck import FileSource

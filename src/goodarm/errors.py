@@ -1,7 +1,7 @@
 """Everything that goodarm raises on purpose.
 
     GoodarmError
-    ├── InvalidValue        a number or a text outside its range        (also a ValueError)
+    ├── InvalidValue        a number or text outside its range          (also a ValueError)
     ├── UnknownName         no rule, policy or environment has this name (also a LookupError)
     ├── UnsoundPairing      a rule used where its guarantee does not hold
     ├── UnreadableTable     a file that can't be read as a table of arms
@@ -89,7 +89,7 @@ class DamagedJournal(GoodarmError):
 
 
 class CertificateLost(UserWarning):
-    """A calibrated policy is used where its certificate does not speak: its verdicts are heuristic there."""
+    """A calibrated policy is used where its certificate does not apply: its verdicts are heuristic there."""
 
 
 class NotCalibrated(UserWarning):

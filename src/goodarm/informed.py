@@ -34,7 +34,7 @@ PER_STAGE, WIDE = 150, 120
 """Then pulls are put together: 150 steps for each factor of 4, an arm's total at 241 places around the threshold."""
 
 
-class Step(NamedTuple):
+class Layer(NamedTuple):
     """One arm after N pulls, at a number of places for its total S: what is known there, and where a step leads."""
 
     pulls: float  # that the next step takes
@@ -49,7 +49,7 @@ class Step(NamedTuple):
 class Stage(NamedTuple):
     """Steps of one length. `first` and `last` are the totals at its places before the first step and after the last."""
 
-    steps: list[Step]
+    steps: list[Layer]
     first: Floats
     last: Floats
 
@@ -134,7 +134,7 @@ def _step(
     budget: float,
     down: Places,
     up: Places,
-) -> Step:
+) -> Layer:
     """What is known after `pulls` pulls at each total."""
     inside = np.clip(total, 0.0, pulls)[:, None]
     ratios = inside * np.log(atoms / xi) + (pulls - inside) * np.log((1.0 - atoms) / (1.0 - xi))
@@ -146,7 +146,7 @@ def _step(
     # one pull is a reward 1 or 0; several are a step of one standard deviation up or down
     chance = mean if stride == 1.0 else 0.5 + 0.5 * (mean - xi) * math.sqrt(stride / (xi * (1.0 - xi)))
     hope = posterior @ np.maximum(atoms - xi, 0.0)
-    return Step(stride, np.clip(chance, 0.0, 1.0), np.maximum(mean - xi, 0.0), hope, evidence >= budget, down, up)
+    return Layer(stride, np.clip(chance, 0.0, 1.0), np.maximum(mean - xi, 0.0), hope, evidence >= budget, down, up)
 
 
 def _last_cost(good: Floats, xi: float, budget: float, horizon: float) -> float:

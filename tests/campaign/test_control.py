@@ -21,8 +21,8 @@ from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.terms import Terms, rules_fingerprint
 from goodarm.cli import app
 from goodarm.engine.control import LATER, ControlStep
-from goodarm.engine.from_totals import bar_at
 from goodarm.engine.live import OFFSET_COLUMN
+from goodarm.engine.totals_loops import bar_at
 from goodarm.errors import GoodarmError, InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import policy
 from goodarm.problem import Bounded, Gaussian, Problem
@@ -205,7 +205,7 @@ class KnownControl(ControlStep):
             bar = bar_at(self.problem.bar, total / pulls)
             for arm in which:
                 if arms[arm, PULLS] > 0.0:
-                    arms[arm, FOR_GOOD], arms[arm, FOR_BAD] = gap_mixture.totals(  # type: ignore[misc]
+                    arms[arm, FOR_GOOD], arms[arm, FOR_BAD] = gap_mixture.totals(
                         arms[arm, PULLS], arms[arm, TOTAL], bar
                     )
 

@@ -41,7 +41,7 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     as_it_is = live_assembly.as_native_rounds
 
     def mixtures(function: Formula) -> Formula:
-        mixed = any("mixture" in each.__module__ for each in reachable([function]))  # type: ignore[list-item]
+        mixed = any("mixture" in each.__module__ for each in reachable([function]))
         return native(function) if mixed else as_it_is(function)
 
     monkeypatch.setattr(live_assembly, "as_native_rounds", mixtures)

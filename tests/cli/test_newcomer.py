@@ -254,3 +254,23 @@ def test_learn_begins_with_what_we_recommend(tmp_path: Path) -> None:
     )
     assert told["policy"].startswith("value(patience=")
     assert [each["over"] for each in told["gains"]] == ["value"]
+
+
+def test_ctrl_c_during_compilation_leaves_no_policy(tmp_path: Path) -> None:
+    """Ctrl-C at the moment when the first loop is compiled, or read from the disk cache."""
+    code = (
+        "import os, signal\n"
+        "from numba.core.dispatcher import Dispatcher\n"
+        "compile = Dispatcher.compile\n"
+        "def impatient(self, signature):\n"
+        "    Dispatcher.compile = compile\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return compile(self, signature)\n"
+        "Dispatcher.compile = impatient\n"
+        "from goodarm.__main__ import main\n"
+        "main()"
+    )
+    learn = ("learn", "kano-1", "--horizon", "500", "--budget", "14", "--check", "0", "--out", str(tmp_path / "p.json"))
+    ran = subprocess.run((sys.executable, "-c", code, *learn), capture_output=True, text=True, check=False, timeout=300)
+    assert (ran.returncode, ran.stderr) == (130, "goodarm: interrupted.\n")
+    assert list(tmp_path.iterdir()) == []

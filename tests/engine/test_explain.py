@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -104,6 +105,43 @@ def test_one_call_of_the_kit_names_the_rule_and_the_line() -> None:
     with pytest.raises(InvalidValue) as raised:
         check_identification(RadiusRule(name="mine", radius=reads_a_dict))
     assert says(RULES["radius"][0], from_a_table, str(raised.value))
+
+
+def lost_after_twenty(arm, pool, bar):
+    return arm.mean if arm.pulls < 20.0 else None
+
+
+def test_a_rule_that_returns_none_on_some_branch_is_named() -> None:
+    with pytest.raises(InvalidValue, match=r"the rule 'mine' returns None for some arm .*in lost_after_twenty"):
+        simulate(policy(IndexRule(name="mine", index=lost_after_twenty), "kt"), PLACE, runs=1)
+
+
+class Own:
+    def index(self, arm, pool, bar):
+        return arm.mean
+
+
+def by_keyword(arm, pool, bar, *, beta=1.0):
+    return arm.mean
+
+
+def by_text(arm, pool, bar, beta="high"):
+    return arm.mean
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        (partial(lost_after_twenty), "must be a plain one, since it is compiled; got functools.partial"),
+        (Own().index, "must be a plain one, since it is compiled; got <bound method Own.index"),
+        (by_keyword, "'beta' of by_keyword must be a number that can be given by position"),
+        (by_text, "its default is 'high'"),
+    ],
+    ids=["partial", "method", "keyword", "text"],
+)
+def test_a_rule_is_a_plain_function_with_numbers_as_parameters(index: Callable[..., float], said: str) -> None:
+    with pytest.raises(InvalidValue, match=said):
+        policy(IndexRule(name="mine", index=index), "kt")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from goodarm.engine import from_totals
-from goodarm.engine.from_totals import bar_at, evidence_from_totals, interval_from_totals, more_pulls_needed
+from goodarm.engine.from_totals import evidence_from_totals, interval_from_totals, more_pulls_needed
+from goodarm.engine.totals_loops import bar_at
 from goodarm.errors import UnsoundPairing
 from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import Bar, Bounded, Gaussian, Problem

@@ -38,7 +38,7 @@ def paths(threshold: float, law: str) -> tuple[np.ndarray, np.ndarray]:
 def test_looking_after_every_reward(threshold: float, law: str) -> None:
     """An arm at the threshold is good: only `bad` is wrong. Below by nothing that matters: `good` is counted too."""
     rewards = {"rewards": Gaussian(1.0)} if law == "gaussian" else {}
-    problem = Problem(threshold=threshold, arms=ARMS, delta=DELTA, **rewards)  # type: ignore[arg-type]
+    problem = Problem(threshold=threshold, arms=ARMS, delta=DELTA, **rewards)
     pulls, totals = paths(threshold, law)
     for side in evidence_from_totals(identification_rule(BY_TOTALS), pulls, totals, problem.bar):
         require_kept(int((side.max(axis=(1, 2)) >= problem.bar.budget).sum()), RUNS)

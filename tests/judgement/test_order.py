@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import goodarm
 from goodarm.cli import app
-from goodarm.engine.fold import Fold
+from goodarm.engine.ordered_log import OrderedLog
 from goodarm.errors import GoodarmError
 from goodarm.numerics import binomial_tail
 from goodarm.policies import policy
@@ -38,22 +38,22 @@ def test_the_fold_is_the_rule_applied_reward_by_reward() -> None:
     arms = chance.integers(0, 3, 500)
     rewards = (chance.random(500) < np.array([0.35, 0.6, 0.1])[arms]).astype(float)
     problem = Problem(threshold=0.3, arms=3, delta=0.2)
-    fold = Fold(policy("uniform", "kt"), problem)
-    fold.absorb(arms[:200], rewards[:200])
-    fold.absorb(arms[200:], rewards[200:])
+    seen = OrderedLog(policy("uniform", "kt"), problem)
+    seen.absorb(arms[:200], rewards[:200])
+    seen.absorb(arms[200:], rewards[200:])
     rule = identification_rule("kt")
     for i in range(3):
         arm, at = Arm(*[0.0] * len(Arm._fields)), 0
         for row in np.flatnonzero(arms == i):
-            good, bad, memory = rule.observe(arm, rewards[row], None, problem.bar)  # type: ignore[attr-defined]
+            good, bad, memory = rule.observe(arm, rewards[row], None, problem.bar)
             n, s = arm.pulls + 1, arm.total + rewards[row]
             arm = Arm(n, s, s / n, n**-0.5, good, bad, memory, 0.0)
             if max(good, bad) >= problem.bar.budget:
                 at = int(row) + 1
                 break
-        assert fold.decided_at[i] == at
-        assert [side[i] for side in fold.evidence] == pytest.approx([arm.for_good, arm.for_bad], abs=1e-9)
-    assert fold.decided_at.max() > 0
+        assert seen.decided_at[i] == at
+        assert [side[i] for side in seen.evidence] == pytest.approx([arm.for_good, arm.for_bad], abs=1e-9)
+    assert seen.decided_at.max() > 0
 
 
 def test_order_is_that_of_the_column_wherever_the_log_is(log: pl.DataFrame, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_order_is_that_of_the_column_wherever_the_log_is(log: pl.DataFrame, tmp_
         for order, wanted in (("number", expected), ("at", by_time)):
             found = goodarm.judge(data, threshold=0.15, order=order)
             assert found.as_dict()["arms"] == wanted.as_dict()["arms"]
-    row = int(expected.arms.when[0])  # type: ignore[index]
+    row = int(expected.arms.when[0])
     moment = str(np.datetime64("2026-05-01T00:00:00") + np.timedelta64(row, "m")).replace("T", " ")
     assert by_time.arms.when is not None
     assert by_time.arms.when[0] == moment
@@ -78,7 +78,7 @@ def test_a_verdict_by_totals_agrees_with_its_interval_and_is_final(log: pl.DataF
     assert ((found.arms.low >= 0.15) == (found.arms.verdict == 1)).all()
     late = goodarm.judge(log, threshold=0.15)
     assert set(late.good) <= set(found.good)
-    early = goodarm.judge(log.filter(pl.col("number") <= int(found.arms.when[0])), threshold=0.15)  # type: ignore[index]
+    early = goodarm.judge(log.filter(pl.col("number") <= int(found.arms.when[0])), threshold=0.15)
     assert found.arms.arm[0] in early.good + early.bad
 
 
@@ -122,8 +122,8 @@ def test_the_promise_in_order(threshold: float) -> None:
     chance = np.random.default_rng(int(100 * threshold))
     good = bad = 0
     for _ in range(runs):
-        fold = Fold(policy("uniform", "learned-bets"), Problem(threshold=threshold, arms=arms, delta=delta))
-        fold.absorb(chance.integers(0, arms, rows), (chance.random(rows) < threshold).astype(float))
-        good += int((fold.verdicts == 1).any())
-        bad += int((fold.verdicts == -1).any())
+        seen = OrderedLog(policy("uniform", "learned-bets"), Problem(threshold=threshold, arms=arms, delta=delta))
+        seen.absorb(chance.integers(0, arms, rows), (chance.random(rows) < threshold).astype(float))
+        good += int((seen.verdicts == 1).any())
+        bad += int((seen.verdicts == -1).any())
     assert min(binomial_tail(good, runs, delta), binomial_tail(bad, runs, delta)) > 1e-6

@@ -50,7 +50,7 @@ def test_sql_and_frames_weigh_alike(log: pl.DataFrame, tmp_path: object) -> None
     path = f"{tmp_path}/log.parquet"
     log.write_parquet(path)
     options = {"threshold": 0.17, "propensity": "pscore", "cap": 5}
-    one, two = (goodarm.judge(data, **options) for data in (log, path))  # type: ignore[arg-type]
+    one, two = (goodarm.judge(data, **options) for data in (log, path))
     assert one.arms.low == pytest.approx(two.arms.low, rel=1e-6)
     assert one.good == two.good
 
@@ -68,4 +68,4 @@ def test_sql_and_frames_weigh_alike(log: pl.DataFrame, tmp_path: object) -> None
 def test_what_is_refused(change: float, options: dict[str, object], message: str) -> None:
     log = {"arm": ["a", "b"], "reward": [1, 0], "p": [0.5, change]}
     with pytest.raises(GoodarmError, match=message):
-        goodarm.judge(log, threshold=0.2, propensity="p", **options)  # type: ignore[arg-type]
+        goodarm.judge(log, threshold=0.2, propensity="p", **options)

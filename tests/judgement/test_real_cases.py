@@ -43,7 +43,7 @@ def naive(pulls: Counts, totals: Counts, threshold: float) -> Counts:
 
 def judged(pulls: Counts, totals: Counts, threshold: float, **options: str) -> Judgement:
     names = [f"{i:05d}" for i in range(pulls.size)]
-    return goodarm.judge({"arm": names, "pulls": pulls, "total": totals}, threshold=threshold, **options)  # type: ignore[arg-type]
+    return goodarm.judge({"arm": names, "pulls": pulls, "total": totals}, threshold=threshold, **options)
 
 
 def in_place(found: Judgement) -> Counts:
@@ -69,8 +69,8 @@ WRONG = {open_bandit: 1, caption_651: 131, movielens: 59}
 
 @pytest.mark.parametrize("case", PINNED, ids=lambda case: case.__name__)
 def test_verdicts_on_real_counts(case: object) -> None:
-    pulls, totals, threshold = case()  # type: ignore[operator]
-    fwer, fdr, plain = PINNED[case]  # type: ignore[index]
+    pulls, totals, threshold = case()
+    fwer, fdr, plain = PINNED[case]
     found = in_place(judged(pulls, totals, threshold))
     assert numbers(found) == fwer
     assert numbers(in_place(judged(pulls, totals, threshold, criterion="fdr"))) == fdr
@@ -81,7 +81,7 @@ def test_verdicts_on_real_counts(case: object) -> None:
 @pytest.mark.parametrize("case", PINNED, ids=lambda case: case.__name__)
 def test_in_a_simulation_of_the_same_rates_the_naive_answer_errs(case: object) -> None:
     """The rates of the log are the truth now: how many verdicts are wrong in new logs of the same size?"""
-    pulls, totals, threshold = case()  # type: ignore[operator]
+    pulls, totals, threshold = case()
     truth = totals / pulls
     chance = np.random.default_rng(3)
     wrong_naive = wrong = 0
@@ -96,7 +96,7 @@ def test_in_a_simulation_of_the_same_rates_the_naive_answer_errs(case: object) -
             )
             wrong, wrong_naive = (wrong + errors, wrong_naive) if ours else (wrong, wrong_naive + errors)
     assert wrong == 0
-    assert wrong_naive == WRONG[case]  # type: ignore[index]
+    assert wrong_naive == WRONG[case]
 
 
 def test_a_larger_log_on_what_the_sample_said() -> None:

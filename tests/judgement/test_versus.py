@@ -111,4 +111,4 @@ def test_each_segment_has_its_own_control() -> None:
 )
 def test_what_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(GoodarmError, match=message):
-        goodarm.judge(LOG, **options)  # type: ignore[arg-type]
+        goodarm.judge(LOG, **options)

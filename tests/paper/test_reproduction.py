@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from goodarm.errors import InvalidValue, UnknownName
-from goodarm.paper.kept import PLAYS, FinishedTask, code_print, plays, read_finished, write_finished
+from goodarm.paper.finished_tasks import PLAYS, FinishedTask, code_print, plays, read_finished, write_finished
 from goodarm.paper.reproduction import reproduce
 from goodarm.paper.scope import DATASETS, ENTRIES, FULL, QUICK, Request
 from goodarm.paper.tasks import Task, tasks_of
@@ -128,7 +128,7 @@ def test_every_file_that_a_task_loads_is_part_of_the_key() -> None:
     aside = {
         "errors.py",
         "arguments.py",
-        "paper/kept.py",
+        "paper/finished_tasks.py",
         "scores.py",
         "simulation/declared.py",
         "simulation/runs.py",

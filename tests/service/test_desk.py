@@ -61,7 +61,7 @@ def test_operations_that_wait_share_a_transaction_and_each_has_its_own_answer() 
         ledger.may_commit.clear()
         first = asyncio.create_task(desk.write("a", lambda it: it.add(0)))
         await asyncio.to_thread(ledger.entered.wait, 10)
-        rest = [asyncio.create_task(desk.write("a", lambda it, i=i: it.add(i))) for i in (1, -2, 3)]  # type: ignore[misc]
+        rest = [asyncio.create_task(desk.write("a", lambda it, i=i: it.add(i))) for i in (1, -2, 3)]
         await asyncio.sleep(0.05)
         assert not first.done()
         ledger.may_commit.set()

@@ -23,7 +23,7 @@ class Journal:
 
 async def until(condition: object) -> None:
     for _ in range(2000):
-        if condition():  # type: ignore[operator]
+        if condition():
             return
         await asyncio.sleep(0.002)
     raise AssertionError("it did not happen")

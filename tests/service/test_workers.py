@@ -122,8 +122,8 @@ def test_killing_a_worker_costs_only_its_open_requests(tmp_path: Path) -> None:
             victim = server.workers()[0]
             os.kill(victim, signal.SIGKILL)
             seen = sum(len(client.told) for client in clients)
-            until(lambda seen=seen: sum(len(client.told) for client in clients) > seen + 30)  # type: ignore[misc]
-            until(lambda victim=victim: len(server.workers()) == 3 and victim not in server.workers())  # type: ignore[misc]
+            until(lambda seen=seen: sum(len(client.told) for client in clients) > seen + 30)
+            until(lambda victim=victim: len(server.workers()) == 3 and victim not in server.workers())
         for client in clients:
             client.ending.set()
         for client in clients:

@@ -98,6 +98,12 @@ def fixed_sample(arm: Arm, pool: Pool, bar: Bar) -> float:
     return math.sqrt(math.log(2.0 * bar.arms / bar.delta) / (2.0 * arm.pulls))
 
 
+def for_one_arm(arm: Arm, pool: Pool, bar: Bar) -> float:
+    """A union over all numbers of pulls, and none over the arms."""
+    looks = 3.0 * math.log(1.0 + math.log(arm.pulls))
+    return math.sqrt((math.log(1.0 / bar.delta) + looks) / (2.0 * arm.pulls))
+
+
 CERTIFIED = Guarantee.CERTIFIED
 BROKEN: list[IdentificationRule] = [
     EvidenceRule(name="kt without log K", guarantee=CERTIFIED, observe=without_log_k),
@@ -138,4 +144,5 @@ BROKEN: list[IdentificationRule] = [
     ),
     RadiusRule(name="hoeffding for one look", guarantee=CERTIFIED, radius=one_look, families=ANY_SUB_GAUSSIAN),
     RadiusRule(name="fixed sample", guarantee=CERTIFIED, radius=fixed_sample),
+    RadiusRule(name="for one arm", guarantee=CERTIFIED, radius=for_one_arm),
 ]

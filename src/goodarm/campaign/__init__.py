@@ -1,9 +1,9 @@
 """Live campaigns: ask, tell, verdicts; durable, from several processes. docs/campaign.md says what makes them true."""
 
-from goodarm.campaign.campaign import Campaign, Told
+from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.check import Check
 from goodarm.campaign.stores import Store, open_store
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Verdicts
+from goodarm.campaign.views import ArmRow, Told, Verdicts
 
 __all__ = ["ArmRow", "Block", "Campaign", "Check", "Store", "Ticket", "Told", "Verdicts", "open_store"]

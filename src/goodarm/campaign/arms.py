@@ -108,7 +108,7 @@ def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
             given.get("weight"),
         )
     else:
-        raise InvalidValue(f"an arm is an id, which is a text, or a dictionary with one; got {given!r}.")
+        raise InvalidValue(f"an arm is an id, which is a string, or a dictionary with one; got {given!r}.")
     return _checked(entry)
 
 
@@ -123,11 +123,11 @@ def _features(given: Any) -> tuple[float, ...] | None:
 
 def _checked(entry: ArmEntry) -> ArmEntry:
     if not isinstance(entry.id, str) or not entry.id:
-        raise InvalidValue(f"an arm's id must be a text that is not empty; got {entry.id!r}. Write it as str(...).")
+        raise InvalidValue(f"an arm's id must be a non-empty string; got {entry.id!r}. Write it as str(...).")
     if len(entry.id) > LONGEST_ID:
         raise InvalidValue(f"an arm's id may have {LONGEST_ID} characters; {entry.id[:20]!r}... has {len(entry.id)}.")
     if not isinstance(entry.label, str):
-        raise InvalidValue(f"the label of arm {entry.id!r} must be a text; got {entry.label!r}.")
+        raise InvalidValue(f"the label of arm {entry.id!r} must be a string; got {entry.label!r}.")
     check_metadata(entry.metadata, f"the metadata of arm {entry.id!r}")
     weight = entry.weight
     if weight is not None and not (_is_number(weight) and math.isfinite(weight) and weight > 0.0):
@@ -144,7 +144,7 @@ def check_metadata(metadata: Any, what: str) -> None:
     try:
         json.dumps(metadata, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{what} must be what JSON can carry: {error}.") from None
+        raise InvalidValue(f"{what} must be data that JSON can hold: {error}.") from None
 
 
 def _check_features(entries: Sequence[ArmEntry]) -> None:

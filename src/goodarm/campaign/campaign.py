@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign.arms import ArmsGiven, check_metadata
@@ -19,7 +19,7 @@ from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Verdicts
+from goodarm.campaign.views import ArmRow, Told, Verdicts
 from goodarm.campaign.waiting import WaitingTicket, waiting_of
 from goodarm.campaign.words import Tally, details, headline
 from goodarm.errors import LateReward, Refused
@@ -29,13 +29,6 @@ from goodarm.problem import Bounded, Rewards
 
 if TYPE_CHECKING:
     from goodarm.campaign.served import ServedCampaign
-
-
-class Told(NamedTuple):
-    """What telling has led to: verdicts, and tickets that were told too late to count."""
-
-    verdicts: list[ArmRow]
-    late: list[str]
 
 
 class Campaign:
@@ -93,19 +86,26 @@ most 5%
         unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
-        key        : a text chosen by the caller; creating the same name with the same key again opens it
+        key        : a string of the caller's choice; creating the same name with the same key again opens it
         """
+        given: dict[str, Any] = {
+            "threshold": threshold,
+            "delta": delta,
+            "policy": policy,
+            "rewards": rewards,
+            "horizon": horizon,
+            "reserve": reserve,
+            "after": after,
+            "unanswered": unanswered,
+            "seed": seed,
+            "metadata": metadata,
+            "criterion": criterion,
+            "control": control,
+            "margin": margin,
+        }
         if is_server(store):
-            terms_given = {
-                "threshold": threshold, "delta": delta, "policy": policy, "rewards": rewards, "horizon": horizon,
-                "reserve": reserve, "after": after, "unanswered": unanswered, "seed": seed, "metadata": metadata,
-                "criterion": criterion, "control": control, "margin": margin or None,
-            }  # fmt: skip
-            return cast(Self, _served().make(str(store), token, name, arms, terms_given, key))
-        terms = agreed(
-            arms, threshold, delta, policy, rewards, horizon, reserve, after, unanswered, seed, metadata, criterion,
-            control, margin,
-        )  # fmt: skip
+            return cast(Self, _served().make(str(store), token, name, arms, given, key))
+        terms = agreed(arms, **given)
         check_name(name)
         events = requests.opening(terms, float(clock()), key)
         with held(store) as opened:
@@ -114,7 +114,7 @@ most 5%
                 if found is None:
                     opened.append(opened.add(name), events)
                 elif key is None or requests.request(opened, found, key) is None:
-                    raise Refused(f"there is a campaign {name!r} in {opened.address} already. Choose another name.")
+                    raise Refused(f"{opened.address} already has a campaign {name!r}. Choose another name.")
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
     @classmethod
@@ -132,7 +132,7 @@ most 5%
     def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
         """Which arms to pull next: `n` tickets; none if no arm is open.
 
-        key : a text chosen by the caller; the same key again gets the same tickets, so that a lost answer can be
+        key : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
               asked for again
         """
         operations.check_count(n)
@@ -172,7 +172,7 @@ most 5%
     def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
         """A reward without a ticket: asked and told at once. Whoever tells such rewards must tell all of them.
 
-        key : a text chosen by the caller; told again with the same key, it counts once
+        key : a string of the caller's choice; told again with the same key, it counts once
         """
         seen = len(self._session.verdicts_seen)
         with self._writing():
@@ -368,9 +368,7 @@ most 5%
 
     def _refuse_closed(self) -> None:
         if self._closed:
-            raise Refused(
-                f"this hold on {self.name!r} was closed. Open the campaign again: Campaign.open(store, name)."
-            )
+            raise Refused(f"the campaign {self.name!r} was closed here. Open it again: Campaign.open(store, name).")
 
     @contextmanager
     def _writing(self) -> Iterator[Fold]:

@@ -20,7 +20,7 @@ from goodarm.campaign.blocks import OpenBlock
 from goodarm.campaign.control import BETTER, WORSE
 from goodarm.campaign.journal import Event
 from goodarm.campaign.terms import Terms, rules_fingerprint
-from goodarm.campaign.tickets import Line
+from goodarm.campaign.tickets import Queue
 from goodarm.engine.control import ControlStep
 from goodarm.engine.live import PENDING_COLUMN
 from goodarm.engine.step import Step
@@ -113,7 +113,7 @@ class Fold:
         self.same_rules = rules_fingerprint(terms.made) == terms.rules
         self.in_order = not terms.by_totals
         self.lapses = terms.unanswered != "wait"
-        self.lines: dict[int, Line] = {}
+        self.queues: dict[int, Queue] = {}
         self.draws = isinstance(terms.made.sampling, ChoiceRule)
         """Does choosing draw at random? Then every ask of a replay chooses too, so that the numbers stay in step."""
         self._chosen: int | None = None
@@ -182,7 +182,7 @@ class Fold:
         if self.draws:
             self.choose()
         if self.in_order:
-            self.lines.setdefault(arm, Line()).join(ticket, arm, self.step.ticket())
+            self.queues.setdefault(arm, Queue()).join(ticket, arm, self.step.ticket())
         self.step.ask(arm)
         self.tickets = ticket
         self.pending[ticket] = (arm, event.at)
@@ -216,10 +216,10 @@ class Fold:
             book.total += reward
         if not self.in_order:
             return self.step.void(arm) if reward is None else self.step.absorb(arm, reward)
-        line = self.lines[arm]
-        line.resolve(ticket, reward)
+        queue = self.queues[arm]
+        queue.resolve(ticket, reward)
         decided: list[int] = []
-        for each in line.leave():
+        for each in queue.leave():
             if each.reward is not None:
                 self._note_scatter(each.arm, each.reward)
             decided += (

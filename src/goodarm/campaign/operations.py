@@ -185,7 +185,7 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
     fold = session.fold
     ticket = read_ticket(fold.terms.key, given, fold.tickets)
     if not isinstance(part, str):
-        raise InvalidValue(f"part must be a text that distinguishes it from the block's other parts; got {part!r}.")
+        raise InvalidValue(f"part must be a string that distinguishes it from the block's other parts; got {part!r}.")
     session.flush()
     before = session.store.ending(session.campaign, ticket, digest(part))
     rows = [[fold.index.get(arm, -1), *counts] for arm, counts in rewards.items()] if before else []

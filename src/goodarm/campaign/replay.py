@@ -9,9 +9,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from goodarm.campaign import journal
-from goodarm.campaign.columns import CODES, Columns, Integers, joined, verified_columns
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, Row
+from goodarm.campaign.journal_columns import CODES, Integers, JournalColumns, joined, verified_columns
 from goodarm.engine.told import ASK, TELL
 
 LONG = 20_000
@@ -50,9 +50,9 @@ def _no_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _long(chunks: Iterable[Columns]) -> Iterator[Columns]:
+def _long(chunks: Iterable[JournalColumns]) -> Iterator[JournalColumns]:
     """Stretches of about `MOST` entries, never cut between a tell and the verdicts that follow from it."""
-    held: list[Columns] = []
+    held: list[JournalColumns] = []
     for columns in chunks:
         if sum(len(each.rows) for each in held) >= MOST and columns.rows[0][1] != journal.VERDICT:
             yield joined(held)
@@ -62,7 +62,7 @@ def _long(chunks: Iterable[Columns]) -> Iterator[Columns]:
         yield joined(held)
 
 
-def _fold_runs(fold: Fold, columns: Columns) -> None:
+def _fold_runs(fold: Fold, columns: JournalColumns) -> None:
     """Runs of plain entries at once, and what is between them one by one."""
     others = np.flatnonzero(~np.isin(columns.kinds, PLAIN)).tolist()
     start = 0
@@ -80,7 +80,7 @@ def _one_by_one(fold: Fold, rows: list[Row]) -> None:
         fold.apply(event)
 
 
-def _take(fold: Fold, run: Columns) -> None:
+def _take(fold: Fold, run: JournalColumns) -> None:
     _keep_books(fold, run)
     asks, tells = np.isin(run.kinds, (ASKED, GIVEN)), np.isin(run.kinds, (TOLD, GIVEN, MISSING))
     # a reward without a ticket is an ask and a tell
@@ -96,7 +96,7 @@ def _take(fold: Fold, run: Columns) -> None:
     fold.number, fold.chain, fold.at = last[0], last[7], last[6]
 
 
-def _keep_books(fold: Fold, run: Columns) -> None:
+def _keep_books(fold: Fold, run: JournalColumns) -> None:
     """What the fold keeps besides the rules' evidence."""
     asks, tells = np.isin(run.kinds, (ASKED, GIVEN)), np.isin(run.kinds, (TOLD, GIVEN, MISSING))
     asked, told = run.arms[asks], run.arms[tells]
@@ -119,7 +119,7 @@ def _keep_books(fold: Fold, run: Columns) -> None:
     _keep_pending(fold, run, np.flatnonzero(asks), run.tickets[tells])
 
 
-def _keep_pending(fold: Fold, run: Columns, asks: Integers, ended: Integers) -> None:
+def _keep_pending(fold: Fold, run: JournalColumns, asks: Integers, ended: Integers) -> None:
     """Which tickets are out after the run."""
     tickets = run.tickets[asks]
     for ticket in ended[~np.isin(ended, tickets)].tolist():

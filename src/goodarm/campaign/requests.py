@@ -58,5 +58,5 @@ def request(store: Store, campaign: int, key: str) -> Event | None:
 
 def check_key(key: Any) -> str:
     if not isinstance(key, str) or not key:
-        raise InvalidValue(f"key must be a text that is not empty; got {key!r}.")
+        raise InvalidValue(f"key must be a non-empty string; got {key!r}.")
     return key

@@ -16,13 +16,13 @@ from urllib.parse import quote
 import numpy as np
 
 from goodarm.campaign.arms import ArmsGiven, read_arms
-from goodarm.campaign.campaign import Campaign, Told
+from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Verdicts
+from goodarm.campaign.views import ArmRow, Told, Verdicts
 from goodarm.campaign.waiting import WaitingTicket
 from goodarm.campaign.words import Tally, details
 from goodarm.errors import InvalidValue, Refused
@@ -59,7 +59,7 @@ class ServedCampaign(Campaign):
         key: str | None = None,
     ) -> Self:
         """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
-        given = {key: value for key, value in terms.items() if value is not None}
+        given = {key: value for key, value in terms.items() if value is not None and (key, value) != ("margin", 0.0)}
         if "policy" in given and not isinstance(given["policy"], str):
             given["policy"] = given["policy"].name
         if "rewards" in given:
@@ -245,9 +245,7 @@ class ServedCampaign(Campaign):
 
     def _refuse_closed(self) -> None:
         if self._hold_closed:
-            raise Refused(
-                f"this hold on {self.name!r} was closed. Open the campaign again: Campaign.open(store, name)."
-            )
+            raise Refused(f"the campaign {self.name!r} was closed here. Open it again: Campaign.open(store, name).")
 
     def _call_listeners(self) -> None:
         """Verdicts since somebody last looked, by whoever told them."""

@@ -11,7 +11,7 @@ from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.blocks import OpenBlock
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.journal import Event
-from goodarm.campaign.tickets import Line
+from goodarm.campaign.tickets import Queue
 from goodarm.engine.step_file import pack_step, unpack_step
 
 FORMAT = 2
@@ -34,7 +34,7 @@ def pack(fold: Fold) -> bytes:
         "books": [[getattr(book, name) for name in BOOK_FIELDS] for book in fold.books],
         "pending": [[ticket, arm, at] for ticket, (arm, at) in fold.pending.items()],
         "blocks": [[ticket, block.at, list(block.out.items())] for ticket, block in fold.blocks.items()],
-        "lines": [[arm, _line_out(line)] for arm, line in fold.lines.items() if line.order],
+        "lines": [[arm, _queue_out(queue)] for arm, queue in fold.queues.items() if queue.order],
     }
     text = json.dumps(head, separators=(",", ":")).encode()
     return len(text).to_bytes(8, "big") + text + pack_step(fold.step)
@@ -64,7 +64,7 @@ def unpack(created: Event, chain: bytes, body: bytes) -> Fold | None:
     fold.scatter = head["scatter"]
     fold.pending = {ticket: (arm, at) for ticket, arm, at in head["pending"]}
     fold.blocks = {ticket: OpenBlock(dict(map(tuple, out)), at) for ticket, at, out in head["blocks"]}
-    fold.lines = {arm: _line_in(line) for arm, line in head["lines"]}
+    fold.queues = {arm: _queue_in(queue) for arm, queue in head["lines"]}
     if fold.lapses:
         out = [(at, ticket) for ticket, (_, at) in fold.pending.items()]
         out += [(block.at, ticket) for ticket, block in fold.blocks.items()]
@@ -72,15 +72,15 @@ def unpack(created: Event, chain: bytes, body: bytes) -> Fold | None:
     return fold
 
 
-def _line_out(line: Line) -> list[list[Any]]:
-    waiting = [(ticket, line.waiting[ticket]) for ticket in line.order]
+def _queue_out(queue: Queue) -> list[list[Any]]:
+    waiting = [(ticket, queue.waiting[ticket]) for ticket in queue.order]
     return [[ticket, each.arm, each.asked, each.resolved, each.reward] for ticket, each in waiting]
 
 
-def _line_in(rows: list[list[Any]]) -> Line:
-    line = Line()
+def _queue_in(rows: list[list[Any]]) -> Queue:
+    queue = Queue()
     for ticket, arm, asked, resolved, reward in rows:
-        line.join(ticket, arm, tuple(asked) if asked is not None else None)
+        queue.join(ticket, arm, tuple(asked) if asked is not None else None)
         if resolved:
-            line.resolve(ticket, reward)
-    return line
+            queue.resolve(ticket, reward)
+    return queue

@@ -13,6 +13,8 @@ from typing import Any
 
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.control import check_bar, check_control, policy_against_control
+from goodarm.engine.live_checks import by_totals, check_live
+from goodarm.engine.rehearsal import rehearse
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.fingerprint import fingerprint
 from goodarm.policies import Policy
@@ -20,7 +22,7 @@ from goodarm.policies import policy as make_policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards, SubGaussian
 from goodarm.rules.identification import EvidenceRule
-from goodarm.verdict import Basis, Criterion, Guarantee
+from goodarm.verdict import Criterion, Guarantee
 from goodarm.version import __version__
 
 FORMAT = 2
@@ -151,25 +153,10 @@ class Terms:
         return f"the probability of any wrong verdict is at most {limit}{under}"
 
 
-def by_totals(policy: Policy, rewards: Rewards) -> bool:
-    """May rewards be counted in any order, pending ones at their worst? Only rewards with bounds have a worst."""
-    return policy.identification.by_totals and isinstance(rewards, Bounded) and policy.decided_by is Basis.OWN
-
-
 def live_policy(given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
     """A policy that can run live: one that other processes find by its name, with verdicts that stay true."""
     made = make_policy(given, rewards=rewards, criterion=criterion)
-    if made.criterion is Criterion.FDR and not by_totals(made, rewards):
-        raise UnsoundPairing(
-            f"{made.name} counts rewards in the order of asking, and the false discovery rate can't be kept live that "
-            "way: which rewards are still missing would choose the moment of each verdict. Use a rule by totals, for "
-            "example 'value+gap-mixture', or criterion='fwer'."
-        )
-    if made.decided_by is Basis.MODEL:
-        raise UnsoundPairing(
-            f"{made.name} decides by a model of all arms, and rewards that come late could mislead it. Live, a model "
-            "may guide the pulls and each arm's own rewards decide, as in 'ucb+gap-mixture@linear'."
-        )
+    check_live(made, rewards)
     if made.certificate is not None:
         raise UnsoundPairing(
             f"{made.name} was calibrated on simulated runs of one problem, and its certificate does not cover a live "
@@ -181,7 +168,7 @@ def live_policy(given: str | Policy, rewards: Rewards, criterion: str | None) ->
         found = None
     if found is None or (found.sampling, found.identification) != (made.sampling, made.identification):
         raise Refused(
-            f"the policy {made.name!r} has a rule without a registered name, so that no other process could open the "
+            f"the policy {made.name!r} has a rule without a registered name, so no other process could open the "
             "campaign. Register it by an entry point, as CONTRIBUTING.md says, and name it."
         )
     return made
@@ -198,7 +185,7 @@ def rules_fingerprint(policy: Policy) -> str:
 
 
 def read_duration(given: float | str | timedelta | None) -> float | None:
-    """Seconds from a number, a timedelta, or a text like 30min.
+    """Seconds from a number, a timedelta, or text like 30min.
 
     >>> read_duration("30min"), read_duration("2h"), read_duration(90)
     (1800.0, 7200.0, 90.0)
@@ -242,7 +229,7 @@ def rewards_from_text(text: str) -> Rewards:
 def check_name(name: Any) -> None:
     """Refuse what can't be a campaign's name."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
-        raise InvalidValue(f"a campaign's name must be a printable text of at most 200 characters; got {name!r}.")
+        raise InvalidValue(f"a campaign's name must be a printable string of at most 200 characters; got {name!r}.")
 
 
 def check_terms(terms: Terms) -> None:
@@ -299,14 +286,28 @@ def agreed(
     against = control is not None
     made = (policy_against_control if against else live_policy)(policy, rewards, criterion)
     terms = Terms(
-        threshold=None if threshold is None else float(threshold), control=control, margin=float(margin),
-        delta=float(delta), policy=made.name, criterion=str(made.criterion),
-        rewards=rewards, horizon=horizon, reserve=reserve, after=read_duration(after), unanswered=unanswered,
-        seed=seed, metadata=dict(metadata or {}), arms=tuple(read_arms(arms)), key=os.urandom(8).hex(),
-        version=__version__, rules=rules_fingerprint(made),
-    )  # fmt: skip
+        threshold=None if threshold is None else float(threshold),
+        control=control,
+        margin=float(margin),
+        delta=float(delta),
+        policy=made.name,
+        criterion=str(made.criterion),
+        rewards=rewards,
+        horizon=horizon,
+        reserve=reserve,
+        after=read_duration(after),
+        unanswered=unanswered,
+        seed=seed,
+        metadata=dict(metadata or {}),
+        arms=tuple(read_arms(arms)),
+        key=os.urandom(8).hex(),
+        version=__version__,
+        rules=rules_fingerprint(made),
+    )
     if against:
         check_control(terms)
     check_terms(terms)
     terms.problem.check_sums(horizon or 1)
+    if not against:
+        rehearse(made, terms.problem)
     return terms

@@ -44,7 +44,7 @@ def read_ticket(key: str, given: Any, handed_out: int) -> int:
     number, _, letters = text.partition("-") if isinstance(text, str) else ("", "", "")
     if not (number.isascii() and number.isdigit() and len(number) < 19 and letters):
         raise UnknownTicket(
-            f"{text!r} is not a ticket. A ticket is a text such as '17-{check_letters(key, 17)}', as ask returns it."
+            f"{text!r} is not a ticket. A ticket is a string such as '17-{check_letters(key, 17)}', as ask returns it."
         )
     found = int(number)
     if letters != check_letters(key, found) or str(found) != number:
@@ -66,14 +66,14 @@ class Waiting:
         self.reward: float | None = None
 
 
-class Line:
+class Queue:
     """Tickets of one arm in the order of asking: rewards leave it only when all earlier tickets are resolved.
 
-    >>> line = Line()
-    >>> line.join(1, 0, None); line.join(2, 0, None)
-    >>> line.resolve(2, 1.0); list(line.leave())
+    >>> queue = Queue()
+    >>> queue.join(1, 0, None); queue.join(2, 0, None)
+    >>> queue.resolve(2, 1.0); list(queue.leave())
     []
-    >>> line.resolve(1, None); [(each.arm, each.reward) for each in line.leave()]
+    >>> queue.resolve(1, None); [(each.arm, each.reward) for each in queue.leave()]
     [(0, None), (0, 1.0)]
     """
 

@@ -66,6 +66,13 @@ SHOWN = ("arm", "verdict", "guarantee", "pulls", "mean", "low", "high", "evidenc
 """What a verdict is shown with."""
 
 
+class Told(NamedTuple):
+    """What telling has led to: verdicts, and tickets that were told too late to count."""
+
+    verdicts: list[ArmRow]
+    late: list[str]
+
+
 class Verdicts(NamedTuple):
     """How many arms are good, bad, open; and all of them, row by row."""
 

@@ -83,10 +83,22 @@ def create(
     from goodarm.campaign.terms import rewards_from_text
 
     with Campaign.create(
-        store, name, arms_from_text(arms), threshold, delta=delta, policy=policy, rewards=rewards_from_text(rewards),
-        horizon=horizon, reserve=reserve, after=after, unanswered=unanswered, criterion=criterion, seed=seed,
-        control=control, margin=margin,
-    ) as made:  # fmt: skip
+        store,
+        name,
+        arms_from_text(arms),
+        threshold,
+        delta=delta,
+        policy=policy,
+        rewards=rewards_from_text(rewards),
+        horizon=horizon,
+        reserve=reserve,
+        after=after,
+        unanswered=unanswered,
+        criterion=criterion,
+        seed=seed,
+        control=control,
+        margin=margin,
+    ) as made:
         if json:
             print_json({"campaign": name, "arms": made.tally().arms, "headline": made.headline()})
         else:

@@ -64,10 +64,19 @@ def compare(
 
     played = replayed(environment, threshold, arm, reward, low, high)
     request = ComparisonRequest(
-        played, tuple(policy) if policy else None, horizon, runs, seed, delta,
-        threshold if played is environment else None, criterion, goal, cores() if workers is None else workers, backend,
+        played,
+        tuple(policy) if policy else None,
+        horizon,
+        runs,
+        seed,
+        delta,
+        threshold if played is environment else None,
+        criterion,
+        goal,
+        cores() if workers is None else workers,
+        backend,
         informed,
-    )  # fmt: skip
+    )
     _check(request, out)
     with results_folder(out):
         results = play(request, progress=True)

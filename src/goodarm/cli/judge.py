@@ -82,11 +82,31 @@ def judge(
         check_folder(out)
     with _progress(source) as progress:
         found = ask(
-            source, threshold=threshold, arm=arm, reward=reward, delta=delta, where=where, rewards=rewards,
-            criterion=criterion or "fwer", rule=rule, by=by or (), versus=versus, margin=margin, order=order,
-            nulls=nulls, pulls=pulls, total=total, propensity=propensity, cap=cap, table=table, query=query,
-            separator=separator, encoding=encoding, memory=memory, progress=progress,
-        )  # fmt: skip
+            source,
+            threshold=threshold,
+            arm=arm,
+            reward=reward,
+            delta=delta,
+            where=where,
+            rewards=rewards,
+            criterion=criterion or "fwer",
+            rule=rule,
+            by=by or (),
+            versus=versus,
+            margin=margin,
+            order=order,
+            nulls=nulls,
+            pulls=pulls,
+            total=total,
+            propensity=propensity,
+            cap=cap,
+            table=table,
+            query=query,
+            separator=separator,
+            encoding=encoding,
+            memory=memory,
+            progress=progress,
+        )
     _print(found, json)
     if out is not None:
         from goodarm.report.judged import write

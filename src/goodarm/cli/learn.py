@@ -88,34 +88,38 @@ def learn(
     """Learn a policy's parameters before it is used, and write it as a file that any --policy accepts."""
     from goodarm.learning.gain import gains
     from goodarm.learning.train import learn as learn_policy
-    from goodarm.report.learned import as_json, check_file, lines, write
+    from goodarm.report.learned import advice, as_json, check_file, lines, write
 
     check_file(out)
     family = _family(environment, from_table, threshold, horizon)
     many = cores() if workers is None else workers
     with _progress(budget if objective != "none" else 0, learning_runs + tests if calibrate else 0) as watch:
         learned = learn_policy(
-            family, policy, horizon=horizon, objective=objective, options=_numbers(options or []), budget=budget,
-            calibrate=calibrate, learning_runs=learning_runs, tests=tests, delta=delta, seed=seed,
-            earlier=out, workers=many, watch=watch,
-        )  # fmt: skip
+            family,
+            policy,
+            horizon=horizon,
+            objective=objective,
+            options=_numbers(options or []),
+            budget=budget,
+            calibrate=calibrate,
+            learning_runs=learning_runs,
+            tests=tests,
+            delta=delta,
+            seed=seed,
+            earlier=out,
+            workers=many,
+            watch=watch,
+        )
     written = write(learned, out)
     gained = gains(learned, runs=check, workers=many, progress=True) if check else []
     if json:
         print_json(as_json(learned, gained, written))
-    else:
-        screen = console()
-        for line in (*lines(learned, gained), *(f"written: {path}" for path in written)):
-            screen.print(line)
-        if horizon is None:
-            screen.print(
-                f"the horizon is {family.name}'s own, and the policy was learned for it: give yours with --horizon",
-                style="dim",
-            )
-        if environment is not None:
-            given = {"--threshold": threshold, "--horizon": horizon, "--delta": None if delta == 0.05 else delta}
-            words = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
-            screen.print(f"use it: goodarm compare {environment} --policy {out}{words}", style="dim")
+        return
+    screen = console()
+    for line in (*lines(learned, gained), *(f"written: {path}" for path in written)):
+        screen.print(line)
+    for line in advice(family.name, environment, out, threshold, horizon, delta):
+        screen.print(line, style="dim")
 
 
 def _numbers(options: list[str]) -> dict[str, float]:

@@ -74,10 +74,21 @@ def plan(
 
     with results_folder(out), _progress() as progress:
         made = make_plan(
-            threshold=threshold, arms=arms, delta=delta, gap=gap, means=means, prior=prior, policy=policy,
-            budget=budget, runs=runs, seed=seed, control=versus, margin=margin,
-            workers=cores() if workers is None else workers, progress=progress,
-        )  # fmt: skip
+            threshold=threshold,
+            arms=arms,
+            delta=delta,
+            gap=gap,
+            means=means,
+            prior=prior,
+            policy=policy,
+            budget=budget,
+            runs=runs,
+            seed=seed,
+            control=versus,
+            margin=margin,
+            workers=cores() if workers is None else workers,
+            progress=progress,
+        )
         if out is not None:
             refuse_other_results(out, "plan.json", plan_about(made))
         written = [] if out is None else write_plan(made, out)

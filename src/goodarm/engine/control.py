@@ -37,7 +37,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from goodarm.engine.assemble import first_fit, loop_parameters, start_pool
 from goodarm.engine.compile import compiled
-from goodarm.engine.from_totals import bar_at
 from goodarm.engine.live import (
     EXTRA,
     OFFSET_COLUMN,
@@ -47,12 +46,13 @@ from goodarm.engine.live import (
     live_sampling,
     start_at_offset,
 )
-from goodarm.engine.live_checks import offsets_of
+from goodarm.engine.live_checks import check_against_control, offsets_of
 from goodarm.engine.rule_parts import learner_parts
 from goodarm.engine.selectors import NO_INDEX
-from goodarm.errors import InvalidValue, UnsoundPairing
+from goodarm.engine.totals_loops import bar_at
+from goodarm.errors import InvalidValue
 from goodarm.policies import Policy
-from goodarm.problem import Bar, Bounded, Problem
+from goodarm.problem import Bar, Problem
 from goodarm.rules.beliefs import (
     ARM_FIELDS,
     CLOSED,
@@ -69,10 +69,8 @@ from goodarm.rules.beliefs import (
     at_round,
 )
 from goodarm.rules.identification.versus import against_control, better_by
-from goodarm.rules.learners.prior import prior_learner
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import IndexRule
-from goodarm.verdict import Criterion
 
 SHARE = 1.0
 """Of Dunnett's number of control pulls."""
@@ -116,9 +114,16 @@ class ControlStep:
     by_totals, fdr, replayable = True, False, False
 
     def __init__(
-        self, policy: Policy, problem: Problem, control: int, margin: float, *, horizon: float = math.inf,
-        weights: ArrayLike | None = None, share: float = SHARE,
-    ) -> None:  # fmt: skip
+        self,
+        policy: Policy,
+        problem: Problem,
+        control: int,
+        margin: float,
+        *,
+        horizon: float = math.inf,
+        weights: ArrayLike | None = None,
+        share: float = SHARE,
+    ) -> None:
         check_against_control(policy, problem)
         self.policy, self.problem, self.control, self.margin = policy, problem, control, margin
         self.horizon, self.share = horizon, share
@@ -370,25 +375,3 @@ def _index_loop(index: Formula, fast: bool) -> Formula:
 
     built: Formula = compiled(loop) if fast else loop
     return built
-
-
-def check_against_control(policy: Policy, problem: Problem) -> None:
-    """Refuse what can't be used against a control, with the reason."""
-    if not isinstance(problem.rewards, Bounded):
-        raise UnsoundPairing(
-            f"arms are compared with a control by totals, proved for rewards in [0, 1]; these are {problem.rewards}. "
-            "Rescale rewards that have bounds, or pair each reward with one of the control and use their difference "
-            "with a threshold."
-        )
-    if policy.criterion is Criterion.FDR:
-        raise UnsoundPairing(
-            "against a control the criterion is fwer: the control's rewards move the evidence of all arms at once, "
-            "arms are looked at one by one, and for that the false discovery rate is not proved. Leave criterion out."
-        )
-    rule = policy.sampling
-    if policy.estimator is not None or not isinstance(rule, IndexRule) or rule.learner not in (None, prior_learner):
-        raise UnsoundPairing(
-            f"{policy.name} can't choose against a control: the bar moves with the control's mean, which is for rules "
-            "that give each arm an index of its own, without a model or bounds learned for one threshold. Use one of "
-            "value-normal, lucb-g, dgai, apt-g, ucb, uniform."
-        )

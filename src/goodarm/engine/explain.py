@@ -1,4 +1,4 @@
-"""A rule that runs in Python but can't be compiled: which rule, which line and what to do, in one message.
+"""A rule that can't be compiled, or fails while it runs: which rule, which line and what to do, in one message.
 
 numba says where it stopped in one of two ways: `File "rules.py", line 6` or `Raised from rules.py (8)`. The first place
 that lies in a user's function is the innermost one: what was called there failed.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from types import FunctionType
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import wraps
+from types import CodeType, FunctionType
+from typing import Any, ParamSpec, TypeVar
 
-from goodarm.errors import InvalidValue
-from goodarm.fingerprint import reachable
+from goodarm.errors import GoodarmError, InvalidValue
+from goodarm.fingerprint import reachable, root
 from goodarm.rules.parameters import owner_of
 
 _PLACE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)|Raised from (?P<from>.+?) \((?P<at>\d+)\)')
@@ -34,8 +35,12 @@ class Explained:
     def __call__(self, *arguments: Any) -> Any:
         try:
             return self.dispatcher(*arguments)
+        except TypeError as error:
+            if "got None" not in str(error):  # what numba says of a result that is None on some branch
+                raise
+            raise (without_a_number(self.py_func) or error) from error
         except Exception as error:
-            if type(error).__module__.partition(".")[0] != "numba":
+            if root(type(error).__module__) != "numba":
                 raise
             raise (explained(error, self.py_func) or error) from error
 
@@ -51,13 +56,71 @@ def explained(error: Exception, loop: FunctionType) -> InvalidValue | None:
     for place in _PLACE.finditer(text):
         line = int(place["line"] or place["at"])
         for function in _holding(reachable([loop]), place["file"] or place["from"], line):
-            name = owner_of(function, reachable)
-            what = f"the rule {name!r}" if name else f"the function {function.__name__!r}"
             return InvalidValue(
-                f"{what} runs in Python but can't be compiled: {os.path.basename(function.__code__.co_filename)}, "
-                f"line {line}, in {function.__name__}: {_reason(text, place)}. {HINT}"
+                f"{_whose(function.__code__)} runs in Python but can't be compiled: "
+                f"{_where(function.__code__, line)}: {_reason(text, place)}. {HINT}"
             )
     return None
+
+
+def without_a_number(loop: FunctionType) -> InvalidValue | None:
+    """The error of a rule that returns None on some branch; None if there is no rule of other people in the loop."""
+    theirs = [each.__code__ for each in reachable([loop]) if not _is_ours(each.__module__)]
+    if not theirs:
+        return None
+    return InvalidValue(
+        f"{_whose(theirs[0])} returns None for some arm ({_where(theirs[0], theirs[0].co_firstlineno)}). Return a "
+        "number on every branch."
+    )
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def explains_rules(method: Callable[P, R]) -> Callable[P, R]:
+    """A method that calls rules as Python: what a rule of other people raises is an error of ours that names it."""
+
+    @wraps(method)
+    def call(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            return method(*arguments, **named)
+        except GoodarmError:
+            raise
+        except Exception as error:
+            raise (raised_in_python(error) or error) from error
+
+    return call
+
+
+def raised_in_python(error: Exception) -> InvalidValue | None:
+    """The error in our own words; None if it was not raised by a function of the user's rule."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or _is_ours(str(last.tb_frame.f_globals.get("__name__", ""))):
+        return None
+    code = last.tb_frame.f_code
+    if owner_of(code, reachable) is None:
+        return None
+    return InvalidValue(
+        f"{_whose(code)} failed: {_where(code, last.tb_lineno)}: {type(error).__name__}: {error}. A rule must return a "
+        "number for every arm, also where rewards are all 0 or all 1; compiled code would go on with infinity or NaN."
+    )
+
+
+def _whose(code: CodeType) -> str:
+    name = owner_of(code, reachable)
+    return f"the rule {name!r}" if name else f"the function {code.co_name!r}"
+
+
+def _where(code: CodeType, line: int) -> str:
+    return f"{os.path.basename(code.co_filename)}, line {line}, in {code.co_name}"
+
+
+def _is_ours(module: str) -> bool:
+    """Was it written by us, or by those whose packages we need?"""
+    return root(module) in ("goodarm", "numba", "numpy")
 
 
 def _holding(functions: Iterable[FunctionType], file: str, line: int) -> Iterable[FunctionType]:
@@ -66,9 +129,8 @@ def _holding(functions: Iterable[FunctionType], file: str, line: int) -> Iterabl
     for function in functions:
         code = function.__code__
         lines = [number for _, _, number in code.co_lines() if number is not None]
-        ours = function.__module__.partition(".")[0] in ("goodarm", "numba", "numpy")
         same = os.path.basename(code.co_filename) == os.path.basename(file)
-        if same and not ours and code.co_firstlineno <= line <= max(lines):
+        if same and not _is_ours(function.__module__) and code.co_firstlineno <= line <= max(lines):
             found.append((max(lines) - code.co_firstlineno, function))
     return [function for _, function in sorted(found, key=lambda pair: pair[0])]
 

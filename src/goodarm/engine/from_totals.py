@@ -21,44 +21,42 @@ A campaign's table of arms and a judgement on a log come from here.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.compile import compiled
 from goodarm.engine.live import either_side
+from goodarm.engine.totals_loops import (
+    Floats,
+    evidence_loop,
+    interval_loop,
+    radius_interval_loop,
+    radius_wait_loop,
+    wait_loop,
+)
 from goodarm.errors import UnsoundPairing
-from goodarm.numerics import bernoulli_kl
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.parameters import Formula
-
-Floats = NDArray[np.float64]
 
 FEW = 2000
 """Up to this many arms, plain Python is quicker than loading a compiled loop."""
 CHUNK = 1 << 16
-CLOSE = 1e-4
-"""An end of an interval is found to within this share of its distance from the mean."""
-BASE = 4.0
-"""About what a mixture pays for not knowing the mean; another value would only be slower."""
-NEVER = 1e15
-"""Needing more pulls than this is never."""
-
-_NO_POOL = Pool(0.0)
 
 
 def evidence_from_totals(
-    rule: IdentificationRule, pulls: Floats, totals: Floats, bar: Bar, values: tuple[float, ...] | None = None,
+    rule: IdentificationRule,
+    pulls: Floats,
+    totals: Floats,
+    bar: Bar,
+    values: tuple[float, ...] | None = None,
     few: int | None = None,
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """log E+ and log E- of every arm, shapes (K,); nan for a radius rule, which has no evidence.
 
     values : the rule's parameters in the order of `rule.defaults`; its defaults if None
@@ -72,9 +70,14 @@ def evidence_from_totals(
 
 
 def interval_from_totals(
-    rule: IdentificationRule, pulls: Floats, totals: Floats, bar: Bar, needed: float | Floats,
-    values: tuple[float, ...] | None = None, few: int | None = None,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    rule: IdentificationRule,
+    pulls: Floats,
+    totals: Floats,
+    bar: Bar,
+    needed: float | Floats,
+    values: tuple[float, ...] | None = None,
+    few: int | None = None,
+) -> tuple[Floats, Floats]:
     """The thresholds that the arm's evidence has not refuted: the ends of the interval that decides, shapes (K,).
 
     low  : every threshold below it is refuted from above, log E+ >= needed there
@@ -87,9 +90,13 @@ def interval_from_totals(
 
 
 def more_pulls_needed(
-    rule: IdentificationRule, pulls: Floats, totals: Floats, bar: Bar, needed: float | Floats,
+    rule: IdentificationRule,
+    pulls: Floats,
+    totals: Floats,
+    bar: Bar,
+    needed: float | Floats,
     values: tuple[float, ...] | None = None,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """About how many more pulls until a verdict, if the arm goes on with the mean that it has now; shape (K,).
 
     0 where the evidence is there; inf where the mean is the threshold; nan without a pull.
@@ -98,9 +105,15 @@ def more_pulls_needed(
 
 
 def _spread(
-    what: str, rule: IdentificationRule, pulls: Floats, totals: Floats, bar: Bar, needed: float | Floats,
-    values: tuple[float, ...] | None, few: int | None = None,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    what: str,
+    rule: IdentificationRule,
+    pulls: Floats,
+    totals: Floats,
+    bar: Bar,
+    needed: float | Floats,
+    values: tuple[float, ...] | None,
+    few: int | None = None,
+) -> tuple[Floats, Floats]:
     """Call a loop on the distinct triples (pulls, total, needed), in threads where there are many."""
     _check(rule)
     parameters = tuple(rule.defaults.values()) if values is None else tuple(values)
@@ -110,18 +123,21 @@ def _spread(
     first, second = np.empty(n.size), np.empty(n.size)
     loop = _loop(what, rule, n.size > (FEW if few is None else few))
 
-    def work(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def work(part: slice) -> None:
         loop(n[part], s[part], need[part], bar, parameters, first[part], second[part])
 
-    starts = range(0, n.size, CHUNK)
-    if len(starts) > 1:
-        work(0)  # compile before threads ask for it
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(work, starts[1:]))
-    elif n.size:
-        work(0)
+    in_chunks(work, n.size)
     return first[where].reshape(shape), second[where].reshape(shape)
+
+
+def in_chunks(work: Callable[[slice], None], size: int) -> None:
+    """Do the work on parts of arrays of that size, in threads where there are several parts."""
+    parts = [slice(start, start + CHUNK) for start in range(0, size, CHUNK)]
+    for part in parts[:1]:
+        work(part)  # alone, so that it is compiled before threads ask for it
+    if len(parts) > 1:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(work, parts[1:]))
 
 
 def _distinct(n: Floats, s: Floats, needed: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
@@ -148,11 +164,11 @@ def _check(rule: IdentificationRule) -> None:
 def _loop(what: str, rule: IdentificationRule, fast: bool) -> Callable[..., None]:
     """The loop over arms, as Python or compiled."""
     if isinstance(rule, RadiusRule):
-        return _built({"interval": _radius_interval_loop, "wait": _radius_wait_loop}[what], rule.radius, fast)
+        return _built({"interval": radius_interval_loop, "wait": radius_wait_loop}[what], rule.radius, fast)
     if what == "interval":
         own = rule.one_side if isinstance(rule, EvidenceRule) else None
-        return _built(_interval_loop, own or either_side(rule.formula), fast)
-    return _built({"evidence": _evidence_loop, "wait": _wait_loop}[what], rule.formula, fast)
+        return _built(interval_loop, own or either_side(rule.formula), fast)
+    return _built({"evidence": evidence_loop, "wait": wait_loop}[what], rule.formula, fast)
 
 
 def _built(make: Callable[[Formula], Callable[..., None]], formula: Formula, fast: bool) -> Callable[..., None]:
@@ -160,221 +176,3 @@ def _built(make: Callable[[Formula], Callable[..., None]], formula: Formula, fas
         return make(formula)
     built: Callable[..., None] = compiled(make(formula))
     return built
-
-
-def bar_at(bar: Bar, threshold: float) -> Bar:
-    """The same problem at another threshold."""
-    spread = math.sqrt(threshold * (1.0 - threshold)) if bar.bounded > 0.0 else bar.spread
-    return Bar(threshold, bar.delta, bar.arms, bar.sigma, spread, bar.budget, bar.bounded, bar.modelled)
-
-
-def bar_with(bar: Bar, needed: float) -> Bar:
-    """The same problem for an arm with a share of delta of its own: K/delta becomes exp(needed)."""
-    return Bar(
-        bar.threshold, bar.arms * math.exp(-needed), bar.arms, bar.sigma, bar.spread, needed, bar.bounded, bar.modelled
-    )  # fmt: skip
-
-
-def further_out(inner: float, gap: float, side: float, bar: Bar) -> float:
-    """The next threshold to try beyond `inner`, on the side below (-1) or above (+1) the mean; inside the range."""
-    x = inner + side * gap
-    if bar.bounded > 0.0:
-        if side < 0.0:
-            return max(x, 0.25 * inner)
-        return min(x, 1.0 - 0.25 * (1.0 - inner))
-    return x
-
-
-def _evidence_loop(totals: Formula) -> Callable[..., None]:
-    def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, for_good: Floats, for_bad: Floats) -> None:
-        for i in range(n.size):
-            for_good[i], for_bad[i] = 0.0, 0.0
-            if n[i] > 0.0:
-                for_good[i], for_bad[i] = totals(n[i], s[i], bar, *values)
-
-    return loop
-
-
-@cache
-def _end_of(one_side: Formula) -> Formula:
-    """How one end of an arm's interval is found; made once per rule, as the compiler knows functions by identity.
-
-    Evidence grows like the square of the distance from the mean, so that its root, `height`, is nearly a line:
-    regula falsi on that, between a threshold that is not refuted (inner) and one that is (outer).
-    """
-
-    def height(n: float, s: float, x: float, side: float, bar: Any, values: Any) -> float:
-        """Root of the evidence that the mean lies above x (side -1) or below it (side +1)."""
-        return root(one_side(-side, n, s, bar_at(bar, x), *values) + BASE)
-
-    def bracket(
-        n: float, s: float, side: float, goal: float, bar: Any, values: Any
-    ) -> tuple[float, float, float, float]:
-        """inner, its height, outer, its height; the limit of the range as outer where nothing is refuted."""
-        mean = s / n
-        limit = (0.0 if side < 0.0 else 1.0) if bar.bounded > 0.0 else side * math.inf
-        inner, h_inner = mean, 0.0
-        if side * (bar.threshold - mean) > 0.0:  # the bar itself is one end of the bracket: the verdict agrees
-            h_bar = height(n, s, bar.threshold, side, bar, values)
-            if h_bar >= goal:
-                return inner, h_inner, bar.threshold, h_bar
-            inner, h_inner = bar.threshold, h_bar
-        gap = first_gap(n, mean, goal, bar)
-        gap = gap - abs(inner - mean) if gap > abs(inner - mean) and h_inner < 0.9 * goal else 0.1 * gap
-        while True:
-            outer = further_out(inner, gap, side, bar)
-            if outer == inner or abs(outer - limit) < CLOSE * abs(mean - limit):
-                return inner, h_inner, limit, goal
-            h_outer = height(n, s, outer, side, bar, values)
-            if h_outer >= goal:
-                return inner, h_inner, outer, h_outer
-            inner, h_inner, gap = outer, h_outer, 2.0 * gap
-
-    def end(n: float, s: float, side: float, needed: float, bar: Any, values: Any) -> float:
-        """The refuted threshold that is nearest to the mean, on one side of it."""
-        mean, goal = s / n, math.sqrt(needed + BASE)
-        inner, h_inner, outer, h_outer = bracket(n, s, side, goal, bar, values)
-        if h_outer == goal:
-            return outer
-        guess = mean + side * first_gap(n, mean, goal, bar)
-        for step in range(60):
-            if abs(outer - inner) <= CLOSE * abs(outer - mean):
-                break
-            x = 0.5 * (inner + outer)
-            if step == 0 and (guess - inner) * (guess - outer) < 0.0:
-                x = guess
-            elif step % 4 < 3 and math.isfinite(h_outer):
-                # a little to either side of the line's answer, in turns, so that the bracket closes from both sides
-                aside = 0.3 * CLOSE * (outer - mean) * (-1.0 if step % 2 else 1.0)
-                line = inner + (outer - inner) * (goal - h_inner) / (h_outer - h_inner) + aside
-                x = line if (line - inner) * (line - outer) < 0.0 else x
-            h = height(n, s, x, side, bar, values)
-            if h >= goal:
-                outer, h_outer = x, h
-            else:
-                inner, h_inner = x, h
-        return outer
-
-    return end
-
-
-def root(x: float) -> float:
-    """Square root, 0 of what is negative."""
-    return math.sqrt(x) if x > 0.0 else 0.0
-
-
-def first_gap(n: float, mean: float, goal: float, bar: Bar) -> float:
-    """About how far from the mean the interval ends."""
-    variance = mean * (1.0 - mean) if bar.bounded > 0.0 else bar.sigma * bar.sigma
-    return goal * math.sqrt(2.0 * variance / n) + (goal * goal / n if bar.bounded > 0.0 else 0.0)
-
-
-def _interval_loop(one_side: Formula) -> Callable[..., None]:
-    end = _end_of(one_side)
-
-    def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, low: Floats, high: Floats) -> None:
-        for i in range(n.size):
-            low[i] = 0.0 if bar.bounded > 0.0 else -math.inf
-            high[i] = 1.0 if bar.bounded > 0.0 else math.inf
-            if n[i] > 0.0:
-                low[i] = end(n[i], s[i], -1.0, needed[i], bar, values)
-                high[i] = end(n[i], s[i], 1.0, needed[i], bar, values)
-
-    return loop
-
-
-def _wait_loop(totals: Formula) -> Callable[..., None]:
-    return _waiting_loop(_wait_of(_missing_evidence(totals)))
-
-
-def _radius_wait_loop(radius: Formula) -> Callable[..., None]:
-    return _waiting_loop(_wait_of(_missing_radius(radius)))
-
-
-@cache
-def _missing_evidence(totals: Formula) -> Formula:
-    def missing(n: float, s: float, needed: float, bar: Any, values: Any) -> float:
-        for_good, for_bad = totals(n, s, bar, *values)
-        return float(needed - max(for_good, for_bad))
-
-    return missing
-
-
-@cache
-def _missing_radius(radius: Formula) -> Formula:
-    def missing(n: float, s: float, needed: float, bar: Any, values: Any) -> float:
-        own = bar_with(bar, needed)
-        return float(radius(arm_of(n, s), _NO_POOL, own, *values) - abs(s / n - bar.threshold))
-
-    return missing
-
-
-@cache
-def _wait_of(missing: Formula) -> Formula:
-    """Pulls until nothing is missing any more, the mean staying what it is, to within a hundredth.
-
-    What is missing falls nearly in a line with the pulls: regula falsi, with a bisection now and then.
-    """
-
-    def wait(n: float, s: float, needed: float, bar: Any, values: Any) -> float:
-        mean = s / n
-        few, short = n, missing(n, s, needed, bar, values)
-        if short <= 0.0:
-            return 0.0
-        rate = rate_of(mean, bar)
-        many = n + (short + 1.0) / rate if rate > 0.0 else math.inf
-        if many > NEVER:
-            return math.inf
-        beyond = missing(many, many * mean, needed, bar, values)
-        while beyond > 0.0:
-            few, short, many = many, beyond, 2.0 * many
-            if many > NEVER:
-                return math.inf
-            beyond = missing(many, many * mean, needed, bar, values)
-        for step in range(60):
-            if many - few <= 1e-2 * (many - n) or many - few < 0.5:
-                break
-            share = 0.5 if step % 3 == 2 else short / (short - beyond) + 0.003
-            middle = few + (many - few) * min(max(share, 0.01), 0.99)
-            found = missing(middle, middle * mean, needed, bar, values)
-            if found > 0.0:
-                few, short = middle, found
-            else:
-                many, beyond = middle, found
-        return float(math.ceil(many - n))
-
-    return wait
-
-
-def rate_of(mean: float, bar: Bar) -> float:
-    """Evidence per pull, at best, of an arm of that mean."""
-    if bar.bounded > 0.0:
-        return bernoulli_kl(mean, bar.threshold)
-    return (mean - bar.threshold) ** 2 / (2.0 * bar.sigma * bar.sigma)
-
-
-def _waiting_loop(wait: Formula) -> Callable[..., None]:
-    def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, more: Floats, nothing: Floats) -> None:
-        for i in range(n.size):
-            nothing[i] = 0.0
-            more[i] = wait(n[i], s[i], needed[i], bar, values) if n[i] > 0.0 else math.nan
-
-    return loop
-
-
-def _radius_interval_loop(radius: Formula) -> Callable[..., None]:
-    def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, low: Floats, high: Floats) -> None:
-        for i in range(n.size):
-            low[i] = 0.0 if bar.bounded > 0.0 else -math.inf
-            high[i] = 1.0 if bar.bounded > 0.0 else math.inf
-            if n[i] > 0.0:
-                half = radius(arm_of(n[i], s[i]), _NO_POOL, bar_with(bar, needed[i]), *values)
-                low[i] = max(low[i], s[i] / n[i] - half)
-                high[i] = min(high[i], s[i] / n[i] + half)
-
-    return loop
-
-
-def arm_of(pulls: float, total: float) -> Arm:
-    """An arm of which only the totals are known."""
-    return Arm(pulls, total, total / pulls, 1.0 / math.sqrt(pulls), 0.0, 0.0, 0.0, 0.0)

@@ -7,33 +7,58 @@ from numpy.typing import ArrayLike, NDArray
 
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.policies import Policy
-from goodarm.problem import Bounded, Problem
-from goodarm.rules.identification import ModelRule, RadiusRule
-from goodarm.verdict import Criterion
+from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.rules.learners.prior import prior_learner
+from goodarm.rules.sampling import IndexRule
+from goodarm.verdict import Basis, Criterion
 
 ROUNDING = 1e-9
 """How far above 1 the shares of all arms may add up."""
 
 
-def check_live(policy: Policy, problem: Problem) -> None:
+def check_live(policy: Policy, rewards: Rewards) -> None:
     """Refuse policies that can't be used where rewards come late."""
-    rule = policy.identification
-    if isinstance(rule, ModelRule) or (isinstance(rule, RadiusRule) and rule.by_model and policy.estimator):
+    if policy.decided_by is Basis.MODEL:
         raise UnsoundPairing(
-            f"{policy.name} decides by a model of the arms; in a live campaign a model may guide the pulls, and each "
-            "arm's own rewards decide. Use own evidence, for example 'value+gap-mixture'."
+            f"{policy.name} decides by a model of all arms, and rewards that come late could mislead it. Live, a model "
+            "may guide the pulls and each arm's own rewards decide, as in 'ucb+gap-mixture@linear'."
         )
-    if policy.criterion is Criterion.FDR and not by_totals(policy, problem):
+    if policy.criterion is Criterion.FDR and not by_totals(policy, rewards):
         raise UnsoundPairing(
-            f"{rule.name} folds rewards in the order of asking, and the false discovery rate needs evidence at a "
-            "stopping time, which a moment chosen by which rewards are missing is not. Use a rule by totals for "
-            "rewards in [0, 1], for example 'gap-mixture', or the criterion fwer."
+            f"{policy.name} counts rewards in the order of asking, and the false discovery rate can't be kept live "
+            "that way: which rewards are still missing would choose the moment of each verdict. Use a rule by totals, "
+            "for example 'value+gap-mixture', or criterion='fwer'."
         )
 
 
-def by_totals(policy: Policy, problem: Problem) -> bool:
-    """May rewards be absorbed in any order, pending ones counted at their worst? Otherwise in the order of asking."""
-    return policy.identification.by_totals and isinstance(problem.rewards, Bounded)
+def by_totals(policy: Policy, rewards: Rewards) -> bool:
+    """May rewards be counted in any order, pending ones at their worst? Otherwise they are in the order of asking.
+
+    Only rewards with bounds have a worst.
+    """
+    return policy.identification.by_totals and isinstance(rewards, Bounded) and policy.decided_by is Basis.OWN
+
+
+def check_against_control(policy: Policy, problem: Problem) -> None:
+    """Refuse what can't be used against a control, with the reason."""
+    if not isinstance(problem.rewards, Bounded):
+        raise UnsoundPairing(
+            f"arms are compared with a control by totals, proved for rewards in [0, 1]; these are {problem.rewards}. "
+            "Rescale rewards that have bounds, or pair each reward with one of the control and use their difference "
+            "with a threshold."
+        )
+    if policy.criterion is Criterion.FDR:
+        raise UnsoundPairing(
+            "against a control the criterion is fwer: the control's rewards move the evidence of all arms at once, "
+            "arms are looked at one by one, and for that the false discovery rate is not proved. Leave criterion out."
+        )
+    rule = policy.sampling
+    if policy.estimator is not None or not isinstance(rule, IndexRule) or rule.learner not in (None, prior_learner):
+        raise UnsoundPairing(
+            f"{policy.name} can't choose against a control: the bar moves with the control's mean, which is for rules "
+            "that give each arm an index of its own, without a model or bounds learned for one threshold. Use one of "
+            "value-normal, lucb-g, dgai, apt-g, ucb, uniform."
+        )
 
 
 def offsets_of(problem: Problem, weights: ArrayLike | None, spent: float = 0.0) -> NDArray[np.float64]:

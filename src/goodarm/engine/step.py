@@ -13,15 +13,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from goodarm.engine import loop as independent
 from goodarm.engine.asking import choose_next, note_ask
 from goodarm.engine.assemble import State
+from goodarm.engine.explain import explains_rules
 from goodarm.engine.live import OFFSET_COLUMN, PENDING_COLUMN, live_sampling, start_at_offset
 from goodarm.engine.live_assembly import MANY, kind_of_live, live_parts, slow_as_python
 from goodarm.engine.live_checks import by_totals, check_live, offsets_of
-from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, Tables
+from goodarm.engine.loop import FIT_DUE, FRESH, NO_TRACE, OPEN, ROUND, Tables
 from goodarm.engine.native import native
 from goodarm.engine.rule_parts import learner_parts
 from goodarm.engine.selectors import tree_for
@@ -29,7 +30,7 @@ from goodarm.engine.told import (
     ASK,
     TELL,
     Events,
-    Told,
+    ToldReward,
 )
 from goodarm.errors import InvalidValue
 from goodarm.policies import Policy
@@ -49,8 +50,6 @@ from goodarm.rules.beliefs import (
 from goodarm.rules.identification.false_discovery import empty_ledger, settle
 from goodarm.streams import POLICY, generator
 from goodarm.verdict import Criterion
-
-NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 class Step:
@@ -74,13 +73,19 @@ class Step:
     """
 
     def __init__(
-        self, policy: Policy, problem: Problem, *, horizon: float = math.inf, features: Any = None, seed: int = 0,
+        self,
+        policy: Policy,
+        problem: Problem,
+        *,
+        horizon: float = math.inf,
+        features: Any = None,
+        seed: int = 0,
         weights: ArrayLike | None = None,
-    ) -> None:  # fmt: skip
-        check_live(policy, problem)
+    ) -> None:
+        check_live(policy, problem.rewards)
         policy.check(problem.rewards)
         self.policy, self.problem, self.horizon = policy, problem, horizon
-        self.by_totals = by_totals(policy, problem)
+        self.by_totals = by_totals(policy, problem.rewards)
         self.fdr = policy.criterion is Criterion.FDR
         self.generator = generator(seed, 0, POLICY)
         self.asks = 0
@@ -94,19 +99,21 @@ class Step:
 
     # Asking
 
+    @explains_rules
     def choose(self) -> int:
         """The arm to ask for next: each arm once, then as the rule says; -1 where no arm is open."""
         pool, parts = at_round(self.state.pool, float(self.asks + 1)), self.parts
         modelled, choosing = self.assembly.estimator is not None, self.assembly.parameters[0]
         arm = choose_next(
             parts.prepare, parts.select, modelled, self.state.tables, pool, self.assembly.bar, self.generator, choosing
-        )  # fmt: skip
+        )
         return int(arm)
 
     def ticket(self) -> tuple[int, int]:
         """What to keep with the ticket that is asked for next: its round, and which version of the pool it saw."""
         return self.asks + 1, len(self.versions) - 1
 
+    @explains_rules
     def ask(self, arm: int) -> None:
         """One more pull of this arm is under way."""
         self.asks += 1
@@ -118,6 +125,7 @@ class Step:
 
     # Absorbing
 
+    @explains_rules
     def absorb(self, arm: int, reward: float, asked: tuple[int, int] | None = None) -> list[int]:
         """The reward of a pull that was asked for; returns the arms that have their verdict now.
 
@@ -132,7 +140,7 @@ class Step:
         before = arms[arm, VERDICT]
         asked_round, version = asked if asked is not None else (self.asks, -1)
         pool = Pool(float(asked_round), self.horizon, self.versions[version])
-        source = Told(arm, float(reward), pool)
+        source = ToldReward(arm, float(reward), pool)
         self.assembly.advance(self.state, source, self.generator, self.state.round + 1, NO_TRACE)
         self.stale.discard(arm)
         self._new_version()
@@ -140,6 +148,7 @@ class Step:
             return self._decided_now()
         return [arm] if arms[arm, VERDICT] != before else []
 
+    @explains_rules
     def void(self, arm: int) -> list[int]:
         """A pull that was asked for will never be answered, for a reason that has nothing to do with its reward."""
         arms, progress = self.state.arms, self.state.tables.progress
@@ -158,20 +167,28 @@ class Step:
         parts = self.parts.replay
         if parts is None or not self.replayable:
             raise InvalidValue(
-                f"{self.policy.name} is replayed step by step: its bets depend on the pool as of asking."
+                f"{self.policy.name} is replayed step by step: its bets depend on what was known at each ask."
             )
         events = Events(
-            np.asarray(kinds, dtype=np.int8), np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=np.float64),
+            np.asarray(kinds, dtype=np.int8),
+            np.asarray(arms, dtype=np.int64),
+            np.asarray(rewards, dtype=np.float64),
             np.zeros(1, dtype=np.int64),
-        )  # fmt: skip
+        )
         told = int((events.kinds == TELL).sum())
         if told:
             run = independent.build(parts, kind_of_live(self.policy))
             state, bar = self.state, self.assembly.bar
             state.pool, _ = run(
-                state.tables, state.pool, events, bar, self.assembly.parameters, self.generator, state.round + told,
+                state.tables,
+                state.pool,
+                events,
+                bar,
+                self.assembly.parameters,
+                self.generator,
+                state.round + told,
                 NO_TRACE,
-            )  # fmt: skip
+            )
         waiting = events.arms[events.cursor[0] :]
         np.add.at(self.state.arms[:, PENDING_COLUMN], waiting, 1.0)
         self.asks += int((events.kinds == ASK).sum())
@@ -192,7 +209,7 @@ class Step:
         if self.assembly.estimator is not None:
             raise InvalidValue(
                 "arms can't be added to a campaign with a model of the arms: the model was built on their features. "
-                "Create a campaign of its own for them."
+                "Create a separate campaign for them."
             )
         old, state = self.state.tables, self.state
         more = np.zeros((len(weights), old.arms.shape[1]))
@@ -291,10 +308,15 @@ class Step:
         tables = self.state.tables
         if tables.progress[FRESH] >= len(tables.arms):
             self.parts.update(
-                tables.kept, arm, read_arm_with_row(tables.arms, arm), self.state.pool, self.assembly.bar,
+                tables.kept,
+                arm,
+                read_arm_with_row(tables.arms, arm),
+                self.state.pool,
+                self.assembly.bar,
                 self.assembly.parameters[0],
-            )  # fmt: skip
+            )
 
+    @explains_rules
     def _make_ready(self) -> None:
         """The selector from scratch, once every arm was asked for."""
         tables = self.state.tables

@@ -114,5 +114,5 @@ def _only_totals(step: Step) -> None:
     if not step.by_totals or step.assembly.estimator is not None:
         raise InvalidValue(
             "blocks need a rule by totals, rewards in [0, 1] and no model of the arms, since their order is lost; "
-            f"{step.policy.name} has not all of them. Use 'value+gap-mixture', or ask and tell one by one."
+            f"{step.policy.name} does not meet all of this. Use 'value+gap-mixture', or ask and tell one by one."
         )

@@ -52,9 +52,14 @@ def _packed(numbers: dict[str, Any], **arrays: Any) -> bytes:
 
 def _control_numbers(step: ControlStep) -> dict[str, Any]:
     return {
-        "asks": step.asks, "rounds": step.rounds, "looked": step.looked, "bar": list(step.bar),
-        "round": step.pool.round, "fit_due": step.fit_due, "learned": _plain(step.pool.learned),
-    }  # fmt: skip
+        "asks": step.asks,
+        "rounds": step.rounds,
+        "looked": step.looked,
+        "bar": list(step.bar),
+        "round": step.pool.round,
+        "fit_due": step.fit_due,
+        "learned": _plain(step.pool.learned),
+    }
 
 
 def _unpack_control(step: ControlStep, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:

@@ -40,7 +40,7 @@ from goodarm.rules.beliefs import (
 )
 from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.identification._base import decide_around
-from goodarm.rules.identification.false_discovery import Ledger, settle
+from goodarm.rules.identification.false_discovery import settle
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 from goodarm.verdict import Criterion
@@ -57,8 +57,8 @@ class StructuredParts(NamedTuple):
     tell: Formula
     """(belief, arms, a, before, reward, bar) -> does the model want its upkeep now?"""
     judge: Formula
-    """(arms, a, decided_at, ledger, settled, numbers, worn, pool, bar, parameters) -> number of new verdicts; worn:
-    the model wants its upkeep, and its widths are not to be trusted before it"""
+    """(tables, a, numbers, worn, pool, bar, parameters) -> number of new verdicts; worn: the model wants its upkeep,
+    and its widths are not to be trusted before it"""
     fit: Formula
     next_round: Formula
 
@@ -87,11 +87,17 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
     remember = row_stays if rows else number_changes
 
     def loop(
-        both: tuple[Tables, Any], pool: Pool, source: Any, bar: Any, parameters: Any, generator: Any, until: int,
+        both: tuple[Tables, Any],
+        pool: Pool,
+        source: Any,
+        bar: Any,
+        parameters: Any,
+        generator: Any,
+        until: int,
         trace: Any,
-    ) -> tuple[Pool, bool]:  # fmt: skip
+    ) -> tuple[Pool, bool]:
         tables, belief = both
-        arms, decided_at, scores, progress, ledger, settled = tables
+        arms, scores, progress = tables.arms, tables.kept, tables.progress
         choosing, observing, deciding, fitting, timing = parameters
         now, open_arms, due = progress[ROUND], progress[OPEN], progress[FIT_DUE]
         wants = False
@@ -107,14 +113,12 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
                 for_good, for_bad, memory = observe(before, x, as_asked(pool, source), bar, *observing)
                 kept = remember(before, memory)
             wants = tell(belief, arms, a, before, x, bar)
-            arm = Arm(
-                before.pulls + 1.0, before.total + x, arms[a, MEAN], arms[a, WIDTH], for_good, for_bad, kept,
-                before.verdict,
-            )  # fmt: skip
+            n, s = before.pulls + 1.0, before.total + x
+            arm = Arm(n, s, arms[a, MEAN], arms[a, WIDTH], for_good, for_bad, kept, before.verdict)
             write(arms, a, arm)
             if trace.size > 0:
                 trace[now - 1] = a
-            open_arms -= judge(arms, a, decided_at, ledger, settled, belief.numbers, wants, pool, bar, deciding)
+            open_arms -= judge(tables, a, belief.numbers, wants, pool, bar, deciding)
             if now >= due:
                 pool = fit(arms, pool, bar, *fitting)
                 due = np.int64(next_round(float(now), bar, *timing))
@@ -193,24 +197,21 @@ def judge_for(rule: IdentificationRule, fdr: bool) -> Formula:
     return judge_the_pulled(identification_parts(rule)[1], rule.memory > 1)
 
 
-def close(arms: Table, i: int, verdict: float, decided_at: Any, pool: Pool) -> int:
+def close(tables: Tables, i: int, verdict: float, pool: Pool) -> int:
     """Give arm i a verdict, if it is one; returns by how many that lowers the number of open arms."""
     if verdict == 0.0:
         return 0
-    was_open = arms[i, VERDICT] == 0.0
-    arms[i, VERDICT] = verdict
-    decided_at[i] = np.int64(pool.round)
+    was_open = tables.arms[i, VERDICT] == 0.0
+    tables.arms[i, VERDICT] = verdict
+    tables.decided_at[i] = np.int64(pool.round)
     return 1 if was_open else 0
 
 
-def judge_by_rank(
-    arms: Table, a: int, decided_at: Any, ledger: Ledger, settled: Any, numbers: Row, worn: bool,
-    pool: Pool, bar: Bar, given: Any
-) -> int:  # fmt: skip
+def judge_by_rank(tables: Tables, a: int, numbers: Row, worn: bool, pool: Pool, bar: Bar, given: Any) -> int:
     """Verdicts by e-BH."""
-    found = settle(arms, a, ledger, settled, bar)
+    found = settle(tables.arms, a, tables.ledger, tables.settled, bar)
     for j in range(found):
-        decided_at[settled[j]] = np.int64(pool.round)
+        tables.decided_at[tables.settled[j]] = np.int64(pool.round)
     return found
 
 
@@ -218,22 +219,18 @@ def judge_the_pulled(decide: Formula, rows: bool) -> Formula:
     """The verdict on the arm that was pulled, from its own evidence."""
     read = read_arm_with_row if rows else read_arm
 
-    def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
-        pool: Pool, bar: Bar, given: Any
-    ) -> int:  # fmt: skip
+    def judge(tables: Tables, a: int, numbers: Row, worn: bool, pool: Pool, bar: Bar, given: Any) -> int:
+        arms = tables.arms
         if abs(arms[a, VERDICT]) == 1.0:
             return 0
-        return close(arms, a, decide(read(arms, a), pool, bar, given), decided_at, pool)
+        return close(tables, a, decide(read(arms, a), pool, bar, given), pool)
 
     return judge
 
 
 def _judge_all_by_factor(factor: Formula) -> Formula:
-    def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
-        pool: Pool, bar: Bar, given: Any
-    ) -> int:  # fmt: skip
+    def judge(tables: Tables, a: int, numbers: Row, worn: bool, pool: Pool, bar: Bar, given: Any) -> int:
+        arms = tables.arms
         if worn:  # the widths have just cancelled to about 0
             return 0
         size = factor(numbers[LOG_DET], numbers[REGULARISER], pool, bar, *given)
@@ -244,17 +241,15 @@ def _judge_all_by_factor(factor: Formula) -> Formula:
             if arms[i, VERDICT] == 0.0:
                 verdict = decide_around(arms[i, MEAN], size * arms[i, WIDTH], bar)
                 if verdict != 0.0:  # a call for every arm would cost twenty times the loop
-                    found += close(arms, i, verdict, decided_at, pool)
+                    found += close(tables, i, verdict, pool)
         return found
 
     return judge
 
 
 def _judge_all_by_radius(radius: Formula) -> Formula:
-    def judge(
-        arms: Table, a: int, decided_at: Any, ledger: Any, settled: Any, numbers: Row, worn: bool,
-        pool: Pool, bar: Bar, given: Any
-    ) -> int:  # fmt: skip
+    def judge(tables: Tables, a: int, numbers: Row, worn: bool, pool: Pool, bar: Bar, given: Any) -> int:
+        arms = tables.arms
         if worn:
             return 0
         found = 0
@@ -263,7 +258,7 @@ def _judge_all_by_radius(radius: Formula) -> Formula:
             if arm.verdict == 0.0:
                 verdict = decide_around(arm.mean, radius(arm, pool, bar, *given), bar)
                 if verdict != 0.0:
-                    found += close(arms, i, verdict, decided_at, pool)
+                    found += close(tables, i, verdict, pool)
         return found
 
     return judge

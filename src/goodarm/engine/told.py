@@ -14,7 +14,7 @@ ASK, TELL = 0, 1
 """Kinds of events of a replay."""
 
 
-class Told(NamedTuple):
+class ToldReward(NamedTuple):
     """What a step is made of: the arm, its reward, and the pool as it was when the pull was asked for."""
 
     arm: int
@@ -32,18 +32,18 @@ class Events(NamedTuple):
 
 
 def told_arm(
-    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Told
+    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: ToldReward
 ) -> int:
     """The arm that was told."""
     return source.arm
 
 
-def told_reward(i: int, pulls: float, source: Told) -> float:
+def told_reward(i: int, pulls: float, source: ToldReward) -> float:
     """The reward that was told."""
     return source.reward
 
 
-def told_pool(pool: Pool, source: Told) -> Pool:
+def told_pool(pool: Pool, source: ToldReward) -> Pool:
     """The pool as of asking."""
     return source.pool
 
@@ -67,4 +67,4 @@ def replayed_reward(i: int, pulls: float, source: Events) -> float:
 
 
 def nothing_changes(*arguments: Any) -> None:
-    """While a journal is replayed nothing is chosen: the selector is made ready at its end."""
+    """While a journal or a log is replayed nothing is chosen: a selector is made ready at its end, if at all."""

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.columns import Columns, choose_columns, noun
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
+from goodarm.judgement.log_columns import LogColumns, choose_columns, noun
 from goodarm.judgement.question import Question, read_scale
 from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums, silent
 from goodarm.judgement.totals import checked
@@ -24,15 +24,32 @@ from goodarm.verdict import Criterion
 
 
 def judge(
-    data: Any, *, threshold: float | None = None, arm: str | None = None, reward: str | None = None,
-    delta: float = 0.05, where: str | None = None, rewards: str | Rewards = "bounded",
-    criterion: str | Criterion = "fwer", rule: str | None = None, by: str | Sequence[str] = (),
-    versus: str | None = None, margin: float = 0.0, order: str | None = None, nulls: str = "error",
-    pulls: str | None = None, total: str | None = None,
-    propensity: str | None = None, cap: float | None = None, table: str | None = None, query: str | None = None,
-    separator: str | None = None, encoding: str | None = None, memory: str | None = None,
+    data: Any,
+    *,
+    threshold: float | None = None,
+    arm: str | None = None,
+    reward: str | None = None,
+    delta: float = 0.05,
+    where: str | None = None,
+    rewards: str | Rewards = "bounded",
+    criterion: str | Criterion = "fwer",
+    rule: str | None = None,
+    by: str | Sequence[str] = (),
+    versus: str | None = None,
+    margin: float = 0.0,
+    order: str | None = None,
+    nulls: str = "error",
+    pulls: str | None = None,
+    total: str | None = None,
+    propensity: str | None = None,
+    cap: float | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    memory: str | None = None,
     progress: Progress = silent,
-) -> Judgement:  # fmt: skip
+) -> Judgement:
     """Judge a log: verdicts that stay true however often you looked before.
 
     data      : a path, folder or glob (CSV, Parquet, JSON Lines, .gz, .zst), postgresql://..., spark:TABLE, a table
@@ -56,11 +73,24 @@ def judge(
     (['a'], ['b'])
     """
     question = Question(
-        threshold=threshold, delta=delta, arm=arm, reward=reward, pulls=pulls, total=total, where=where,
-        scale=read_scale(rewards), criterion=Criterion(criterion), rule=rule,
-        by=(by,) if isinstance(by, str) else tuple(by), versus=versus, margin=margin, order=order, nulls=nulls,
-        propensity=propensity, cap=cap,
-    )  # fmt: skip
+        threshold=threshold,
+        delta=delta,
+        arm=arm,
+        reward=reward,
+        pulls=pulls,
+        total=total,
+        where=where,
+        scale=read_scale(rewards),
+        criterion=Criterion(criterion),
+        rule=rule,
+        by=(by,) if isinstance(by, str) else tuple(by),
+        versus=versus,
+        margin=margin,
+        order=order,
+        nulls=nulls,
+        propensity=propensity,
+        cap=cap,
+    )
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
         return judge_source(source, question, progress)
@@ -122,7 +152,7 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
 
 
 def _arms(
-    source: LogSource, question: Question, columns: Columns, sums: Sums, progress: Progress
+    source: LogSource, question: Question, columns: LogColumns, sums: Sums, progress: Progress
 ) -> tuple[Arms, tuple[str, ...]]:
     """The arms with their verdicts, and what readers must know about them."""
     if columns.propensity is not None:

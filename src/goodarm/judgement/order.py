@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.fold import Fold
-from goodarm.engine.from_totals import Floats, interval_from_totals, more_pulls_needed
+from goodarm.engine.from_totals import interval_from_totals, more_pulls_needed
+from goodarm.engine.ordered_log import OrderedLog
+from goodarm.engine.totals_loops import Floats
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.columns import Columns
 from goodarm.judgement.decide import Decided
+from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import BY_TOTALS, Question
 from goodarm.judgement.sources._base import LogSource, Progress, Sums
 from goodarm.policies import policy
@@ -21,33 +22,33 @@ from goodarm.problem import Problem
 
 
 def decide_in_order(
-    source: LogSource, question: Question, columns: Columns, sums: Sums, totals: Floats, progress: Progress
+    source: LogSource, question: Question, columns: LogColumns, sums: Sums, totals: Floats, progress: Progress
 ) -> tuple[Decided, NDArray[np.object_], tuple[str, ...]]:
     """Verdicts, the moment of each, and what readers must know about them."""
     problem = question.problem(sums.arm.size)
     made = policy("uniform", question.identification, rewards=question.scale.family, criterion=question.criterion)
-    fold = Fold(made, problem)
+    log = OrderedLog(made, problem)
     when = np.full(sums.arm.size, None, dtype=object)
     start, scale = 0, question.scale
     for batch in source.in_order(columns, question, sums, progress):
         if batch.at.size and _is_missing(batch.at[-1]):
             raise UnreadableTable(f"{source.title}: some rows have no {columns.order}, and so no place in the order.")
-        fold.absorb(batch.arm, (batch.reward - scale.start) / scale.length)
-        new = np.flatnonzero(fold.decided_at > start)
-        when[new] = [_moment(batch.at[row - 1 - start]) for row in fold.decided_at[new]]
+        log.absorb(batch.arm, (batch.reward - scale.start) / scale.length)
+        new = np.flatnonzero(log.decided_at > start)
+        when[new] = [_moment(batch.at[row - 1 - start]) for row in log.decided_at[new]]
         start += batch.arm.size
     if start != int(sums.pulls.sum()):
         raise UnreadableTable(
             f"{source.title}: {int(sums.pulls.sum()):,} rows were counted and {start:,} came in order: the log changed "
             "while it was read. Judge it again."
         )
-    found = _decided(question, problem, fold, sums, totals)
-    return found, when, _notes(question, fold, when, columns)
+    found = _decided(question, problem, log, sums, totals)
+    return found, when, _notes(question, log, when, columns)
 
 
-def _decided(question: Question, problem: Problem, fold: Fold, sums: Sums, totals: Floats) -> Decided:
-    rule, bar, verdict = question.identification, problem.bar, fold.verdicts
-    for_good, for_bad = fold.evidence
+def _decided(question: Question, problem: Problem, log: OrderedLog, sums: Sums, totals: Floats) -> Decided:
+    rule, bar, verdict = question.identification, problem.bar, log.verdicts
+    for_good, for_bad = log.evidence
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     low, high = np.full(verdict.size, math.nan), np.full(verdict.size, math.nan)
     if rule.by_totals:
@@ -62,12 +63,12 @@ def _decided(question: Question, problem: Problem, fold: Fold, sums: Sums, total
     return Decided(totals / sums.pulls, low, high, verdict, evidence, np.where(waiting, np.maximum(needs, 1.0), 0.0))
 
 
-def _notes(question: Question, fold: Fold, when: NDArray[np.object_], columns: Columns) -> tuple[str, ...]:
-    decided = np.flatnonzero(fold.decided_at)
+def _notes(question: Question, log: OrderedLog, when: NDArray[np.object_], columns: LogColumns) -> tuple[str, ...]:
+    decided = np.flatnonzero(log.decided_at)
     notes = [f"rewards were folded in the order of {columns.order}, ties in the log's own order; verdicts are final"]
     if decided.size:
-        ends = decided[np.argsort(fold.decided_at[decided])][[0, -1]]
-        first, last = (f"{when[i]} (row {fold.decided_at[i]:,})" for i in ends)
+        ends = decided[np.argsort(log.decided_at[decided])][[0, -1]]
+        first, last = (f"{when[i]} (row {log.decided_at[i]:,})" for i in ends)
         notes.append(f"the first verdict was known at {first}, the last at {last}")
     if not question.identification.by_totals:
         notes.append(

@@ -1,4 +1,4 @@
-// Filter by name and verdict; a click on a heading sorts, a second one turns the order around. Empty cells stay last.
+// Filter the rows of a table by name and verdict.
 for (const tools of document.querySelectorAll(".tools")) {
   const rows = [...tools.nextElementSibling.querySelectorAll("tbody tr")];
   const words = tools.querySelector("input[type=search]"), boxes = [...tools.querySelectorAll("input[type=checkbox]")];
@@ -9,20 +9,4 @@ for (const tools of document.querySelectorAll(".tools")) {
   };
   words.addEventListener("input", show);
   for (const box of boxes) box.addEventListener("change", show);
-}
-for (const button of document.querySelectorAll("th button")) {
-  button.addEventListener("click", () => {
-    const heading = button.parentElement, body = heading.closest("table").tBodies[0], column = heading.cellIndex;
-    const down = heading.getAttribute("aria-sort") !== "descending";
-    for (const other of heading.parentElement.cells) other.removeAttribute("aria-sort");
-    heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-    const key = row => row.cells[column].dataset.value;
-    const compare = (a, b) => {
-      const x = key(a), y = key(b);
-      if (x === "" || y === "") return (x === "") - (y === "");
-      const order = isNaN(x) || isNaN(y) ? x.localeCompare(y) : x - y;
-      return down ? -order : order;
-    };
-    body.append(...[...body.rows].sort(compare));
-  });
 }

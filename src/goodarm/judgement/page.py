@@ -12,6 +12,7 @@ import numpy as np
 from goodarm.judgement.figure import COLOURS, Forest, _span, info
 from goodarm.judgement.judgement import WORDS, Arms, Judgement
 from goodarm.judgement.words import CONDITIONS, amount, visible, whole
+from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
 
 MOST = 2000
 """Rows on the page; a larger table is in the Parquet file beside it."""
@@ -22,14 +23,8 @@ DASHED = 'stroke="#333" stroke-width="2" stroke-dasharray="5 3"'
 def page(judgement: Judgement) -> str:
     """The text of judgement.html."""
     style, script = (files("goodarm.judgement").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
-        "script-src 'unsafe-inline'\">\n"
-        f"<title>{escape(judgement.sentence)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
-        f"{fragment(judgement, MOST, tools=True)}\n</main>\n<script>\n{script}</script>\n</body>\n</html>\n"
-    )
+    body = f"<main>\n{fragment(judgement, MOST, tools=True)}\n</main>"
+    return page_of(judgement.sentence, body, style=style, script=script, head=NOTHING_FROM_ELSEWHERE)
 
 
 def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:

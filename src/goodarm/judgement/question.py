@@ -18,7 +18,7 @@ IN_ORDER = "learned-bets"
 
 
 @dataclass(frozen=True)
-class Scale:
+class RewardScale:
     """The rewards' family and, where they are bounded, their own range."""
 
     family: Rewards = field(default_factory=Bounded)
@@ -42,14 +42,14 @@ class Scale:
         return f"rewards in [{self.low:g}, {self.high:g}]" if self.bounded else str(self.family)
 
 
-def read_scale(text: str | Rewards) -> Scale:
+def read_scale(text: str | Rewards) -> RewardScale:
     """`bounded`, `bounded:LOW,HIGH` or `gaussian:SCALE`, or a reward family.
 
     >>> read_scale("bounded:1,5").words
     'rewards in [1, 5]'
     """
     if not isinstance(text, str):
-        return Scale(text)
+        return RewardScale(text)
     kind, _, rest = text.partition(":")
     try:
         numbers = [float(part) for part in rest.split(",")] if rest else []
@@ -58,9 +58,9 @@ def read_scale(text: str | Rewards) -> Scale:
     if kind == "bounded" and len(numbers) in (0, 2):
         low, high = numbers or (0.0, 1.0)
         if low < high and math.isfinite(low) and math.isfinite(high):
-            return Scale(Bounded(), low, high)
+            return RewardScale(Bounded(), low, high)
     if kind == "gaussian" and len(numbers) == 1 and not math.isnan(numbers[0]):
-        return Scale(Gaussian(numbers[0]))
+        return RewardScale(Gaussian(numbers[0]))
     raise InvalidValue(
         f"can't read rewards {text!r}. Write bounded, bounded:LOW,HIGH (as bounded:1,5) or gaussian:SCALE."
     )
@@ -77,7 +77,7 @@ class Question:
     pulls: str | None = None
     total: str | None = None
     where: str | None = None
-    scale: Scale = Scale()
+    scale: RewardScale = RewardScale()
     criterion: Criterion = Criterion.FWER
     rule: str | None = None
     by: tuple[str, ...] = ()

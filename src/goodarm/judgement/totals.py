@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.errors import InvalidValue, UnreadableTable
-from goodarm.judgement.columns import Columns
+from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import LogSource, Sums
 from goodarm.numerics import log_scale_evidence
@@ -30,7 +30,7 @@ class Totals:
     notes: tuple[str, ...]
 
 
-def checked(source: LogSource, columns: Columns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
+def checked(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
     """The sums that may be judged, sorted by name, and what readers must know about them."""
     if sums.rows.sum() == 0:
         which = " that `where` keeps" if question.where else ""
@@ -47,7 +47,7 @@ def checked(source: LogSource, columns: Columns, question: Question, sums: Sums)
     return _sorted(sums), notes
 
 
-def _check_range(source: LogSource, columns: Columns, question: Question, sums: Sums) -> None:
+def _check_range(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> None:
     scale = question.scale
     if columns.pulls is not None:
         words = f"a total must lie between {scale.low:g} and {scale.high:g} times its pulls, and pulls are not negative"
@@ -67,7 +67,9 @@ def _check_range(source: LogSource, columns: Columns, question: Question, sums: 
     )
 
 
-def _without_nulls(source: LogSource, columns: Columns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
+def _without_nulls(
+    source: LogSource, columns: LogColumns, question: Question, sums: Sums
+) -> tuple[Sums, tuple[str, ...]]:
     notes = []
     nameless = np.array([any(value is None for value in key) for key in zip(*sums.segment, sums.arm, strict=True)])
     lost, missing = int(sums.rows[nameless].sum()), int(sums.missing.sum())

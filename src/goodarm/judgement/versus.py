@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from goodarm.engine.compile import compiled
-from goodarm.engine.from_totals import CHUNK, Floats, evidence_from_totals, interval_from_totals
+from goodarm.engine.from_totals import evidence_from_totals, in_chunks, interval_from_totals
+from goodarm.engine.totals_loops import Floats
 from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import Decided, needed
 from goodarm.judgement.question import Question
@@ -69,17 +68,10 @@ def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: floa
     found = np.empty(n.size)
     loop = _loop(n.size > FEW)
 
-    def work(start: int) -> None:
-        part = slice(start, start + CHUNK)
+    def work(part: slice) -> None:
         loop(n[part], s[part], n0, s0, margin, level, found[part])
 
-    starts = range(0, n.size, CHUNK)
-    if len(starts) > 1:
-        work(0)  # compile before threads ask for it
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(work, starts[1:]))
-    elif n.size:
-        work(0)
+    in_chunks(work, n.size)
     return found
 
 

@@ -18,7 +18,7 @@ STEP, DECAY, LARGEST, DISTANCE = 0.7, 0.6, 0.3, 0.2
 """The step rule: theta += clip(0.7 (1+k)^-0.6 g, +-0.3), differences taken at theta +- 0.2 (theta = log parameter)."""
 
 
-class Step(NamedTuple):
+class LearningStep(NamedTuple):
     """One step of learning: the parameter after it, the mean score of the runs it took, and how many those were."""
 
     parameter: float
@@ -46,8 +46,8 @@ def learn_parameter(
     *,
     streams: int = 3,
     steps: int = 20,
-    watch: Callable[[Step], None] = lambda step: None,
-) -> tuple[float, list[Step]]:
+    watch: Callable[[LearningStep], None] = lambda step: None,
+) -> tuple[float, list[LearningStep]]:
     """The parameter with the largest score: the best of `candidates` on the same `streams` runs, then `steps` steps.
 
     theta = log parameter; g = (J+ - J-) / (c (J+ + J-)) at theta +- c; returns the mean of the second half. Takes
@@ -59,14 +59,14 @@ def learn_parameter(
     >>> abs(math.log(beta) - 0.5) < 0.1, len(history)
     (True, 24)
     """
-    history: list[Step] = []
+    history: list[LearningStep] = []
 
-    def note(step: Step) -> None:
+    def note(step: LearningStep) -> None:
         history.append(step)
         watch(step)
 
     for candidate in candidates:
-        note(Step(candidate, sum(score(candidate, run) for run in range(streams)) / streams, streams, True))
+        note(LearningStep(candidate, sum(score(candidate, run) for run in range(streams)) / streams, streams, True))
     theta = math.log(max(history, key=lambda step: step.score).parameter)
     path = []
     for k in range(steps):
@@ -75,7 +75,7 @@ def learn_parameter(
         below = score(math.exp(theta - DISTANCE), run)
         theta += _clip(STEP * (1.0 + k) ** -DECAY * relative_slope(above, below), LARGEST)
         path.append(theta)
-        note(Step(math.exp(theta), 0.5 * (above + below), 2, False))
+        note(LearningStep(math.exp(theta), 0.5 * (above + below), 2, False))
     second_half = path[len(path) // 2 :] or [theta]
     return math.exp(sum(second_half) / len(second_half)), history
 

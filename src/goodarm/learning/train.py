@@ -16,7 +16,7 @@ from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.attempts import Attempt, count_attempt
 from goodarm.learning.calibrate import learned_alpha, most_wrong
-from goodarm.learning.offline import Step, learn_parameter
+from goodarm.learning.offline import LearningStep, learn_parameter
 from goodarm.policies import DEFAULT_POLICY, Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
 from goodarm.policies.certificate import Certificate, confidence_of
@@ -45,7 +45,7 @@ MOST_RUNS = 60
 LEAST_LEARNING_RUNS = 100
 
 Watch = Callable[[str, Any], None]
-"""Called as things move: ("step", Step), ("epoch", Epoch), ("alpha", value), ("runs", how many more)."""
+"""Called as things move: ("step", LearningStep), ("epoch", Epoch), ("alpha", value), ("runs", how many more)."""
 
 OBJECTIVES = ("score", "paper", "none")
 
@@ -194,7 +194,7 @@ def _named(made: Policy, parameter: str) -> str:
 
 def _learn_on_score(
     spec: Specification, budget: int, options: Mapping[str, float], watch: Watch, stop: Stop
-) -> tuple[dict[str, float], Sequence[Step]]:
+) -> tuple[dict[str, float], Sequence[LearningStep]]:
     rule = spec.policy.sampling.name
     if rule in _printed().TRAINED:
         raise InvalidValue(f"{rule} is trained by the paper's objective: give `objective='paper'`.")

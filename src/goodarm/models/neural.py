@@ -78,7 +78,7 @@ class Neural(Estimator):
                 raise InvalidValue(f"{name} of @neural must be a whole number, at least 1; got {value:g}.")
         if not 1.05 <= self.growth < math.inf:
             raise InvalidValue(
-                f"growth of @neural must be a number of at least 1.05; got {self.growth}. A training takes a second."
+                f"growth of @neural must be a number of at least 1.05; got {self.growth}. Each training takes a second."
             )
 
     def bind(self, features: Floats | None, arms: int) -> Any:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodarm.engine.fold import Fold
+from goodarm.engine.ordered_log import OrderedLog
 from goodarm.environments.names import environment as find_environment
-from goodarm.paper.kept import Columns
+from goodarm.paper.finished_tasks import Columns
 from goodarm.paper.report import DELTA, OnDataset, Reproduction
 from goodarm.paper.scope import REWARD_ENTRIES
 from goodarm.policies import Policy, policy
@@ -239,10 +239,10 @@ def _by_evidence(name: str, rule: str, pool: Pool, problem: Problem) -> Series:
 
 def _pulls_until_good(policy: Policy, mean: float, pool: Pool, problem: Problem) -> float | None:
     """Evenly spread 0/1 rewards of that mean: after how many pulls is the arm called good?"""
-    fold = Fold(policy, problem, pool)
+    log = OrderedLog(policy, problem, pool)
     rewards = np.diff(np.floor(np.arange(LONGEST + 1) * mean + 0.5))
-    fold.absorb(np.zeros(LONGEST, dtype=np.int64), rewards)
-    return float(fold.decided_at[0]) if fold.verdicts[0] > 0 else None
+    log.absorb(np.zeros(LONGEST, dtype=np.int64), rewards)
+    return float(log.decided_at[0]) if log.verdicts[0] > 0 else None
 
 
 def rewards(found: Reproduction, on: OnDataset) -> Chart | None:

@@ -24,6 +24,7 @@ from goodarm.paper.report_text import (
 from goodarm.report.chart import STYLE_OF, draw_one, marker_of, marks_in, names_in, svg
 from goodarm.report.numbers import percent, short
 from goodarm.version import __version__
+from goodarm.webpage import page_of
 
 SIGNS = dict(zip("os^DvP<X>*d", "●■▲◆▼✚◀✖▶★♦", strict=True))
 """The charts' markers as letters."""
@@ -32,13 +33,8 @@ SIGNS = dict(zip("os^DvP<X>*d", "●■▲◆▼✚◀✖▶★♦", strict=True
 def page(found: Reproduction, drawn: list[FigureOf]) -> str:
     """The text of report.html."""
     body = "\n".join([*_opening(found, drawn), *_tables(found), *_figures(drawn), *_rewards(found), *_closing(found)])
-    style, script = (files("goodarm.paper").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Differentiable good arm identification, replicated</title>\n<style>\n{style}</style>\n</head>\n"
-        f"<body>\n{body}\n<script>\n{script}</script>\n</body>\n</html>\n"
-    )
+    style = files("goodarm.paper").joinpath("page.css").read_text("utf-8")
+    return page_of("Differentiable good arm identification, replicated", body, style=style)
 
 
 def _opening(found: Reproduction, drawn: list[FigureOf]) -> Iterator[str]:

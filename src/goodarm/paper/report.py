@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.numerics import clopper_pearson
-from goodarm.paper.kept import Columns, FinishedTask
+from goodarm.paper.finished_tasks import Columns, FinishedTask
 from goodarm.paper.reproduction import FinishedWork
 from goodarm.paper.scope import REWARD_ENTRIES, Entry, PaperDataset, Request, entries_of
 from goodarm.scores import Score, score_by_run

@@ -68,11 +68,8 @@ def write_rows(found: Reproduction, path: Path) -> None:
                 continue
             rows = task.tables["rows"]
             size = len(rows["run"])
-            same = {"dataset": task.facts["dataset"], "entry": task.facts["entry"], "policy": task.facts["policy"],
-                    "guarantee": task.facts["guarantee"]}  # fmt: skip
-            columns = [
-                pa.array([text]).dictionary_encode().take(pa.array(np.zeros(size, np.int32))) for text in same.values()
-            ]
+            same = [task.facts[name] for name in ("dataset", "entry", "policy", "guarantee")]
+            columns = [pa.array([text]).dictionary_encode().take(pa.array(np.zeros(size, np.int32))) for text in same]
             columns += [pa.array(np.full(size, value)) for value in (found.request.seed, task.facts["horizon"])]
             columns += [pa.array(rows[name]) for name in ("run", "arm", "mean")]
             columns.append(pa.array(VERDICTS[rows["verdict"]]).dictionary_encode())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goodarm.errors import NotCalibrated
-from goodarm.paper.kept import FinishedTask, read_finished, write_finished
+from goodarm.paper.finished_tasks import FinishedTask, read_finished, write_finished
 from goodarm.paper.scope import Request
 from goodarm.paper.tasks import Task, perform, tasks_of
 from goodarm.simulation.stop import Stop

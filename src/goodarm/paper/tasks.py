@@ -14,7 +14,7 @@ import numpy as np
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.learning import learn
-from goodarm.paper.kept import Columns, FinishedTask, key_of
+from goodarm.paper.finished_tasks import Columns, FinishedTask, key_of
 from goodarm.paper.scope import DATASETS, ENTRIES, REWARD_ENTRIES, Entry, PaperDataset, Request, Scale, entries_of
 from goodarm.paper.training import train_paper
 from goodarm.policies import reward_policy

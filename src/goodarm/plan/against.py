@@ -31,7 +31,7 @@ BOTH_SIDES = 12.0
 """Without a budget: this many times what the evidence of nine tenths of the arms costs with a known control."""
 
 
-class Campaign(NamedTuple):
+class SimulatedCampaign(NamedTuple):
     """One simulated campaign; the last row of means is not the control's."""
 
     rounds: int
@@ -42,9 +42,18 @@ class Campaign(NamedTuple):
 
 
 def plan_against(
-    control: float, margin: float, arms: int | None, delta: float, gap: float | None, means: Source | None,
-    prior: str | None, budget: int | None, runs: int | None, seed: int, progress: ahead.Progress | None,
-) -> ahead.CampaignPlan:  # fmt: skip
+    control: float,
+    margin: float,
+    arms: int | None,
+    delta: float,
+    gap: float | None,
+    means: Source | None,
+    prior: str | None,
+    budget: int | None,
+    runs: int | None,
+    seed: int,
+    progress: ahead.Progress | None,
+) -> ahead.CampaignPlan:
     """As `plan`, with the control's mean plus the margin as the threshold.
 
     Each campaign is played by `goodarm.engine.control` as it is played live, in blocks of a sixteenth of what was
@@ -73,12 +82,25 @@ def plan_against(
     outlooks = [played.outlook(words, each, last, draws) for words, each in settings] if enough else []
     bound = ahead.median_bound(draws, problem)
     return ahead.CampaignPlan(
-        arms=guess.arms, threshold=bar, delta=delta, means=guess.words, policy="value-normal+versus",
-        guarantee="certified", budget=budget, last_round=last, runs=many, seed=seed, lower_bound=bound,
-        arm_bound=ahead.quartiles(draws, problem), possible=budget is None or budget >= bound,
-        asked=outlooks[0] if outlooks else None, alternatives=tuple(outlooks[1:]),
-        notes=tuple(ahead.notes_on(draws, problem, budget, last, bound, outlooks[:1])), control=control, margin=margin,
-    )  # fmt: skip
+        arms=guess.arms,
+        threshold=bar,
+        delta=delta,
+        means=guess.words,
+        policy="value-normal+versus",
+        guarantee="certified",
+        budget=budget,
+        last_round=last,
+        runs=many,
+        seed=seed,
+        lower_bound=bound,
+        arm_bound=ahead.quartiles(draws, problem),
+        possible=budget is None or budget >= bound,
+        asked=outlooks[0] if outlooks else None,
+        alternatives=tuple(outlooks[1:]),
+        notes=tuple(ahead.notes_on(draws, problem, budget, last, bound, outlooks[:1])),
+        control=control,
+        margin=margin,
+    )
 
 
 def _checked(control: float, margin: float) -> float:
@@ -118,7 +140,7 @@ class _Play:
                 self.progress(self.ended, self.in_all)
         return outlook(words, problem, last, ahead.median_bound(draws, problem), found, wrong)
 
-    def _campaign(self, problem: Problem, last: int, chance: Generator) -> Campaign:
+    def _campaign(self, problem: Problem, last: int, chance: Generator) -> SimulatedCampaign:
         """Blocks until no arm is open, or until the last round."""
         means = self.guess.draw(chance)
         differences = Problem(0.5 * (1.0 + self.margin), problem.arms, problem.delta)
@@ -132,4 +154,4 @@ class _Play:
             rounds += int(counts.sum())
             at[step.absorb_block(counts, chance.binomial(counts, rates).astype(np.float64))] = rounds
         verdicts = step.state.arms[: problem.arms, VERDICT].astype(np.int8)
-        return Campaign(rounds, int((verdicts == 0).sum()), verdicts, at, means)
+        return SimulatedCampaign(rounds, int((verdicts == 0).sum()), verdicts, at, means)

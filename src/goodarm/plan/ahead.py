@@ -73,11 +73,22 @@ class CampaignPlan:
 
 
 def plan(
-    *, threshold: float | None = None, arms: int | None = None, delta: float = 0.05, gap: float | None = None,
-    means: Source | None = None, prior: str | None = None, policy: str | Policy = DEFAULT_POLICY,
-    budget: int | None = None, runs: int | None = None, seed: int = 0, workers: int = 1,
-    progress: Progress | None = None, control: float | None = None, margin: float = 0.0,
-) -> CampaignPlan:  # fmt: skip
+    *,
+    threshold: float | None = None,
+    arms: int | None = None,
+    delta: float = 0.05,
+    gap: float | None = None,
+    means: Source | None = None,
+    prior: str | None = None,
+    policy: str | Policy = DEFAULT_POLICY,
+    budget: int | None = None,
+    runs: int | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Progress | None = None,
+    control: float | None = None,
+    margin: float = 0.0,
+) -> CampaignPlan:
     """How many pulls an arm and a campaign will take.
 
     control, margin : in place of a threshold: what mean the control is expected to have, and by how much an arm is to
@@ -108,6 +119,24 @@ def plan(
         raise InvalidValue(
             "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
         )
+    return _plan_for(threshold, arms, delta, gap, means, prior, policy, budget, runs, seed, workers, progress)
+
+
+def _plan_for(
+    threshold: float,
+    arms: int | None,
+    delta: float,
+    gap: float | None,
+    means: Source | None,
+    prior: str | None,
+    policy: str | Policy,
+    budget: int | None,
+    runs: int | None,
+    seed: int,
+    workers: int,
+    progress: Progress | None,
+) -> CampaignPlan:
+    """The plan of a campaign with a threshold; the arguments are those of `plan`."""
     Problem(threshold=threshold, arms=1, delta=delta)  # a wrong threshold or delta is reported first
     guess = guess_means(threshold, arms, gap=gap, means=means, prior=prior)
     problem = Problem(threshold=threshold, arms=guess.arms, delta=delta)
@@ -124,12 +153,23 @@ def plan(
         outlooks.append(play.outlook(f"budget {2 * budget:,}", problem, 2 * budget))
     bound = median_bound(draws, problem)
     return CampaignPlan(
-        arms=guess.arms, threshold=threshold, delta=delta, means=guess.words, policy=made.policy.name,
-        guarantee=made.policy.promise, budget=budget, last_round=last_round, runs=many, seed=seed,
-        lower_bound=bound, arm_bound=quartiles(draws, problem), possible=budget is None or budget >= bound,
-        asked=outlooks[0] if outlooks else None, alternatives=tuple(outlooks[1:]),
+        arms=guess.arms,
+        threshold=threshold,
+        delta=delta,
+        means=guess.words,
+        policy=made.policy.name,
+        guarantee=made.policy.promise,
+        budget=budget,
+        last_round=last_round,
+        runs=many,
+        seed=seed,
+        lower_bound=bound,
+        arm_bound=quartiles(draws, problem),
+        possible=budget is None or budget >= bound,
+        asked=outlooks[0] if outlooks else None,
+        alternatives=tuple(outlooks[1:]),
         notes=tuple(notes_on(draws, problem, budget, last_round, bound, outlooks[:1])),
-    )  # fmt: skip
+    )
 
 
 def check_numbers(budget: int | None, runs: int | None) -> None:

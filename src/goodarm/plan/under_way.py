@@ -42,10 +42,17 @@ class Remaining(NamedTuple):
 
 
 def remaining(
-    pulls: ArrayLike, totals: ArrayLike, *, threshold: float, delta: float = 0.05,
-    prior: tuple[float, float] | None = None, limit: float = 1e6, draws: int = 200, seed: int = 0,
+    pulls: ArrayLike,
+    totals: ArrayLike,
+    *,
+    threshold: float,
+    delta: float = 0.05,
+    prior: tuple[float, float] | None = None,
+    limit: float = 1e6,
+    draws: int = 200,
+    seed: int = 0,
     scale: float | None = None,
-) -> Remaining:  # fmt: skip
+) -> Remaining:
     """Expected further pulls per arm, from pulls and sum of rewards so far, decided as by `value`.
 
     Each arm's mean mu is drawn from its posterior Beta(A + S, B + N - S), with (A, B) learned from all arms if not

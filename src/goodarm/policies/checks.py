@@ -139,8 +139,8 @@ def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estim
     if estimator.name not in rule.models or not estimator.exact:
         raise UnsoundPairing(
             f"{rule.name} is proved for {' and '.join('@' + name for name in rule.models)}, not for "
-            f"@{estimator.spelled()}: its verdicts would carry no guarantee. Decide by own evidence, for example "
-            f"'{sampling.name}+kt@{estimator.name}'."
+            f"@{estimator.spelled()}: its verdicts would carry no guarantee. Decide by each arm's own evidence, "
+            f"for example '{sampling.name}+kt@{estimator.name}'."
         )
     # of a blind index the engine keeps decided arms in the design; other rules would let verdicts change the pulls
     if rule.blind and not (sampling.blind and isinstance(sampling, IndexRule) and estimator.blind_widths):

@@ -87,17 +87,17 @@ def read_policy(path: str | Path) -> SavedPolicy:
     if version > FORMAT:
         raise UnreadablePolicy(
             f"{path}: written in format {version}, and this goodarm reads up to {FORMAT}. "
-            "Upgrade goodarm, or learn it anew."
+            "Upgrade goodarm, or learn it again."
         )
     if version < FORMAT:
         raise UnreadablePolicy(
-            f"{path}: written in format {version}, which did not keep all that its guarantee rests on. Learn it anew."
+            f"{path}: written in format {version}, which did not keep all that its guarantee rests on. Learn it again."
         )
     claimed = content.pop("sha256", None)
     if claimed != _checksum(content):
         raise UnreadablePolicy(
             f"{path}: its content does not match its checksum: it was altered after it was learned, and its guarantee "
-            "is void. Learn it anew; to choose a parameter yourself, write it in the name, as in 'dgai(beta=1.5)'."
+            "is void. Learn it again; to choose a parameter yourself, write it in the name, as in 'dgai(beta=1.5)'."
         )
     certificate = content["certificate"]
     return SavedPolicy(
@@ -155,7 +155,7 @@ def read_model(path: str | Path, saved: dict[str, Any] | None) -> Estimator | No
     try:
         return estimator_kind(saved["name"])(**arguments_from_json(saved["arguments"]))
     except (TypeError, AttributeError, KeyError) as error:
-        raise UnreadablePolicy(f"{path}: its model can't be made here ({error}). Learn it anew.") from None
+        raise UnreadablePolicy(f"{path}: its model can't be made here ({error}). Learn it again.") from None
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise UnreadablePolicy(f"{path}: there is no such file. Make one with 'goodarm learn'.") from None
     except (OSError, ValueError) as error:
         raise UnreadablePolicy(
-            f"{path}: can't be read as JSON ({error}). Learn it anew with 'goodarm learn'."
+            f"{path}: can't be read as JSON ({error}). Learn it again with 'goodarm learn'."
         ) from None
     if not isinstance(content, dict):
         raise UnreadablePolicy(f"{path}: not a policy file of goodarm. Make one with 'goodarm learn'.")

@@ -200,7 +200,7 @@ def policy(
     if finished and (identification is not None or estimator is not None):
         raise InvalidValue(
             f"{sampling if isinstance(sampling, str) else sampling.name} is a whole policy: it decides, and models "
-            "the arms, as it was made. Give names of rules to pair them anew."
+            "the arms, as it was made. Give names of rules to pair them differently."
         )
     if isinstance(sampling, Policy):
         sampling.check(rewards)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.report import drawing, verdicts_over_time
 from goodarm.scores import score_over_rounds
 from goodarm.simulation.compare import Comparison, ComparisonRequest
-from goodarm.simulation.runs import Runs, estimate
+from goodarm.simulation.runs import Estimate, Runs, estimate
 from goodarm.simulation.tables import PER_RUN
 
 if TYPE_CHECKING:
@@ -121,6 +121,15 @@ def _title(each: Comparison, name: str) -> str:
     )
 
 
+def _with_intervals(axes: Axes, x: Sequence[float], y: Sequence[Estimate], colour: str, style: str) -> Any:
+    """A line through the means with their intervals."""
+    errors = np.array([[each.mean - each.low for each in y], [each.high - each.mean for each in y]])
+    shown = np.where(np.isfinite(errors), errors, 0.0)
+    means = [each.mean for each in y]
+    line: dict[str, Any] = {"color": colour, "linestyle": style, "linewidth": 1.6}
+    return axes.errorbar(x, means, yerr=shown, marker="o", markersize=4.5, capsize=3, **line)
+
+
 def _sweep(results: Comparison, over: str, number: str) -> Figure:
     """Mean with its 95% interval over a column of the table, one line per policy."""
     from matplotlib.figure import Figure
@@ -144,12 +153,7 @@ def _sweep(results: Comparison, over: str, number: str) -> Figure:
         ]
         mine.sort(key=lambda pair: pair[0])
         x, y = _beside([pair[0] for pair in mine], count, len(policies)), [pair[1] for pair in mine]
-        errors = np.array([[each.mean - each.low for each in y], [each.high - each.mean for each in y]])
-        colour, style = drawing.look(count)
-        handles.append(axes.errorbar(
-            x, [each.mean for each in y], yerr=np.where(np.isfinite(errors), errors, 0.0), color=colour,
-            linestyle=style, marker="o", markersize=4.5, capsize=3, linewidth=1.6,
-        ))  # fmt: skip
+        handles.append(_with_intervals(axes, x, y, *drawing.look(count)))
     _sweep_axis(axes, words, numeric)
     axes.yaxis.set_major_formatter(lambda value, place: drawing.tick(value))
     axes.set_xlabel(over if over != "setting" else "swept value" if numeric else "environment")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from goodarm.report.rewards import as_json as rewards_as_json
 from goodarm.simulation.compare import Comparison
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.summary import Summary, as_json
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ROWS_PER_GROUP = 1_000_000
 SUMMARY = "summary.json"
@@ -83,27 +86,24 @@ def short_text(value: Any) -> str:
 def write_files(results: Comparison, summary: Summary, folder: Path) -> list[Path]:
     """Write all files of a comparison; returns their paths."""
     figure = verdicts_over_time.draw(verdicts_over_time.info(results))
-    writers: dict[str, Callable[[Path], None]] = {
-        "rows.parquet": lambda path: write_rows(results.finished, path),
-        "summary.json": lambda path: write_text(path, json_text(as_json(summary)) + "\n"),
-        "verdicts.svg": lambda path: save(figure, path),
-        "verdicts.png": lambda path: save(figure, path),
-    }
-    with explained(folder):
-        return [whole(folder / name, write) for name, write in writers.items()]
+    return _write(results, as_json(summary), "verdicts", figure, folder)
 
 
 def write_rewards(results: Comparison, summary: RewardSummary, folder: Path) -> list[Path]:
     """Write the files of a comparison by reward; returns their paths."""
     figure = rewards_over_time.draw(rewards_over_time.info(results))
+    return _write(results, rewards_as_json(summary), "rewards", figure, folder)
+
+
+def _write(results: Comparison, summary: dict[str, Any], name: str, figure: Figure, folder: Path) -> list[Path]:
     writers: dict[str, Callable[[Path], None]] = {
         "rows.parquet": lambda path: write_rows(results.finished, path),
-        "summary.json": lambda path: write_text(path, json_text(rewards_as_json(summary)) + "\n"),
-        "rewards.svg": lambda path: save(figure, path),
-        "rewards.png": lambda path: save(figure, path),
+        "summary.json": lambda path: write_text(path, json_text(summary) + "\n"),
+        f"{name}.svg": lambda path: save(figure, path),
+        f"{name}.png": lambda path: save(figure, path),
     }
     with explained(folder):
-        return [whole(folder / name, write) for name, write in writers.items()]
+        return [whole(folder / file, write) for file, write in writers.items()]
 
 
 def plan_about(made: CampaignPlan) -> dict[str, Any]:

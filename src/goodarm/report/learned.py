@@ -84,6 +84,18 @@ def lines(learned: LearnedPolicy, gains: Sequence[Gain]) -> Iterator[str]:
         )
 
 
+def advice(
+    family: str, environment: str | None, path: Path, threshold: float | None, horizon: int | None, delta: float
+) -> Iterator[str]:
+    """What to do with the policy file now; `environment` as the user has named it, None where a table was given."""
+    if horizon is None:
+        yield f"the horizon is {family}'s own, and the policy was learned for it: give yours with --horizon"
+    if environment is not None:
+        given = {"--threshold": threshold, "--horizon": horizon, "--delta": None if delta == 0.05 else delta}
+        words = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
+        yield f"use it: goodarm compare {environment} --policy {path}{words}"
+
+
 def gain_line(gain: Gain) -> str:
     """What was gained over one policy, and whether that is more than chance."""
     low, high = gain.difference.low, gain.difference.high

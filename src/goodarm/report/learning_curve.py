@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from goodarm.learning.offline import Epoch, Step
+from goodarm.learning.offline import Epoch, LearningStep
 from goodarm.learning.train import LearnedPolicy
 from goodarm.report.drawing import COLOURS
 
@@ -23,7 +23,7 @@ class LearningCurve(NamedTuple):
     steps: list[tuple[float, float]]
 
 
-def info(learned: LearnedPolicy, history: Sequence[Step]) -> LearningCurve:
+def info(learned: LearnedPolicy, history: Sequence[LearningStep]) -> LearningCurve:
     """The figure's numbers from what was learned."""
     name = next(iter(learned.parameters))
     points = [(step.parameter, step.score) for step in history]
@@ -37,7 +37,7 @@ def draw(learned: LearnedPolicy) -> Figure:
 
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
-    steps = [entry for entry in learned.history if isinstance(entry, Step)]
+    steps = [entry for entry in learned.history if isinstance(entry, LearningStep)]
     epochs = [entry for entry in learned.history if isinstance(entry, Epoch)]
     if epochs:
         _draw_epochs(left, right, epochs)

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import CodeType, FunctionType
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -35,14 +36,27 @@ def parameters_of(formula: Formula, skip: int) -> dict[str, float]:
 
 @lru_cache(maxsize=4096)
 def _parameters(formula: Formula, skip: int) -> tuple[tuple[str, float], ...]:
-    arguments = list(inspect.signature(formula).parameters.values())[skip:]
-    for argument in arguments:
-        if argument.default is inspect.Parameter.empty:
-            raise InvalidValue(
-                f"parameter {argument.name!r} of {formula.__qualname__} has no default; "
-                f"write it as {argument.name}=1.0 so that the rule can be named without it."
-            )
-    return tuple((argument.name, float(argument.default)) for argument in arguments)
+    if not isinstance(getattr(formula, "py_func", formula), FunctionType):
+        raise InvalidValue(
+            f"a rule's function must be a plain one, since it is compiled; got {formula!r}. Write it with `def`, "
+            "outside of a class, and give it constants as arguments with a default."
+        )
+    return tuple(_with_default(formula, each) for each in list(inspect.signature(formula).parameters.values())[skip:])
+
+
+def _with_default(formula: Formula, argument: inspect.Parameter) -> tuple[str, float]:
+    name, default = argument.name, argument.default
+    if default is inspect.Parameter.empty:
+        raise InvalidValue(
+            f"parameter {name!r} of {formula.__qualname__} has no default; "
+            f"write it as {name}=1.0 so that the rule can be named without it."
+        )
+    if argument.kind is inspect.Parameter.KEYWORD_ONLY or not isinstance(default, int | float):
+        raise InvalidValue(
+            f"parameter {name!r} of {formula.__qualname__} must be a number that can be given by position; write it "
+            f"as {name}=1.0, without a * before it; its default is {default!r}."
+        )
+    return name, float(default)
 
 
 _owners: WeakKeyDictionary[Formula, str] = WeakKeyDictionary()
@@ -54,11 +68,12 @@ def name_owner(owner: str, *formulas: Formula) -> None:
         _owners[formula] = owner
 
 
-def owner_of(function: Formula, reachable: Callable[[list[Any]], list[Any]]) -> str | None:
-    """The rule whose function this is, or calls it; `reachable` lists the functions that a function calls."""
-    if function in _owners:
-        return _owners[function]
-    return next((owner for formula, owner in list(_owners.items()) if function in reachable([formula])), None)
+def owner_of(code: CodeType, reachable: Callable[[list[Any]], list[Any]]) -> str | None:
+    """The rule whose function has this code, or calls one that has; `reachable` lists what a function calls."""
+    found = [(owner, reachable([formula])) for formula, owner in list(_owners.items())]
+    own = (owner for owner, functions in found if functions and functions[0].__code__ is code)
+    calls = (owner for owner, functions in found if any(each.__code__ is code for each in functions))
+    return next(own, None) or next(calls, None)
 
 
 def first_line(formula: Formula) -> str:

@@ -203,7 +203,7 @@ class Runs(WithTables):
         if self.misfit > ALARM:
             where = f"in {self.misfitting} of {len(self)} runs" if self.misfitting else "in all runs taken together"
             advice = (
-                "its verdicts carry no guarantee here. Decide by own evidence, for example with '+kt', and use @mixed."
+                "its verdicts carry no guarantee here. Decide by each arm's own evidence, as by '+kt', and use @mixed."
                 if self.spec.policy.decided_by is Basis.MODEL
                 else "verdicts rest on own evidence and stand, but it guides the pulls badly. Use @mixed."
             )

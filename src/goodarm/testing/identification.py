@@ -21,8 +21,9 @@ from goodarm.testing.subject import Subject, usual_environment
 from goodarm.verdict import Guarantee
 
 MILLION = 1_000_000
-EXACT = ((0.5, 10, 100_000), (0.01, 10, 100_000), (0.99, 10, 100_000), (0.5, 1, MILLION))
-"""Threshold, arms and pulls at which the error of one arm is computed exactly, delta = 0.1."""
+EXACT = ((0.5, 1000, 10_000), (0.5, 10, 100_000), (0.01, 10, 100_000), (0.99, 10, 100_000), (0.5, 1, MILLION))
+"""Threshold, arms and pulls at which the error of one arm is computed exactly, delta = 0.1; with many arms a rule shows
+whether it shares delta among them."""
 SHORT = Trial()
 """3000 runs of 800 rounds under an adversary."""
 LONG = Trial(runs=400, horizon=50_000)
@@ -56,8 +57,8 @@ def check_identification(rule: str | IdentificationRule) -> list[str]:
       of every parameter's limits (nothing is drawn; sees any unfair bet that the histories tried lead to);
     - any rule: 3000 runs of 800 rounds on each hard instance under an adversary; at delta = 0.1 a true error rate of
       0.142 is seen with probability 0.9, and a sound rule fails one test with probability at most 2e-9;
-    - needs only the totals: the exact error of an arm at the threshold over all numbers of pulls up to a million;
-      anything above delta/K is seen;
+    - needs only the totals: the exact error of an arm at the threshold over all numbers of pulls, up to a million with
+      one arm and 10,000 with a thousand; anything above delta/K is seen;
     - a radius that needs more: 1000 paths of a million pulls; an error rate of 0.176 is seen with probability 0.9;
     - other evidence: 400 runs of 50,000 pulls; an error rate of 0.225 is seen with probability 0.9.
 

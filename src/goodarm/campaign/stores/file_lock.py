@@ -7,10 +7,30 @@ from pathlib import Path
 
 from goodarm.errors import UnusableStore
 
-NETWORK = frozenset({
-    "nfs", "nfs4", "cifs", "smb2", "smb3", "smbfs", "afs", "ncpfs", "ceph", "lustre", "beegfs", "gpfs", "glusterfs",
-    "fuse.glusterfs", "fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.ceph", "davfs", "fuse.davfs2",
-})  # fmt: skip
+NETWORK = frozenset(
+    {
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "afs",
+        "ncpfs",
+        "ceph",
+        "lustre",
+        "beegfs",
+        "gpfs",
+        "glusterfs",
+        "fuse.glusterfs",
+        "fuse.sshfs",
+        "fuse.s3fs",
+        "fuse.rclone",
+        "fuse.ceph",
+        "davfs",
+        "fuse.davfs2",
+    }
+)
 """File systems on which locks and shared memory do not reach the other machines."""
 
 

@@ -132,13 +132,13 @@ def _checked(dataset: Dataset, file: File, raw: bytes, address: str, *, mirrored
         content = unpacked(raw, file.path) if mirrored else file.prepare(raw)
     except Exception as error:  # whatever a damaged archive or table makes its reader raise
         raise UnavailableData(
-            f"{address} served something else than {file.path} ({error}); nothing was kept. {dataset.way_out}"
+            f"{address} served something other than {file.path} ({error}); nothing was kept. {dataset.way_out}"
         ) from None
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise UnavailableData(
             f"{file.path} from {address} has sha256 {found[:12]}…, not the pinned {file.sha256[:12]}…: damaged on the "
-            f"way, or published anew; nothing was kept. {dataset.way_out}"
+            f"way, or published in a new version; nothing was kept. {dataset.way_out}"
         )
     return content
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.judgement.columns import Columns
+from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 
 Floats = NDArray[np.float64]
@@ -77,11 +77,11 @@ class LogSource(Protocol):
     def names(self) -> list[str]:
         """The log's columns, found without reading its rows."""
 
-    def sums(self, columns: Columns, question: Question, progress: Progress) -> Sums:
+    def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         """Rows, rewards and their sums per segment and arm."""
 
-    def stray(self, columns: Columns, question: Question) -> Stray:
+    def stray(self, columns: LogColumns, question: Question) -> Stray:
         """Rewards that are outside the declared range, or are not numbers."""
 
-    def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+    def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """The rewards in the order of a column; an arm is its place in `sums`."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from goodarm.errors import MissingExtra, UnreadableTable
-from goodarm.judgement.columns import Columns
+from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import Batch, Progress, Stray, Sums
@@ -63,12 +63,12 @@ class DuckSource:
         rows = self.run(f"DESCRIBE SELECT * FROM {self._relation}").fetchall()
         return [(str(row[0]), str(row[1])) for row in rows]
 
-    def table(self, columns: Columns, question: Question) -> sql.Table:
+    def table(self, columns: LogColumns, question: Question) -> sql.Table:
         """The relation as this question reads it."""
         kinds = {name: _kind(dtype) for name, dtype in self._described}
         return sql.Table(self._relation, kinds, "DOUBLE", True)
 
-    def sums(self, columns: Columns, question: Question, progress: Progress) -> Sums:
+    def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         table = self.table(columns, question)
         found = self._sums(table, columns, question, progress, False)
         if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
@@ -77,17 +77,19 @@ class DuckSource:
             found = self._sums(replace(table, proven=frozenset()), columns, question, progress, True)
         return found
 
-    def _sums(self, table: sql.Table, columns: Columns, question: Question, progress: Progress, no_nan: bool) -> Sums:
+    def _sums(
+        self, table: sql.Table, columns: LogColumns, question: Question, progress: Progress, no_nan: bool
+    ) -> Sums:
         query = sql.sums_query(table, columns, question, no_nan)
         return sql.as_sums(columns, self.watched(lambda: self.run(query).fetchnumpy(), progress))
 
-    def stray(self, columns: Columns, question: Question) -> Stray:
+    def stray(self, columns: LogColumns, question: Question) -> Stray:
         table = self.table(columns, question)
         count = self.run(sql.stray_query(table, columns, question, count=True)).fetchall()[0][0]
         first = [*self.run(sql.stray_query(table, columns, question, count=False)).fetchall(), (None, None)][0]
         return Stray(int(count), first[0], first[1])
 
-    def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+    def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by DuckDB, in batches; memory is bounded by its limit, beyond which it sorts on disk."""
         table = self.table(columns, question)
         assert columns.order is not None
@@ -190,7 +192,7 @@ class FileSource(DuckSource):
             f"quote='\"', escape='\"', encoding={sql.literal(self.dialect.encoding)}, columns={{{columns}}})"
         )
 
-    def table(self, columns: Columns, question: Question) -> sql.Table:
+    def table(self, columns: LogColumns, question: Question) -> sql.Table:
         """CSV knows only text: columns are read as numbers where needed, and those in `where` as they look."""
         if self.files.kind == "parquet":
             return replace(super().table(columns, question), proven=self._proven(columns.reward, question))

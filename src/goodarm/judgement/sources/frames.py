@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.columns import Columns
+from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Batch, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import DuckSource, connect
@@ -40,7 +40,7 @@ class FrameSource:
     def names(self) -> list[str]:
         return list(self.frame.collect_schema().names())
 
-    def sums(self, columns: Columns, question: Question, progress: Progress) -> Sums:
+    def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         import narwhals as nw
 
         if question.where is not None:
@@ -56,7 +56,7 @@ class FrameSource:
         progress(1.0)
         return _as_sums(columns, question, {name: found[name].to_list() for name in found.columns})
 
-    def stray(self, columns: Columns, question: Question) -> Stray:
+    def stray(self, columns: LogColumns, question: Question) -> Stray:
         import narwhals as nw
 
         if question.where is not None:
@@ -70,14 +70,14 @@ class FrameSource:
         found = list(zip(*(first[name].to_list() for name in first.columns), strict=True)) or [(None, None)]
         return Stray(int(rows["rows"].to_list()[0]), *found[0])
 
-    def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+    def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         if self.kind not in STREAMED:
             return self.through_duckdb().in_order(columns, question, sums, progress)
         if question.where is not None:
             return self._filtered(question).in_order(columns, _without_where(question), sums, progress)
         return streamed(self._in_time(columns), self.kind, question, sums)
 
-    def _in_time(self, columns: Columns) -> Any:
+    def _in_time(self, columns: LogColumns) -> Any:
         """Names, reward and time of every row, in the engine's own terms."""
         import narwhals as nw
 
@@ -108,7 +108,7 @@ class FrameSource:
         made.run(f"CREATE TEMP VIEW goodarm_part AS SELECT * FROM goodarm_log WHERE ({question.where}\n)")
         return DuckSource(made.title, made.con, "goodarm_part")
 
-    def _named(self, columns: Columns, question: Question) -> Any:
+    def _named(self, columns: LogColumns, question: Question) -> Any:
         """The columns that are summed up, under names of their own."""
         import narwhals as nw
 
@@ -153,7 +153,7 @@ def _number(schema: Any, name: str) -> Any:
     return number
 
 
-def _as_sums(columns: Columns, question: Question, found: dict[str, list[Any]]) -> Sums:
+def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]]) -> Sums:
     keys = [np.array(found[f"key{j}"], dtype=object) for j in range(len(columns.by) + 1)]
     rows = np.array(found["rows"], dtype=np.float64)
     counted = np.array(found["pulls"], dtype=np.float64)

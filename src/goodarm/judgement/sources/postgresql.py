@@ -10,7 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from goodarm.errors import InvalidValue, MissingExtra, UnavailableData, UnreadableTable
-from goodarm.judgement.columns import Columns
+from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import Batch, Progress, Stray, Sums
@@ -78,7 +78,7 @@ class PostgresSource:
     def names(self) -> list[str]:
         return list(self._described)
 
-    def _table(self, columns: Columns) -> sql.Table:
+    def _table(self, columns: LogColumns) -> sql.Table:
         for name in (columns.reward, columns.pulls, columns.total, columns.propensity):
             if name is not None and self._described[name] == "other":
                 raise UnreadableTable(
@@ -86,7 +86,7 @@ class PostgresSource:
                 )
         return sql.Table(self._relation, self._described, "double precision", False)
 
-    def sums(self, columns: Columns, question: Question, progress: Progress) -> Sums:
+    def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         table = self._table(columns)
         found = self._sums(table, columns, question, False)
         if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
@@ -94,19 +94,19 @@ class PostgresSource:
         progress(1.0)
         return found
 
-    def _sums(self, table: sql.Table, columns: Columns, question: Question, no_nan: bool) -> Sums:
+    def _sums(self, table: sql.Table, columns: LogColumns, question: Question, no_nan: bool) -> Sums:
         cursor = self._run(sql.sums_query(table, columns, question, no_nan))
         rows = cursor.fetchall()
         names = [column.name for column in cursor.description]
         return sql.as_sums(columns, {name: [row[j] for row in rows] for j, name in enumerate(names)})
 
-    def stray(self, columns: Columns, question: Question) -> Stray:
+    def stray(self, columns: LogColumns, question: Question) -> Stray:
         table = self._table(columns)
         count = self._run(sql.stray_query(table, columns, question, count=True)).fetchone()[0]
         first = self._run(sql.stray_query(table, columns, question, count=False)).fetchone() or (None, None)
         return Stray(int(count), first[0], first[1])
 
-    def in_order(self, columns: Columns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
+    def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by the server and fetched through a cursor on its side."""
         table = self._table(columns)
         keys = ", ".join(f"CAST({sql.quoted(key)} AS TEXT)" for key in (*columns.by, columns.arm))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.judgement.columns import Columns
+from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import NULLISH, Sums
 
@@ -65,7 +65,7 @@ def _nullish(name: str) -> str:
     return f"{name} IS NULL OR lower(trim({name})) IN ({', '.join(map(literal, NULLISH))})"
 
 
-def sums_query(table: Table, columns: Columns, question: Question, no_nan: bool = False) -> str:
+def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bool = False) -> str:
     """One row per segment and arm; the checks of NULLs and range come out of the same scan."""
     keys = [*columns.by, columns.arm]
     double = table.double
@@ -84,7 +84,7 @@ def sums_query(table: Table, columns: Columns, question: Question, no_nan: bool 
     return f"SELECT {', '.join([*shown, *values])} FROM {table.relation}{_where(question)} GROUP BY {groups}"
 
 
-def _of_rewards(table: Table, columns: Columns, question: Question, no_nan: bool) -> dict[str, str]:
+def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: bool) -> dict[str, str]:
     reward = columns.reward or ""
     x = table.number(reward, no_nan)
     found = {"rows": "count(*)", "total": f"sum({x})"}
@@ -104,7 +104,7 @@ def _of_rewards(table: Table, columns: Columns, question: Question, no_nan: bool
     return found
 
 
-def _of_totals(table: Table, columns: Columns, question: Question) -> dict[str, str]:
+def _of_totals(table: Table, columns: LogColumns, question: Question) -> dict[str, str]:
     n, s = (table.number(name or "", False) for name in (columns.pulls, columns.total))
     n, s = (f"CAST({each} AS {table.double})" for each in (n, s))
     scale = question.scale
@@ -120,7 +120,7 @@ def _of_totals(table: Table, columns: Columns, question: Question) -> dict[str, 
     return found
 
 
-def stray_query(table: Table, columns: Columns, question: Question, *, count: bool) -> str:
+def stray_query(table: Table, columns: LogColumns, question: Question, *, count: bool) -> str:
     """Rewards outside the range or not readable: how many, or the first with its arm."""
     arm = f"CAST({quoted(columns.arm)} AS {_text(table)})"
     if columns.pulls is not None and columns.total is not None:
@@ -167,7 +167,7 @@ def _text(table: Table) -> str:
     return "VARCHAR" if table.try_cast else "TEXT"
 
 
-def as_sums(columns: Columns, found: dict[str, Any]) -> Sums:
+def as_sums(columns: LogColumns, found: dict[str, Any]) -> Sums:
     """Columns of a database's answer as `Sums`."""
     keys = [_texts(found[f"key{j}"]) for j in range(len(columns.by) + 1)]
     numbers: dict[str, Any] = {name: _numbers(found[name]) for name in FIELDS if name in found}

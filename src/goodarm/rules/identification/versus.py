@@ -143,9 +143,12 @@ def totals(
 
 
 versus = EvidenceRule(
-    name="versus", reference="goodarm's own (docs/judge.md)", guarantee=Guarantee.CERTIFIED, totals=totals,
+    name="versus",
+    reference="goodarm's own (docs/judge.md)",
+    guarantee=Guarantee.CERTIFIED,
+    totals=totals,
     one_side=one_side,
-)  # fmt: skip
+)
 
 
 def as_if_paired(pulls: Floats, totals: Floats, control_mean: float) -> Floats:

@@ -1,4 +1,4 @@
-// A click on a heading sorts its table; a second click turns the order around. Cells without a number stay last.
+// A click on a heading sorts its table; a second click turns the order around. Empty cells stay last.
 for (const button of document.querySelectorAll("th button")) {
   button.addEventListener("click", () => {
     const heading = button.parentElement, table = heading.closest("table"), body = table.tBodies[0];

@@ -12,23 +12,63 @@ from goodarm.judgement.question import Question
 
 PLAUSIBLE = {
     "arm": (
-        "arm", "variant", "option", "creative", "item", "headline", "ad", "advert", "banner", "campaign", "caption",
-        "movie", "product", "model", "prompt", "treatment", "group", "action", "candidate", "page", "article", "test",
+        "arm",
+        "variant",
+        "option",
+        "creative",
+        "item",
+        "headline",
+        "ad",
+        "advert",
+        "banner",
+        "campaign",
+        "caption",
+        "movie",
+        "product",
+        "model",
+        "prompt",
+        "treatment",
+        "group",
+        "action",
+        "candidate",
+        "page",
+        "article",
+        "test",
         "name",
     ),
     "reward": (
-        "reward", "click", "clicked", "clicks", "conversion", "converted", "success", "outcome", "rating", "score",
-        "correct", "passed", "pass", "bought", "purchase", "response", "win", "won", "liked", "vote", "label",
-        "value", "result",
+        "reward",
+        "click",
+        "clicked",
+        "clicks",
+        "conversion",
+        "converted",
+        "success",
+        "outcome",
+        "rating",
+        "score",
+        "correct",
+        "passed",
+        "pass",
+        "bought",
+        "purchase",
+        "response",
+        "win",
+        "won",
+        "liked",
+        "vote",
+        "label",
+        "value",
+        "result",
     ),
-}  # fmt: skip
+}
 """Names that say what a column is, the most telling first; `id` at the end of a name is ignored."""
 
 PROPENSITIES = ("propensity", "propensityscore", "pscore")
 
 
 @dataclass(frozen=True)
-class Columns:
+class LogColumns:
     """The columns of a log by their role; `notes` says what was chosen for the user."""
 
     arm: str
@@ -47,7 +87,7 @@ class Columns:
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def choose_columns(question: Question, names: Sequence[str], title: str) -> Columns:
+def choose_columns(question: Question, names: Sequence[str], title: str) -> LogColumns:
     """Match what the question names with what the table has; an error names the nearest columns."""
     notes: list[str] = []
     by = tuple(find(name, names, title) for name in question.by)
@@ -80,7 +120,7 @@ def choose_columns(question: Question, names: Sequence[str], title: str) -> Colu
         )
     if order is not None and pulls is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no order. Leave `order` out, or give the log.")
-    return Columns(arm, reward, pulls, total, squares, by, order, weight, tuple(notes))
+    return LogColumns(arm, reward, pulls, total, squares, by, order, weight, tuple(notes))
 
 
 def find(wanted: str, names: Sequence[str], title: str) -> str:

@@ -25,7 +25,7 @@ UNKNOWN = -1
 _LAYOUT = np.dtype([("number", "<i8"), ("ticket", "<i8"), ("arm", "<i8"), ("reward", "<f8"), ("at", "<f8")])
 
 
-class Columns(NamedTuple):
+class JournalColumns(NamedTuple):
     """Entries as arrays of equal length; -1 and NaN where there is no ticket, arm or reward."""
 
     rows: list[Row]
@@ -35,22 +35,22 @@ class Columns(NamedTuple):
     rewards: Floats
     at: Floats
 
-    def part(self, start: int, stop: int) -> Columns:
+    def part(self, start: int, stop: int) -> JournalColumns:
         cut = slice(start, stop)
-        return Columns(
+        return JournalColumns(
             self.rows[cut], self.kinds[cut], self.tickets[cut], self.arms[cut], self.rewards[cut], self.at[cut]
         )
 
 
-def joined(parts: list[Columns]) -> Columns:
+def joined(parts: list[JournalColumns]) -> JournalColumns:
     """Entries that follow one another."""
     rows = [row for part in parts for row in part.rows]
     kinds, *others = (np.concatenate(columns) for columns in zip(*(part[1:] for part in parts), strict=True))
     tickets, arms, rewards, at = others
-    return Columns(rows, kinds, tickets, arms, rewards, at)
+    return JournalColumns(rows, kinds, tickets, arms, rewards, at)
 
 
-def verified_columns(chunks: Iterable[list[Row]], number: int, chain: bytes) -> Iterator[Columns]:
+def verified_columns(chunks: Iterable[list[Row]], number: int, chain: bytes) -> Iterator[JournalColumns]:
     """The entries after `number`, whose chain was `chain`; the first that does not follow from them is named.
 
     Entries before a damaged one in the same chunk are not returned: nothing is done with such a journal.
@@ -61,7 +61,7 @@ def verified_columns(chunks: Iterable[list[Row]], number: int, chain: bytes) -> 
             number, chain = rows[-1][0], rows[-1][7]
 
 
-def _verified(rows: list[Row], number: int, chain: bytes) -> Columns:
+def _verified(rows: list[Row], number: int, chain: bytes) -> JournalColumns:
     numbers, kinds, tickets, arms, rewards, payloads, at, chains = zip(*rows, strict=True)
     packed = np.empty(len(rows), dtype=_LAYOUT)
     packed["number"], packed["at"] = numbers, at
@@ -84,7 +84,7 @@ def _verified(rows: list[Row], number: int, chain: bytes) -> Columns:
         raise _first_damage(rows, found, number)
     codes = {kind: CODES.get(kind, UNKNOWN) for kind in plain}
     coded = np.array(list(map(codes.__getitem__, kinds)), dtype=np.int8)
-    return Columns(rows, coded, packed["ticket"], packed["arm"], packed["reward"], packed["at"])
+    return JournalColumns(rows, coded, packed["ticket"], packed["arm"], packed["reward"], packed["at"])
 
 
 def _first_damage(rows: list[Row], found: list[bytes], number: int) -> DamagedJournal:

@@ -6,9 +6,9 @@ later. A verdict is final: later rewards of the arm are counted and move nothing
 >>> import numpy as np
 >>> from goodarm.policies import policy
 >>> from goodarm.problem import Problem
->>> fold = Fold(policy("uniform", "kt"), Problem(threshold=0.5, arms=2))
->>> fold.absorb(np.array([0, 1] * 40), np.array([1.0, 0.0] * 40))
->>> fold.verdicts.tolist(), fold.decided_at.tolist()
+>>> log = OrderedLog(policy("uniform", "kt"), Problem(threshold=0.5, arms=2))
+>>> log.absorb(np.array([0, 1] * 40), np.array([1.0, 0.0] * 40))
+>>> log.verdicts.tolist(), log.decided_at.tolist()
 ([1, -1], [15, 16])
 """
 
@@ -22,15 +22,14 @@ from numpy.typing import NDArray
 
 from goodarm.engine import loop as independent
 from goodarm.engine.assemble import Assembly, columns_for, loop_parameters
-from goodarm.engine.loop import FIT_DUE, NEVER, Kind, Parts
+from goodarm.engine.loop import FIT_DUE, NEVER, NO_TRACE, Kind, Parts
 from goodarm.engine.rule_parts import identification_parts, learner_parts, present_pool
+from goodarm.engine.told import nothing_changes
 from goodarm.policies import Policy
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, VERDICT, Pool, Table
 from goodarm.streams import POLICY, generator
 from goodarm.verdict import Criterion
-
-NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
 
 class Rows(NamedTuple):
@@ -54,11 +53,7 @@ def logged_reward(i: int, pulls: float, source: Rows) -> float:
     return source.rewards[source.cursor[0] - 1]  # type: ignore[no-any-return]  # numpy's floats
 
 
-def _nothing(*arguments: Any) -> None:
-    """Nothing is chosen here."""
-
-
-class Fold:
+class OrderedLog:
     """The rewards of a log, one after the other, under the identification rule of a policy.
 
     pool : what is believed of all arms from the first row to the last; without it, it is learned from the log
@@ -68,7 +63,9 @@ class Fold:
         policy.check(problem.rewards)
         observe, decide = identification_parts(policy.identification)
         fit, next_round = learner_parts(policy.learner)
-        parts = Parts(_nothing, logged_arm, _nothing, logged_reward, present_pool, observe, decide, fit, next_round)
+        parts = Parts(
+            nothing_changes, logged_arm, nothing_changes, logged_reward, present_pool, observe, decide, fit, next_round
+        )
         fdr, rows = policy.criterion is Criterion.FDR, policy.identification.memory > 1
         loop = independent.build(parts, Kind(fdr=fdr, rows=rows, outside=True))
         self.assembly = Assembly(

@@ -1,0 +1,258 @@
+"""The loops over arms behind `from_totals`: evidence, the ends of the interval that decides, the pulls still needed.
+
+Each is made once per rule around its own formula, and runs as Python or compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.numerics import bernoulli_kl
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.parameters import Formula
+
+Floats = NDArray[np.float64]
+
+CLOSE = 1e-4
+"""An end of an interval is found to within this share of its distance from the mean."""
+BASE = 4.0
+"""About what a mixture pays for not knowing the mean; another value would only be slower."""
+NEVER = 1e15
+"""Needing more pulls than this is never."""
+
+_NO_POOL = Pool(0.0)
+
+
+def bar_at(bar: Bar, threshold: float) -> Bar:
+    """The same problem at another threshold."""
+    spread = math.sqrt(threshold * (1.0 - threshold)) if bar.bounded > 0.0 else bar.spread
+    return Bar(threshold, bar.delta, bar.arms, bar.sigma, spread, bar.budget, bar.bounded, bar.modelled)
+
+
+def bar_with(bar: Bar, needed: float) -> Bar:
+    """The same problem for an arm with a share of delta of its own: K/delta becomes exp(needed)."""
+    return Bar(
+        bar.threshold, bar.arms * math.exp(-needed), bar.arms, bar.sigma, bar.spread, needed, bar.bounded, bar.modelled
+    )
+
+
+def further_out(inner: float, gap: float, side: float, bar: Bar) -> float:
+    """The next threshold to try beyond `inner`, on the side below (-1) or above (+1) the mean; inside the range."""
+    x = inner + side * gap
+    if bar.bounded > 0.0:
+        if side < 0.0:
+            return max(x, 0.25 * inner)
+        return min(x, 1.0 - 0.25 * (1.0 - inner))
+    return x
+
+
+def evidence_loop(totals: Formula) -> Callable[..., None]:
+    def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, for_good: Floats, for_bad: Floats) -> None:
+        for i in range(n.size):
+            for_good[i], for_bad[i] = 0.0, 0.0
+            if n[i] > 0.0:
+                for_good[i], for_bad[i] = totals(n[i], s[i], bar, *values)
+
+    return loop
+
+
+@cache
+def _end_of(one_side: Formula) -> Formula:
+    """How one end of an arm's interval is found; made once per rule, as the compiler knows functions by identity.
+
+    Evidence grows like the square of the distance from the mean, so that its root, `height`, is nearly a line:
+    regula falsi on that, between a threshold that is not refuted (inner) and one that is (outer).
+    """
+    height = _height_of(one_side)
+    bracket = _bracket_of(height)
+
+    def end(n: float, s: float, side: float, needed: float, bar: Any, values: Any) -> float:
+        """The refuted threshold that is nearest to the mean, on one side of it."""
+        mean, goal = s / n, math.sqrt(needed + BASE)
+        inner, h_inner, outer, h_outer = bracket(n, s, side, goal, bar, values)
+        if h_outer == goal:
+            return float(outer)
+        guess = mean + side * first_gap(n, mean, goal, bar)
+        for step in range(60):
+            if abs(outer - inner) <= CLOSE * abs(outer - mean):
+                break
+            x = 0.5 * (inner + outer)
+            if step == 0 and (guess - inner) * (guess - outer) < 0.0:
+                x = guess
+            elif step % 4 < 3 and math.isfinite(h_outer):
+                # a little to either side of the line's answer, in turns, so that the bracket closes from both sides
+                aside = 0.3 * CLOSE * (outer - mean) * (-1.0 if step % 2 else 1.0)
+                line = inner + (outer - inner) * (goal - h_inner) / (h_outer - h_inner) + aside
+                x = line if (line - inner) * (line - outer) < 0.0 else x
+            h = height(n, s, x, side, bar, values)
+            if h >= goal:
+                outer, h_outer = x, h
+            else:
+                inner, h_inner = x, h
+        return float(outer)
+
+    return end
+
+
+def _height_of(one_side: Formula) -> Formula:
+    def height(n: float, s: float, x: float, side: float, bar: Any, values: Any) -> float:
+        """Root of the evidence that the mean lies above x (side -1) or below it (side +1)."""
+        return root(one_side(-side, n, s, bar_at(bar, x), *values) + BASE)
+
+    return height
+
+
+def _bracket_of(height: Formula) -> Formula:
+    def bracket(
+        n: float, s: float, side: float, goal: float, bar: Any, values: Any
+    ) -> tuple[float, float, float, float]:
+        """inner, its height, outer, its height; the limit of the range as outer where nothing is refuted."""
+        mean = s / n
+        limit = (0.0 if side < 0.0 else 1.0) if bar.bounded > 0.0 else side * math.inf
+        inner, h_inner = mean, 0.0
+        if side * (bar.threshold - mean) > 0.0:  # the bar itself is one end of the bracket: the verdict agrees
+            h_bar = height(n, s, bar.threshold, side, bar, values)
+            if h_bar >= goal:
+                return inner, h_inner, bar.threshold, h_bar
+            inner, h_inner = bar.threshold, h_bar
+        gap = first_gap(n, mean, goal, bar)
+        gap = gap - abs(inner - mean) if gap > abs(inner - mean) and h_inner < 0.9 * goal else 0.1 * gap
+        while True:
+            outer = further_out(inner, gap, side, bar)
+            if outer == inner or abs(outer - limit) < CLOSE * abs(mean - limit):
+                return inner, h_inner, limit, goal
+            h_outer = height(n, s, outer, side, bar, values)
+            if h_outer >= goal:
+                return inner, h_inner, outer, h_outer
+            inner, h_inner, gap = outer, h_outer, 2.0 * gap
+
+    return bracket
+
+
+def root(x: float) -> float:
+    """Square root, 0 of what is negative."""
+    return math.sqrt(x) if x > 0.0 else 0.0
+
+
+def first_gap(n: float, mean: float, goal: float, bar: Bar) -> float:
+    """About how far from the mean the interval ends."""
+    variance = mean * (1.0 - mean) if bar.bounded > 0.0 else bar.sigma * bar.sigma
+    return goal * math.sqrt(2.0 * variance / n) + (goal * goal / n if bar.bounded > 0.0 else 0.0)
+
+
+def interval_loop(one_side: Formula) -> Callable[..., None]:
+    end = _end_of(one_side)
+
+    def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, low: Floats, high: Floats) -> None:
+        for i in range(n.size):
+            low[i] = 0.0 if bar.bounded > 0.0 else -math.inf
+            high[i] = 1.0 if bar.bounded > 0.0 else math.inf
+            if n[i] > 0.0:
+                low[i] = end(n[i], s[i], -1.0, needed[i], bar, values)
+                high[i] = end(n[i], s[i], 1.0, needed[i], bar, values)
+
+    return loop
+
+
+def wait_loop(totals: Formula) -> Callable[..., None]:
+    return _waiting_loop(_wait_of(_missing_evidence(totals)))
+
+
+def radius_wait_loop(radius: Formula) -> Callable[..., None]:
+    return _waiting_loop(_wait_of(_missing_radius(radius)))
+
+
+@cache
+def _missing_evidence(totals: Formula) -> Formula:
+    def missing(n: float, s: float, needed: float, bar: Any, values: Any) -> float:
+        for_good, for_bad = totals(n, s, bar, *values)
+        return float(needed - max(for_good, for_bad))
+
+    return missing
+
+
+@cache
+def _missing_radius(radius: Formula) -> Formula:
+    def missing(n: float, s: float, needed: float, bar: Any, values: Any) -> float:
+        own = bar_with(bar, needed)
+        return float(radius(arm_of(n, s), _NO_POOL, own, *values) - abs(s / n - bar.threshold))
+
+    return missing
+
+
+@cache
+def _wait_of(missing: Formula) -> Formula:
+    """Pulls until nothing is missing any more, the mean staying what it is, to within a hundredth.
+
+    What is missing falls nearly in a line with the pulls: regula falsi, with a bisection now and then.
+    """
+
+    def wait(n: float, s: float, needed: float, bar: Any, values: Any) -> float:
+        mean = s / n
+        few, short = n, missing(n, s, needed, bar, values)
+        if short <= 0.0:
+            return 0.0
+        rate = rate_of(mean, bar)
+        many = n + (short + 1.0) / rate if rate > 0.0 else math.inf
+        if many > NEVER:
+            return math.inf
+        beyond = missing(many, many * mean, needed, bar, values)
+        while beyond > 0.0:
+            few, short, many = many, beyond, 2.0 * many
+            if many > NEVER:
+                return math.inf
+            beyond = missing(many, many * mean, needed, bar, values)
+        for step in range(60):
+            if many - few <= 1e-2 * (many - n) or many - few < 0.5:
+                break
+            share = 0.5 if step % 3 == 2 else short / (short - beyond) + 0.003
+            middle = few + (many - few) * min(max(share, 0.01), 0.99)
+            found = missing(middle, middle * mean, needed, bar, values)
+            if found > 0.0:
+                few, short = middle, found
+            else:
+                many, beyond = middle, found
+        return float(math.ceil(many - n))
+
+    return wait
+
+
+def rate_of(mean: float, bar: Bar) -> float:
+    """Evidence per pull, at best, of an arm of that mean."""
+    if bar.bounded > 0.0:
+        return bernoulli_kl(mean, bar.threshold)
+    return (mean - bar.threshold) ** 2 / (2.0 * bar.sigma * bar.sigma)
+
+
+def _waiting_loop(wait: Formula) -> Callable[..., None]:
+    def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, more: Floats, nothing: Floats) -> None:
+        for i in range(n.size):
+            nothing[i] = 0.0
+            more[i] = wait(n[i], s[i], needed[i], bar, values) if n[i] > 0.0 else math.nan
+
+    return loop
+
+
+def radius_interval_loop(radius: Formula) -> Callable[..., None]:
+    def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, low: Floats, high: Floats) -> None:
+        for i in range(n.size):
+            low[i] = 0.0 if bar.bounded > 0.0 else -math.inf
+            high[i] = 1.0 if bar.bounded > 0.0 else math.inf
+            if n[i] > 0.0:
+                half = radius(arm_of(n[i], s[i]), _NO_POOL, bar_with(bar, needed[i]), *values)
+                low[i] = max(low[i], s[i] / n[i] - half)
+                high[i] = min(high[i], s[i] / n[i] + half)
+
+    return loop
+
+
+def arm_of(pulls: float, total: float) -> Arm:
+    """An arm of which only the totals are known."""
+    return Arm(pulls, total, total / pulls, 1.0 / math.sqrt(pulls), 0.0, 0.0, 0.0, 0.0)

@@ -1,0 +1,27 @@
+"""An HTML page that loads nothing from elsewhere: the frame and the sorting of tables that all our pages share."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+NOTHING_FROM_ELSEWHERE = (
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+    "script-src 'unsafe-inline'\">\n"
+)
+"""The browser refuses to load anything, whatever names and notes in the page say."""
+
+
+def page_of(title: str, body: str, *, style: str, script: str = "", head: str = "") -> str:
+    """The text of an HTML file; every table whose headings are buttons sorts on a click.
+
+    >>> page_of("1 < 2", "<p>Yes.</p>", style="").splitlines()[5]
+    '<title>1 &lt; 2</title>'
+    """
+    sorting = files("goodarm.webpage").joinpath("sort.js").read_text("utf-8")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"{head}<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n"
+        f"<body>\n{body}\n<script>\n{script}{sorting}</script>\n</body>\n</html>\n"
+    )
