@@ -25,6 +25,7 @@ BENCHMARKS = {
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
     "campaign": "benchmarks.campaign",
+    "opening": "benchmarks.campaign_opening",
     "batches": "benchmarks.campaign_batches",
     "blocks": "benchmarks.campaign_blocks",
     "control": "benchmarks.control",

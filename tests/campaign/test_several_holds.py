@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from goodarm import Campaign
-from goodarm.campaign import open_store
+from goodarm.campaign import open_store, replay
+from goodarm.campaign.journal import PART, TOLD, chained
 from goodarm.campaign.stores import MemoryStore
 from goodarm.engine.live import PENDING_COLUMN
-from goodarm.errors import LateReward, Refused, UnusableStore
+from goodarm.errors import DamagedJournal, LateReward, Refused, UnusableStore
 
 
 class FailingStore(MemoryStore):
@@ -205,3 +206,19 @@ def test_nothing_is_appended_after_sqlite_has_rolled_back(tmp_path: Path) -> Non
         with pytest.raises(UnusableStore, match="rolled back"):
             append()
         assert len(list(store.read(1))) == 1
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("kind", [TOLD, PART])
+def test_a_journal_that_nobody_can_have_written(kind: str, at_once: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its chain is right, but it tells what was never asked for: no traceback, and `check` says so."""
+    monkeypatch.setattr(replay, "LONG", 1 if at_once else 10**9)
+    store = MemoryStore()
+    campaign = Campaign.create(store, "c", ["a"], 0.5)
+    first = next(iter(store.read(0)))
+    store.append(
+        0, [chained(first.chain, 2, kind, first.at, ticket=7, arm=0, reward=1.0, payload='{"arms":[],"part":""}')]
+    )
+    assert not campaign.check().ok
+    with pytest.raises(DamagedJournal, match="can't follow"):
+        Campaign.open(store, "c")

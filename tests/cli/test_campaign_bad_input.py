@@ -127,3 +127,11 @@ def test_ctrl_c_while_watching(store: str) -> None:
         watching.send_signal(signal.SIGINT)
         _, said = watching.communicate(timeout=60)
     assert (watching.returncode, said) == (130, b"goodarm: interrupted.\n")
+
+
+def test_an_answer_that_was_lost_can_be_asked_for_again(store: str) -> None:
+    words = ["campaign", "ask", store, "c", "-n", "3", "--key", "the morning's"]
+    first, again = runner.invoke(app, words), runner.invoke(app, words)
+    assert first.exit_code == 0
+    assert first.stdout == again.stdout
+    assert len(first.stdout.splitlines()) == 3

@@ -14,6 +14,8 @@ def number(value: Any) -> float | None:
     >>> number(1), number(10**400), number(True), number("1")
     (1.0, inf, None, None)
     """
+    if type(value) is float:
+        return value
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     from_numpy = kind in ("f", "i", "u") and not getattr(value, "ndim", 1)
     if isinstance(value, bool) or not (isinstance(value, int | float) or from_numpy):

@@ -44,6 +44,9 @@ Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share 
 After = Annotated[str | None, typer.Option(metavar="TIME", help="When a ticket is overdue: 90s, 30min, 2h, 7d.")]
 Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="What becomes of overdue tickets.")]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
+RequestKey = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Any text; asking again with it prints the same tickets again.")
+]
 OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="As ask printed it.")]
 OneReward = Annotated[str | None, typer.Argument(metavar="REWARD", help="A number.")]
 LONGEST_WAIT = 86_400
@@ -95,10 +98,10 @@ def create(
 
 
 @campaign.command()
-def ask(store: StoreAddress, name: Name, number: Count = 1, json: Json = False) -> None:
+def ask(store: StoreAddress, name: Name, number: Count = 1, key: RequestKey = None, json: Json = False) -> None:
     """Ask which arms to try next: one ticket per line, or JSON."""
     with _opened(store, name) as found:
-        tickets = found.ask(number)
+        tickets = found.ask(number, key=key)
     if json:
         print_json({"tickets": [ticket._asdict() for ticket in tickets]})
         return
