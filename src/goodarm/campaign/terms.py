@@ -313,8 +313,8 @@ def agreed(
     against = control is not None
     made = (policy_against_control if against else live_policy)(policy, rewards, criterion)
     terms = Terms(
-        threshold=threshold, control=control, margin=margin,
-        delta=delta, policy=made.name, criterion=str(made.criterion),
+        threshold=None if threshold is None else float(threshold), control=control, margin=float(margin),
+        delta=float(delta), policy=made.name, criterion=str(made.criterion),
         rewards=rewards, horizon=horizon, reserve=reserve, after=read_duration(after), unanswered=unanswered,
         seed=seed, metadata=dict(metadata or {}), arms=tuple(read_arms(arms)), key=os.urandom(8).hex(),
         version=__version__, rules=rules_fingerprint(made),

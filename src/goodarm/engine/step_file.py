@@ -46,11 +46,16 @@ def pack_step(step: Step | ControlStep) -> bytes:
         "versions": [_plain(version) for version in step.versions],
         "generator": step.generator.bit_generator.state,
     }
-    belief = {} if step.state.belief is None else step.state.belief._asdict()
+    believed = {} if step.state.belief is None else step.state.belief._asdict()
+    belief = {BELIEF + name: values for name, values in believed.items()}
     return _packed(
-        numbers, arms=tables.arms, decided_at=tables.decided_at, progress=tables.progress, ledger=tables.ledger,
-        **{BELIEF + name: values for name, values in belief.items()},
-    )  # fmt: skip
+        numbers,
+        arms=tables.arms,
+        decided_at=tables.decided_at,
+        progress=tables.progress,
+        ledger=tables.ledger,
+        **belief,
+    )
 
 
 def _packed(numbers: dict[str, Any], **arrays: Any) -> bytes:
