@@ -120,6 +120,9 @@ def test_a_store_that_fails_within_a_transaction_undoes_all_of_it() -> None:
             with pytest.raises(UnusableStore):
                 campaign.tell(tickets[0], 1.0)
             store.full = False
+            for look in (campaign.arms, campaign.tally):  # a look would read what is about to be undone
+                with pytest.raises(Refused, match="nothing of it was written"):
+                    look()
 
     with pytest.raises(Refused, match="half-way"):
         several()

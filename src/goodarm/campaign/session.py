@@ -53,6 +53,8 @@ class Session:
         """The state as it was last read."""
         with self._thread:
             if self._fold is None:
+                if self._depth:  # the store would show what this transaction has written so far
+                    raise _half_done()
                 self._fold = self._load()
                 if self._heard:
                     missed = self.store.read(self.campaign, self._heard, self._fold.number)
@@ -118,8 +120,8 @@ class Session:
             committed = 0
             try:
                 with self.store.transaction(self.campaign):
-                    self._depth = 1
                     fold = self.fold
+                    self._depth = 1
                     self._take(self.store.newer(self.campaign, fold.number))
                     committed = fold.number
                     _refuse_other_rules(self.fold)
@@ -142,7 +144,7 @@ class Session:
     def _nested(self) -> Iterator[Fold]:
         """An operation within a larger transaction: a refused one changes nothing, a half-done one undoes all of it."""
         if self._fold is None:
-            raise Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+            raise _half_done()
         before = self._fold.number
         self._own_from = len(self._own)
         self._depth += 1
@@ -167,7 +169,7 @@ class Session:
         """Fold an entry and keep it for the commit, with the verdicts that follow from it."""
         fold = self._fold
         if fold is None:
-            raise Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+            raise _half_done()
         payload = as_payload(content) if content else None
         event = chained(
             fold.chain, fold.number + 1, kind, self.now(), ticket=ticket, arm=arm, reward=reward, payload=payload
@@ -227,6 +229,10 @@ class Session:
         if since >= enough and fold.same_rules and can_be_packed(fold.step):
             self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, pack(fold)))
             self.snapshot_at = fold.number
+
+
+def _half_done() -> Refused:
+    return Refused("an operation before this one in the same transaction failed; nothing of it was written.")
 
 
 def _is_refusal(error: BaseException) -> bool:
