@@ -74,12 +74,12 @@ class Queue(NamedTuple):
 
 def run() -> Section:
     notes = [
-        "headlines: examples/headlines.csv, 200 arms and a bar of 2%. Its two nearest arms lie 0.010 and 0.012 points "
-        "from the bar, half of the smallest gap that gap-mixture looks for, and take hundreds of millions of pulls by "
-        "themselves; they are pulled here too, but a run is over when the other 198 are decided. To wait for those "
-        "two would bring the ratio nearer to 1, since what a batch costs does not grow with the pulls. A batch is "
-        "asked for when the one before has been told, and counts whole. The n-th reward of an arm is the same for "
-        "each batch size. Interval: 95%, for the ratio of the means of paired runs."
+        "headlines: examples/headlines.csv, 200 arms and a bar of 2%. Its two nearest arms lie 0.010 and 0.012 "
+        "points from the bar, half of the smallest gap that gap-mixture looks for, and take hundreds of millions "
+        "of pulls by themselves; they are pulled here too, but a run is over when 198 arms are decided. Waiting "
+        "for the last two should bring the ratio nearer to 1, since a batch's cost does not grow with the pulls. "
+        "A batch is asked for when the one before has been told, and counts whole. The n-th reward of an arm is "
+        "the same for each batch size. Interval: 95%, for the ratio of the means of paired runs."
     ]
     return Section(
         "batches", f"{POLICY}, pulls in batches", "by batch 1", [row for g in GOALS for row in rows(g)], notes
