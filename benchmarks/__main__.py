@@ -26,6 +26,7 @@ BENCHMARKS = {
     "learning": "benchmarks.learning",
     "step": "benchmarks.step",
     "campaign": "benchmarks.campaign",
+    "opening": "benchmarks.campaign_opening",
     "batches": "benchmarks.campaign_batches",
     "blocks": "benchmarks.campaign_blocks",
     "control": "benchmarks.control",

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import fresh
+from benchmarks.campaign_opening import Cost, first_ask, opened, seconds_row, timed, with_model
 from benchmarks.section import Row, Section, Target
 from benchmarks.timing import median
 from goodarm import Campaign
@@ -23,19 +22,6 @@ PAIRS, OPTUNA_PAIRS, REWARDS = 150, 20, 5_000
 LONG = 1_000_000
 """Told rewards of the long journal."""
 BATCH = 10_000
-MODELLED = 10_000
-"""Told rewards of the journal with a model of the arms."""
-FIRST_ASK = """
-import json, time
-started = (time.process_time(), time.perf_counter())
-from goodarm import Campaign
-campaign = Campaign.open({store!r}, "c")
-campaign.ask()
-print(json.dumps([time.process_time() - started[0], time.perf_counter() - started[1]]))
-"""
-
-Cost = tuple[float, float]
-"""Seconds of processor time and on the wall, per unit of work."""
 
 
 def run() -> Section:
@@ -56,7 +42,7 @@ def rows(folder: Path) -> list[Row]:
     processor = {name: median([each[0] for each in found]) for name, found in costs.items()}
     wall = {name: median([each[1] for each in found]) for name, found in costs.items()}
     long = long_journal(folder)
-    fresh_ask = first_ask(folder)
+    fresh_ask = first_ask(folder / "ours.db", ARMS)
     return [
         pairs_row("Optuna: ask and tell", processor["optuna"], wall["optuna"]),
         pairs_row(
@@ -82,25 +68,13 @@ def rows(folder: Path) -> list[Row]:
         ),
         *long,
         fresh_ask,
-        with_model(folder),
+        *with_model(folder),
     ]
 
 
 def pairs_row(what: str, processor: float, wall: float, ratio: float | None = None, target: Any = None) -> Row:
     cells = {"what": what, "processor, µs": 1e6 * processor, "wall, µs": 1e6 * wall, "per second": 1.0 / wall}
     return Row(cells, ratio, target)
-
-
-def seconds_row(what: str, processor: float, wall: float, target: Target) -> Row:
-    cells = {"what": what, "processor, µs": 1e6 * processor, "wall, µs": 1e6 * wall, "per second": None}
-    return Row(cells, processor, target)
-
-
-def timed(work: Callable[[], int]) -> Cost:
-    """Processor and wall time per unit of the work, which returns how many units it did."""
-    processor, wall = time.process_time(), time.perf_counter()
-    units = work()
-    return (time.process_time() - processor) / units, (time.perf_counter() - wall) / units
 
 
 def measured_in_turns(folder: Path) -> dict[str, list[Cost]]:
@@ -205,32 +179,6 @@ def told_one_by_one(previous: Event) -> Iterator[list[Event]]:
         if ticket % BATCH == 0:
             yield events
             events = []
-
-
-def opened(address: str, ask: bool = True) -> int:
-    with Campaign.open(address, "c") as campaign:
-        if ask:
-            campaign.ask()
-    return 1
-
-
-def with_model(folder: Path) -> Row:
-    """A policy with a model of the arms has no snapshot: the model is told everything once more."""
-    address, arms, rng = f"sqlite:///{folder / 'model.db'}", 200, random.Random(3)
-    given = [{"id": f"arm {i}", "features": [rng.gauss(0.0, 0.35) for _ in range(8)]} for i in range(arms)]
-    with Campaign.create(address, "c", given, 0.5, delta=1e-12, policy="ucb+gap-mixture@linear") as campaign:
-        for _ in range(MODELLED // 100):
-            campaign.tell_many([(ticket, float(rng.random() < 0.5)) for ticket in campaign.ask(100)])
-    processor, wall = timed(lambda: opened(address, ask=False))
-    what = f"opening {MODELLED:,} told rewards, {arms} arms with a linear model of 8 features, seconds"
-    return Row({"what": what, "processor, µs": 1e6 * processor, "wall, µs": 1e6 * wall, "per second": None}, processor)
-
-
-def first_ask(folder: Path) -> Row:
-    """A fresh process: import, open, ask."""
-    found = [fresh(FIRST_ASK.format(store=f"sqlite:///{folder / 'ours.db'}")) for _ in range(REPETITIONS)]
-    processor, wall = (median([each[j] for each in found]) for j in (0, 1))
-    return seconds_row("first ask in a fresh process, seconds", processor, wall, Target(at_most=1.0))
 
 
 if __name__ == "__main__":

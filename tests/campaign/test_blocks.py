@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from goodarm import Campaign
@@ -121,3 +122,21 @@ def test_a_block_equals_as_many_asks() -> None:
             mine = [ticket for ticket in tickets if ticket.arm == arm]
             singles.tell_many([(ticket, float(j < n // 4)) for j, ticket in enumerate(mine)])
         assert [(r.pulls, r.total) for r in blocks.arms()] == [(r.pulls, r.total) for r in singles.arms()]
+
+
+PARTS_THAT_ARE_NONE = [
+    None, [("a", (1, 1.0))], {"a": 5}, {"a": ()}, {"a": (1, 10**400)}, {"a": (True, 1.0)}, {"a": (1, "x")},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", PARTS_THAT_ARE_NONE, ids=range(len(PARTS_THAT_ARE_NONE)))
+@pytest.mark.parametrize("name", ["new", "told"])
+def test_parts_that_are_none(part: Any, name: str) -> None:
+    campaign = Campaign.create("memory:", "c", ["a"], 0.5)
+    block = campaign.ask_block(10)
+    campaign.tell_block(block, {"a": (np.int64(2), np.float64(1.0))}, part="told")
+    before = campaign.number
+    with pytest.raises(InvalidValue):
+        campaign.tell_block(block, part, part=name)
+    campaign.tell_block(block, {"a": (2, 1.0)}, part="told")
+    assert campaign.number == before

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import workers
@@ -84,6 +85,48 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(durable: str, 
     os.kill(steady.pid, signal.SIGKILL)
     steady.join()
     assert compare_books(durable, tmp_path) > 30
+
+
+def test_whatever_is_done_when_it_is_killed(durable: str, tmp_path: Path) -> None:
+    """Steps, blocks, keys, snapshots, export and import: each acknowledged one is there, once."""
+    with Campaign.create(durable, "c", [f"arm {i}" for i in range(3)], 0.5, delta=1e-9) as campaign:
+        rng = random.Random(11)
+        for seed in range(6):
+            book = tmp_path / f"book-{seed}"
+            victim = CONTEXT.Process(target=workers.everything, args=(durable, str(book), seed), daemon=True)
+            victim.start()
+            wait_for(book, rng.randrange(1, 20))
+            time.sleep(rng.random() * 0.02)
+            assert victim.pid is not None
+            os.kill(victim.pid, signal.SIGKILL)
+            victim.join()
+        assert campaign.check().ok
+        assert campaign.store.snapshot(campaign.store.find("c") or 0) is not None
+        found = Counter(what for entry in campaign.history() for what in left_behind(entry))
+        names, number = campaign.store.names(), campaign.number
+    lines = [line for book in tmp_path.glob("book-?") for line in book.read_text().splitlines()]
+    missing = [line for line in lines if not line.startswith("copy") and found[line] != 1]
+    assert (missing, set(found.values())) == ([], {1})
+    copies = dict(line.removeprefix("copy ").split(" ") for line in lines if line.startswith("copy"))
+    assert {f"copy {key}" for key in copies} <= set(names)
+    for name in names:
+        with Campaign.open(durable, name) as copy:
+            entries = int(copies.get(name.removeprefix("copy "), copy.number))
+            assert (copy.number, copy.check().ok) == (entries, True)
+    with Campaign.open(durable, "c") as again:
+        assert again.number == number
+
+
+def left_behind(entry: dict[str, Any]) -> list[str]:
+    """An entry in the words of the workers' books."""
+    content = entry.get("content", {})
+    if entry["kind"] == "told":
+        return [f"told {entry['ticket']} {entry['reward']}"]
+    if entry["kind"] == "request" and content.get("for") == "tell_arm":
+        return [f"given {content['key']} {content['reward']}"]
+    if entry["kind"] == "part":
+        return [f"part {entry['ticket']}/{arm} {told}" for arm, (told, _) in content["arms"].items()]
+    return []
 
 
 def test_the_server_itself_is_killed(server: PostgresqlServer, tmp_path: Path) -> None:

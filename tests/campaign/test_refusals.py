@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from goodarm.campaign import open_store
 from goodarm.errors import GoodarmError, InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.sampling import IndexRule
 
-NO_REWARDS = [math.nan, math.inf, -0.1, 1.1, True, "1", None, [1.0], 1j, np.bool_(True), np.array([1.0])]
+NO_REWARDS = [
+    math.nan, math.inf, -0.1, 1.1, True, "1", None, [1.0], 1j, np.bool_(True), np.array([1.0]), 10**400, -(10**400),
+    np.nextafter(1.0, 2.0), Decimal(1), b"1",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -25,7 +29,7 @@ def campaign(address: str) -> Any:
         yield made
 
 
-@pytest.mark.parametrize("reward", NO_REWARDS, ids=repr)
+@pytest.mark.parametrize("reward", NO_REWARDS, ids=lambda reward: repr(reward)[:20])
 def test_what_is_no_reward_is_refused(campaign: Campaign, reward: Any) -> None:
     before = list(campaign.history())
     ticket = next(entry["ticket"] for entry in before[::-1] if entry["kind"] == "asked")
@@ -37,6 +41,14 @@ def test_what_is_no_reward_is_refused(campaign: Campaign, reward: Any) -> None:
     assert list(campaign.history()) == before
     campaign.tell(ticket, np.float32(1.0))  # numpy's numbers are fine
     assert campaign.check().ok
+
+
+def endless() -> dict[str, Any]:
+    """Deeper than JSON can be written."""
+    inside: dict[str, Any] = {}
+    for _ in range(100_000):
+        inside = {"a": inside}
+    return inside
 
 
 REFUSED: dict[str, Callable[[Campaign], object]] = {
@@ -56,6 +68,13 @@ REFUSED: dict[str, Callable[[Campaign], object]] = {
     "block of a single ticket": lambda campaign: campaign.tell_block(
         next(campaign.history(after=3))["ticket"], {"a": (1, 1.0)}
     ),
+    "rewards that are no pairs": lambda campaign: campaign.tell_many([1, 2]),  # type: ignore[list-item]  # on purpose
+    "rewards that are none": lambda campaign: campaign.tell_many(None),  # type: ignore[arg-type]  # on purpose
+    "history before the first entry": lambda campaign: list(campaign.history(-5)),
+    "history of a negative length": lambda campaign: list(campaign.history(0, -5)),
+    "a note with two kinds of keys": lambda campaign: campaign.note({1: 1, "a": 2}),  # type: ignore[dict-item]  # on purpose
+    "a note without a bottom": lambda campaign: campaign.note(endless()),
+    "a reason that is no JSON": lambda campaign: campaign.end(object()),  # type: ignore[arg-type]  # on purpose
     "a note that is no JSON": lambda campaign: campaign.note({"a": object()}),
 }  # fmt: skip
 
@@ -100,6 +119,23 @@ WRONG_TERMS: dict[str, tuple[dict[str, Any], type[Exception]]] = {
         {"policy": "ucb+normal-mixture", "rewards": Gaussian(1.0), "unanswered": "zero", "after": 1}, InvalidValue,
     ),
     "name": ({"name": " "}, InvalidValue),
+    "threshold without end": ({"threshold": 10**400}, InvalidValue),
+    "delta without end": ({"delta": 10**400}, InvalidValue),
+    "delta too small": ({"delta": 5e-324}, InvalidValue),
+    "margin without end": ({"threshold": None, "control": "a", "margin": 10**400}, InvalidValue),
+    "horizon without end": ({"horizon": 10**400}, InvalidValue),
+    "time without end": ({"after": 10**400}, InvalidValue),
+    "rewards by name": ({"rewards": "bounded"}, InvalidValue),
+    "weights too large": ({"arms": [{"id": "a", "weight": 1e308}, {"id": "b", "weight": 1e308}]}, InvalidValue),
+    "weights too small": ({"arms": [{"id": "a", "weight": 5e-324}, "b"]}, InvalidValue),
+    "features too large": ({"arms": [{"id": "a", "features": [10**400]}]}, InvalidValue),
+    "features that the model refuses": (
+        {"arms": [{"id": i, "features": [1.0]} for i in "ab"], "policy": "ucb+gap-mixture@linear"}, InvalidValue,
+    ),
+    "arms are a number": ({"arms": 5}, InvalidValue),
+    "labels are numbers": ({"arms": {"a": 3}}, InvalidValue),
+    "two ids for one arm": ({"arms": {"a": {"id": "b"}}}, InvalidValue),
+    "metadata with two kinds of keys": ({"metadata": {1: 1, "a": 2}}, InvalidValue),
     "name with control characters": ({"name": "a\nb"}, InvalidValue),
 }  # fmt: skip
 

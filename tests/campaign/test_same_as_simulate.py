@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from goodarm import Campaign, Environment, bernoulli, gaussian
+from goodarm.environments.with_features import linear
 from goodarm.policies import policy
 from goodarm.policies.policy import policy_names
 from goodarm.simulation.run import Run, assembly_of, play
@@ -40,8 +41,11 @@ def told_one_by_one(spec: Specification) -> tuple[list[int], Campaign]:
     environment: Environment = spec.environment
     instance = environment.instance(generator(spec.seed, 0, ENVIRONMENT))
     run, pulls = run_key(spec.seed, 0), np.zeros(environment.arms)
+    arms: list[dict[str, object]] = [{"id": str(i)} for i in range(environment.arms)]
+    if environment.features is not None:
+        arms = [{**arm, "features": row} for arm, row in zip(arms, environment.features.tolist(), strict=True)]
     campaign = Campaign.create(
-        "memory:", "c", [str(i) for i in range(environment.arms)], spec.problem.threshold, delta=spec.problem.delta,
+        "memory:", "c", arms, spec.problem.threshold, delta=spec.problem.delta,
         policy=spec.policy, rewards=spec.problem.rewards, horizon=spec.horizon, seed=spec.seed,
     )  # fmt: skip
     trace: list[int] = []
@@ -87,6 +91,13 @@ def test_verdicts_by_rank() -> None:
         agree(spec)
 
     same()
+
+
+@pytest.mark.parametrize("name", ["ucb+gap-mixture@linear", "ucb+beta-mixture@mixed"])
+def test_a_model_guides_the_pulls(name: str) -> None:
+    """One rule that runs as Python and one whose sums only native code rounds as the simulator does."""
+    environment = linear(12, 3)
+    agree(Specification(policy(name), environment, environment.problem(0.3), 150, 3, trace=True))
 
 
 def test_rewards_without_bounds() -> None:

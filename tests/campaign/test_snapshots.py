@@ -12,6 +12,7 @@ from goodarm import Campaign
 from goodarm.campaign import replay, session
 from goodarm.campaign.snapshot import BOOK_FIELDS
 from goodarm.campaign.stores import Snapshot, memory
+from goodarm.engine import step_file
 from goodarm.errors import DamagedJournal
 
 
@@ -82,6 +83,9 @@ def test_with_and_without(policy: str, criterion: str, tmp_path: Any) -> None:
         lambda kept: Snapshot(kept.number, b"another chain", kept.body),
         lambda kept: Snapshot(kept.number + 10**6, kept.chain, kept.body),
         lambda kept: Snapshot(kept.number, kept.chain, b"\x00" * 8 + b"nonsense"),
+        lambda kept: Snapshot(kept.number, kept.chain, b""),
+        lambda kept: Snapshot(kept.number, kept.chain, kept.body[:-100]),
+        lambda kept: Snapshot(kept.number, kept.chain, kept.body.replace(b'"late":0', b'"late":7')),
     ],
 )
 def test_a_snapshot_that_does_not_fit_is_not_used(damage: Any, tmp_path: Any) -> None:
@@ -91,10 +95,46 @@ def test_a_snapshot_that_does_not_fit_is_not_used(damage: Any, tmp_path: Any) ->
     kept = store.snapshot(number)
     with store.transaction(number):
         store.keep(number, damage(kept))
-    assert Campaign.open(address, "c").arms() == campaign.arms()
+    again = Campaign.open(address, "c")
+    assert again.arms() == campaign.arms()
+    assert (again._session.snapshot_at, again.tally().late) == (0, 0)
 
 
-@pytest.mark.parametrize("policy", ["value+gap-mixture", "hdoc"])
+MODELS = ["ucb+gap-mixture@linear", "ucb+beta-mixture@mixed", "thompson+gap-mixture@kernel", "ucb+kt@linear"]
+
+
+@pytest.mark.parametrize("policy", MODELS)
+def test_a_model_of_the_arms_is_kept_to_the_bit(policy: str, tmp_path: Any) -> None:
+    """Its belief after a snapshot and 30 more rewards is that of a replay from the first entry."""
+    rng, address = random.Random(4), f"memory:{tmp_path}"
+    arms = [{"id": f"arm {i}", "features": [rng.gauss(0, 1) for _ in range(3)]} for i in range(7)]
+    campaign = Campaign.create(address, "c", arms, 0.5, policy=policy, delta=1e-6)
+    waiting: list[Any] = []
+    for _ in range(110):
+        waiting += campaign.ask(2)
+        rng.shuffle(waiting)
+        campaign.tell_many([(waiting.pop(), float(rng.random() < 0.5)) for _ in range(2 - (len(waiting) < 5))])
+    campaign.export(tmp_path / "c.jsonl")
+    with_one, without = Campaign.open(address, "c"), Campaign.import_from("memory:", tmp_path / "c.jsonl")
+    assert with_one._session.snapshot_at > 100
+    assert repr(future(with_one)) == repr(future(without))  # an arm without a reward has the mean nan
+    kept, replayed = with_one._session.fold.step.state, without._session.fold.step.state
+    for name in kept.belief._fields:
+        assert getattr(kept.belief, name).tobytes() == getattr(replayed.belief, name).tobytes(), name
+    assert kept.arms.tobytes("A") == replayed.arms.tobytes("A")
+    assert kept.tables.progress.tolist() == replayed.tables.progress.tolist()
+    assert with_one.check().ok
+
+
+def test_a_belief_that_is_too_large_is_not_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_file, "LARGEST_BELIEF", 100)
+    arms = [{"id": f"arm {i}", "features": [float(i), float(i % 2)]} for i in range(4)]
+    campaign = Campaign.create("memory:", "c", arms, 0.5, policy="ucb+gap-mixture@linear")
+    campaign.ask(120)
+    assert campaign.store.snapshot(0) is None
+
+
+@pytest.mark.parametrize("policy", ["value+gap-mixture", "hdoc", "uniform+beta-mixture"])
 def test_a_compiled_replay_is_the_same_to_the_bit(policy: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = busy(f"memory:{tmp_path}", policy)
     campaign.export(tmp_path / "c.jsonl")

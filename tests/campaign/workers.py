@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from goodarm import Campaign
+from goodarm.campaign import session
 from goodarm.errors import GoodarmError, UnusableStore
 
 
@@ -28,6 +29,31 @@ def ask_and_tell(address: str, book: str, seed: int, pairs: int, batch: int = 1)
             insisting(lambda rewards=rewards: campaign.tell_many(rewards))
             for ticket, reward in rewards:
                 os.write(file, f"told {ticket} {reward}\n".encode())
+
+
+def everything(address: str, book: str, seed: int) -> None:
+    """Steps, blocks in parts, rewards without tickets, exports and imports, a snapshot every few entries; without end.
+
+    Each line of the book is one acknowledged operation: what it was, its key, and what it must have left behind.
+    """
+    session.SNAPSHOT_EVERY = 20
+    file = os.open(book, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    with Campaign.open(address, "c") as campaign:
+        (ticket,) = campaign.ask(1, key=f"first {seed}")
+        for turn in range(10_000):
+            key = f"{seed}-{turn}"
+            following = campaign.step(ticket, 0.25)
+            os.write(file, f"told {ticket.ticket} 0.25\n".encode())
+            campaign.tell_arm("arm 0", 0.5, key=key)
+            os.write(file, f"given {key} 0.5\n".encode())
+            block = campaign.ask_block(20, key=f"block {key}")
+            for arm, pulls in block.pulls.items():
+                campaign.tell_block(block, {arm: (pulls, 0.5 * pulls)}, part=arm)
+                os.write(file, f"part {block.ticket}/{arm} {pulls}\n".encode())
+            entries = campaign.export(f"{book}.jsonl")
+            Campaign.import_from(address, f"{book}.jsonl", f"copy {key}").close()
+            os.write(file, f"copy {key} {entries}\n".encode())
+            ticket = following or ticket
 
 
 def insisting(operation: Callable[[], Any]) -> Any:

@@ -23,15 +23,21 @@ def test_a_refused_operation_leaves_its_neighbours_in_place(tmp_path: Path) -> N
 
 
 def test_one_that_failed_half_way_undoes_all_of_it_even_if_nobody_says_so(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    with Campaign.create(store, "c", ["a"], 0.5) as campaign:
+    store, answers = f"sqlite:///{tmp_path}/a.db", []
+
+    def clock() -> float:
+        if answers and not answers.pop(0):
+            raise Refused("the clock has stopped.")
+        return 1.0
+
+    with Campaign.create(store, "c", ["a"], 0.5, clock=clock) as campaign:
         (ticket,) = campaign.ask()
-        campaign.end()
         number = campaign.number
+        answers += [True, False]
         with pytest.raises(Refused, match="half-way"), campaign.transaction(), suppress(Refused):
-            campaign.step(ticket, 1.0)  # tells, and is then refused: a campaign that has ended asks nothing
+            campaign.ask(2)  # writes one entry, and is refused at the second
         assert campaign.number == number
-        assert campaign.tally().told == 0
+        assert campaign.tally().pending == 1
         assert campaign.tell(ticket, 1.0).late == []
     with Campaign.open(store, "c") as campaign:
         assert campaign.tally().told == 1

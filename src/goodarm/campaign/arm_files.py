@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +24,22 @@ def arms_from_text(text: str) -> list[Any]:
     if path.suffix.lower() == ".csv":
         return arms_from_csv(path)
     if path.suffix.lower() == ".txt":
-        return [line for line in _read(path).splitlines() if line.strip()]
+        return [line for line in _read(path).split("\n") if line.strip()]
     return [each for each in (part.strip() for part in text.split(",")) if each]
 
 
 def arms_from_csv(path: Path) -> list[dict[str, Any]]:
     """Columns id (or arm), label, weight, feature...; all others become metadata."""
-    rows = list(csv.DictReader(_read(path).splitlines(keepends=True)))
-    names = list(rows[0]) if rows else []
+    try:  # an id may contain characters at which splitlines would cut it
+        reader = csv.DictReader(io.StringIO(_read(path), newline=""))
+        rows, names = list(reader), list(reader.fieldnames or ())
+    except csv.Error as error:
+        raise UnreadableTable(f"{path}: can't be read as CSV ({error}).") from None
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UnreadableTable(f"{path}: two columns are named {twice!r}. Rename one of them.")
     key = next((name for name in ID_COLUMNS if name in names), None)
-    if key is None:
+    if key is None or not rows:
         shown = ", ".join(map(str, names)) or "none"
         raise UnreadableTable(f"{path} needs a header line with a column 'id' and at least one arm; columns: {shown}.")
     return [_entry(row, key, path, line) for line, row in enumerate(rows, start=2)]

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from goodarm.campaign.numbers import number
 from goodarm.errors import InvalidValue
 
 FIELDS = ("id", "label", "metadata", "features", "weight")
 LONGEST_ID = 1000
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,10 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
     """
     if isinstance(given, str):
         raise InvalidValue(f"arms must be a list of ids, such as ['a', 'b']; got the text {given!r}.")
+    if not isinstance(given, Iterable):
+        raise InvalidValue(f"arms must be a list of ids, such as ['a', 'b']; got {given!r}.")
     if isinstance(given, Mapping):
-        given = [{"id": name, **({"label": rest} if isinstance(rest, str) else rest)} for name, rest in given.items()]
+        given = [_named(name, rest) for name, rest in given.items()]
     entries = [_entry(each) for each in given]
     if not entries:
         raise InvalidValue("a campaign needs at least one arm; got none.")
@@ -90,6 +94,14 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
     return entries
 
 
+def _named(name: str, rest: Any) -> dict[str, Any]:
+    if isinstance(rest, str):
+        return {"id": name, "label": rest}
+    if not isinstance(rest, Mapping) or "id" in rest:
+        raise InvalidValue(f"{{id: label}} has a text for each id, or a dictionary without an id; got {rest!r}.")
+    return {"id": name, **rest}
+
+
 def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
     if isinstance(given, ArmEntry):
         entry = given
@@ -105,11 +117,16 @@ def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
             given.get("label") or "",
             given.get("metadata") or {},
             _features(given.get("features")),
-            given.get("weight"),
+            _plain(given.get("weight")),
         )
     else:
         raise InvalidValue(f"an arm is an id, which is a string, or a dictionary with one; got {given!r}.")
     return _checked(entry)
+
+
+def _plain(weight: Any) -> Any:
+    """numpy's numbers as Python's, which JSON can carry; anything else as it is."""
+    return weight if weight is None or isinstance(weight, int | float) or number(weight) is None else number(weight)
 
 
 def _features(given: Any) -> tuple[float, ...] | None:
@@ -117,7 +134,7 @@ def _features(given: Any) -> tuple[float, ...] | None:
         return None
     try:
         return tuple(float(each) for each in given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"features must be numbers; got {given!r}.") from None
 
 
@@ -130,8 +147,11 @@ def _checked(entry: ArmEntry) -> ArmEntry:
         raise InvalidValue(f"the label of arm {entry.id!r} must be a string; got {entry.label!r}.")
     check_metadata(entry.metadata, f"the metadata of arm {entry.id!r}")
     weight = entry.weight
-    if weight is not None and not (_is_number(weight) and math.isfinite(weight) and weight > 0.0):
-        raise InvalidValue(f"the weight of arm {entry.id!r} must be a positive number; got {weight!r}.")
+    if weight is not None and not LEAST_WEIGHT <= (number(weight) or 0.0) <= LARGEST_WEIGHT:
+        raise InvalidValue(
+            f"the weight of arm {entry.id!r} must be a positive number, from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g}; "
+            f"got {weight!r}."
+        )
     if entry.features is not None and not all(map(math.isfinite, entry.features)):
         raise InvalidValue(f"the features of arm {entry.id!r} must be finite numbers; got {entry.features}.")
     return entry
@@ -142,9 +162,9 @@ def check_metadata(metadata: Any, what: str) -> None:
     if not isinstance(metadata, Mapping):
         raise InvalidValue(f"{what} must be a dictionary; got {metadata!r}.")
     try:
-        json.dumps(metadata, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidValue(f"{what} must be data that JSON can hold: {error}.") from None
+        json.dumps(metadata, allow_nan=False, sort_keys=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidValue(f"{what} must be data that JSON can hold, with strings as keys: {error}.") from None
 
 
 def _check_features(entries: Sequence[ArmEntry]) -> None:
@@ -154,7 +174,3 @@ def _check_features(entries: Sequence[ArmEntry]) -> None:
             "either every arm has features, and as many as the others, or none has; got lengths "
             f"{sorted(map(str, lengths))}."
         )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

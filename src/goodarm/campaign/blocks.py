@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goodarm.campaign.numbers import number, whole
 from goodarm.errors import InvalidValue, Refused
 
 
@@ -35,30 +36,46 @@ class OpenBlock:
             del self.out[arm]
 
 
-def check_part(block: OpenBlock, given: Mapping[str, Any], index: Mapping[str, int]) -> list[tuple[int, int, float]]:
-    """The rows (arm, told, total) of a part, each checked."""
+Part = list[tuple[int, int, float]]
+"""Rows (arm, told, total), sorted, without those of which nothing was told."""
+
+
+def read_part(given: Any, index: Mapping[str, int]) -> Part:
+    """The rows of a part as a caller gives them, each checked by itself."""
+    if not isinstance(given, Mapping):
+        raise InvalidValue(f"a part is a dictionary {{arm: (told, total)}}; got {given!r}.")
     rows = []
     for name, counts in given.items():
         if name not in index:
             raise InvalidValue(f"there is no arm {name!r} in this campaign.")
-        arm = index[name]
-        try:
-            told, total = counts
-        except (TypeError, ValueError):
-            raise InvalidValue(f"a part has (told, total) for each arm; got {counts!r} for {name!r}.") from None
-        if isinstance(told, bool) or not isinstance(told, int) or told < 0:
-            raise InvalidValue(f"told must be a whole number of pulls; got {told!r} for {name!r}.")
-        if isinstance(total, bool) or not isinstance(total, int | float) or not math.isfinite(total):
-            raise InvalidValue(f"total must be the sum of the told rewards; got {total!r} for {name!r}.")
-        if not 0.0 <= total <= told:
-            raise InvalidValue(
-                f"the total of {told} rewards in [0, 1] must lie between 0 and {told}; got {total!r} for {name!r}."
-            )
+        told, total = _counts(name, counts)
+        if told:
+            rows.append((index[name], told, total))
+    return sorted(rows)
+
+
+def _counts(name: str, given: Any) -> tuple[int, float]:
+    try:
+        told_given, total_given = given
+    except (TypeError, ValueError):
+        raise InvalidValue(f"a part has (told, total) for each arm; got {given!r} for {name!r}.") from None
+    told, total = whole(told_given), number(total_given)
+    if told is None or told < 0:
+        raise InvalidValue(f"told must be a whole number of pulls; got {told_given!r} for {name!r}.")
+    if total is None or not math.isfinite(total):
+        raise InvalidValue(f"total must be the sum of the told rewards; got {total_given!r} for {name!r}.")
+    if not 0.0 <= total <= told:
+        raise InvalidValue(
+            f"the total of {told} rewards in [0, 1] must lie between 0 and {told}; got {total_given!r} for {name!r}."
+        )
+    return told, total + 0.0  # -0.0 is stored as 0.0
+
+
+def check_part(block: OpenBlock, rows: Part, names: Sequence[str]) -> None:
+    """Refuse more than the block has left."""
+    for arm, told, _ in rows:
         if told > block.out.get(arm, 0):
             raise Refused(
-                f"{told} pulls of {name!r} can't be told: the block has {block.out.get(arm, 0)} of them left. "
+                f"{told} pulls of {names[arm]!r} can't be told: the block has {block.out.get(arm, 0)} of them left. "
                 "Was a part told under two ids?"
             )
-        if told:
-            rows.append((arm, told, float(total)))
-    return sorted(rows)

@@ -15,6 +15,7 @@ from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
+from goodarm.campaign.numbers import check_whole
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed, check_name
@@ -23,12 +24,12 @@ from goodarm.campaign.views import ArmRow, Told, Verdicts
 from goodarm.campaign.waiting import WaitingTicket, waiting_of
 from goodarm.campaign.words import Tally, details, headline
 from goodarm.errors import LateReward, Refused
-from goodarm.plan import Remaining
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, Rewards
 
 if TYPE_CHECKING:
     from goodarm.campaign.served import ServedCampaign
+    from goodarm.plan import Remaining
 
 
 class Campaign:
@@ -148,18 +149,17 @@ most 5%
 
     def tell_many(self, rewards: Mapping[Ticket | str, float] | Iterable[tuple[Ticket | str, float]]) -> Told:
         """Many rewards in one transaction: all of them, or none if one is refused; late ones are only noted."""
-        pairs = list(rewards.items() if isinstance(rewards, Mapping) else rewards)
-        seen = len(self._session.verdicts_seen)
+        pairs = operations.pairs_of(rewards)
         with self._writing():
             late = operations.tell(self._session, pairs)
-            decided = self._rows_since(seen)
-        return Told(decided, late)
+            return Told(self._own_verdicts(), late)
 
     def step(self, ticket: Ticket | str, reward: float) -> Ticket | None:
-        """Tell and ask in one transaction: the next ticket, or None if no arm is open."""
-        with self._writing():
+        """Tell and ask in one transaction: the next ticket, or None if no arm is open or the campaign has ended."""
+        with self._writing() as fold:
             late = operations.tell(self._session, [(ticket, reward)])
-            following = operations.ask(self._session, 1, None)
+            # a late reward is refused, and whoever hears that would never learn of a ticket asked for with it
+            following = [] if late or fold.ended else operations.ask(self._session, 1, None)
         if late:
             raise LateReward(operations.too_late(self._session.fold, late[0]))
         return following[0] if following else None
@@ -174,10 +174,9 @@ most 5%
 
         key : a string of the caller's choice; told again with the same key, it counts once
         """
-        seen = len(self._session.verdicts_seen)
         with self._writing():
             operations.tell_arm(self._session, arm, reward, key)
-            return Told(self._rows_since(seen), [])
+            return Told(self._own_verdicts(), [])
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
         """`n` asks in one entry: so many pulls of each arm; the same key again gets the same block."""
@@ -187,10 +186,9 @@ most 5%
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
         """Rewards of a block, {arm: (told, total)}, whole or in parts; a part told twice counts once."""
-        seen = len(self._session.verdicts_seen)
         with self._writing():
             operations.tell_block(self._session, block, rewards, part)
-            return Told(self._rows_since(seen), [])
+            return Told(self._own_verdicts(), [])
 
     # arms
 
@@ -217,6 +215,7 @@ most 5%
 
     def end(self, reason: str = "") -> None:
         """End the campaign: nothing more is asked, but tickets that are out may still be told."""
+        check_metadata({"reason": reason}, "the reason")
         with self._writing() as fold:
             if not fold.ended:
                 self._session.write(journal.ENDED, content={"reason": reason} if reason else None)
@@ -259,6 +258,8 @@ most 5%
 
     def history(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """The journal after an entry, in order, with ids and tickets as people know them."""
+        for what, value in (("after", after), ("limit", 0 if limit is None else limit)):
+            check_whole(what, value, 0)
         fold = self._look()
         until = fold.number if limit is None else min(after + limit, fold.number)
         for event in self._session.store.read(self._session.campaign, after, until):
@@ -378,18 +379,14 @@ most 5%
         warn_once(self._session.fold)
         self._call_back()
 
-    def _rows_since(self, seen: int) -> list[ArmRow]:
-        return views.arm_rows(self._session.fold, [event.arm or 0 for event in self._session.verdicts_seen[seen:]])
+    def _own_verdicts(self) -> list[ArmRow]:
+        return views.arm_rows(self._session.fold, self._session.own_verdicts())
 
     def _call_back(self) -> None:
-        """Runs outside the transaction: a callback may take its time, or use the campaign itself."""
-        session = self._session
-        if session.in_transaction:
-            return
-        events, session.verdicts_seen = session.verdicts_seen, []
-        for event in events:
+        """Outside the transaction: a callback may take its time, use the campaign itself, or raise; the rest wait."""
+        while (event := self._session.next_verdict()) is not None:
             for callback in self._callbacks:
-                callback(views.arm_rows(session.fold, [event.arm or 0])[0])
+                callback(views.arm_rows(self._session.fold, [event.arm or 0])[0])
 
 
 def _served() -> type[ServedCampaign]:

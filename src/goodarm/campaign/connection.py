@@ -42,13 +42,17 @@ class Connection:
     """A server at http://HOST:PORT or https://…, and the token to use there."""
 
     def __init__(self, address: str, token: str | None = None, timeout: float = 60.0, attempts: int = ATTEMPTS) -> None:
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(address)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host = None
+        if not host or parts.scheme not in ("http", "https"):
             raise InvalidValue(f"a server's address looks like http://127.0.0.1:8000; got {address!r}.")
         self.address = address.rstrip("/")
         self._prefix = parts.path.rstrip("/")
         self._https = parts.scheme == "https"
-        self._host, self._port = parts.hostname, parts.port
+        self._host, self._port = host, port
         self._token, self._timeout, self._attempts = token, timeout, attempts
         self._lock = threading.Lock()
         self._open: HTTPConnection | None = None

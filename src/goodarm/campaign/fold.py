@@ -147,7 +147,7 @@ class Fold:
     def choose_block(self, pulls: int) -> dict[int, int]:
         """Many asks at once: pulls per arm. They are out from now on: the next entry must be this block's."""
         counts = ask_block(self.step, pulls)
-        self._asked_block = True
+        self._asked_block = bool(counts.any())  # where no arm is open no entry follows, and the next block is another's
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
 
     def apply(self, event: Event) -> None:
@@ -159,7 +159,13 @@ class Fold:
             )
         if self.undeclared and event.kind != journal.VERDICT:
             self.disagree(f"entry {event.number - 1} decides {self.books[self.undeclared[0]].entry.id!r}, by the rules")
-        decided = handler(event)
+        try:
+            decided = handler(event)
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise DamagedJournal(
+                f"entry {event.number} ({event.kind}) can't follow those before it: {error!r}. No goodarm wrote it so; "
+                "restore the store from a backup."
+            ) from error
         if decided:
             self.undeclared.extend(decided)
         self._chosen = None

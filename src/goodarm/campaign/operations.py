@@ -9,10 +9,11 @@ from typing import Any
 from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
-from goodarm.campaign.blocks import check_part
+from goodarm.campaign.blocks import check_part, read_part
 from goodarm.campaign.control import refuse_turning
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, digest
+from goodarm.campaign.numbers import check_whole, number
 from goodarm.campaign.requests import ASK, answered, keep
 from goodarm.campaign.session import Session
 from goodarm.campaign.tickets import Block, Ticket, read_ticket, spell
@@ -22,11 +23,12 @@ from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 
 LARGEST_ASK = 1_000_000
 LARGEST_BLOCK = 10**12
+NO_TICKET = ""
+"""Of a block without pulls: the next ticket's name would be somebody else's."""
 
 
 def check_count(n: Any) -> None:
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise InvalidValue(f"n must be a whole number of at least 1; got {n!r}.")
+    check_whole("n", n, 1)
 
 
 def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
@@ -70,6 +72,18 @@ def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
     return [spell(fold.terms.key, ticket) for ticket in sorted(overdue)]
 
 
+def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
+    """Tickets and rewards as a caller gives them, read before a transaction begins."""
+    given = rewards.items() if isinstance(rewards, Mapping) else rewards
+    found = list(given) if isinstance(given, Iterable) else [given]
+    for each in found:
+        if not isinstance(each, tuple | list) or len(each) != 2:
+            raise InvalidValue(
+                f"rewards are told as pairs, [(ticket, reward), ...] or {{ticket: reward}}; got {each!r}."
+            )
+    return found
+
+
 def _has_ended(session: Session, ticket: int, value: float) -> bool:
     """A ticket that is not out: was the same reward told (False), or is it late (True)? Anything else is refused."""
     session.flush()
@@ -103,26 +117,14 @@ def too_late(fold: Fold, ticket: str) -> str:
 
 def checked_reward(fold: Fold, reward: Any) -> float:
     """A reward in its range, as a float."""
-    if isinstance(reward, bool) or not isinstance(reward, int | float):
-        try:
-            reward = _from_numpy(reward)
-        except TypeError:
-            raise InvalidValue(
-                f"a reward must be a number; got {reward!r}. Write 1.0 for a success and 0.0 for none."
-            ) from None
-    value = float(reward) + 0.0  # -0.0 is stored as 0.0
+    found = number(reward)
+    if found is None:
+        raise InvalidValue(f"a reward must be a number; got {reward!r}. Write 1.0 for a success and 0.0 for none.")
+    value = found + 0.0  # -0.0 is stored as 0.0
     if math.isnan(value):
         raise InvalidValue("a reward must be a number; got nan. Void the ticket if its reward is lost.")
     fold.terms.rewards.check_reward(value)
     return value
-
-
-def _from_numpy(reward: Any) -> float:
-    """numpy's numbers are fine, its bools and everything else are not."""
-    kind = getattr(getattr(reward, "dtype", None), "kind", "")
-    if kind not in ("f", "i", "u") or int(getattr(reward, "ndim", 1) or 0):
-        raise TypeError
-    return float(reward)
 
 
 def void(session: Session, given: Any, reason: str) -> None:
@@ -170,14 +172,17 @@ def ask_block(session: Session, n: int, key: str | None) -> Block:
     if arms:
         session.write(journal.BLOCK, ticket=number, content={"arms": arms})
     keep(session, key, "ask_block", n=n, ticket=number, entry=fold.number if arms else 0)
-    return Block(spell(fold.terms.key, number), {fold.books[arm].entry.id: count for arm, count in arms})
+    name = spell(fold.terms.key, number) if arms else NO_TICKET
+    return Block(name, {fold.books[arm].entry.id: count for arm, count in arms})
 
 
 def _block_again(session: Session, before: Mapping[str, Any]) -> Block:
     """The block that a request was answered with, from its own entry."""
     fold, entry = session.fold, before["entry"]
-    found = next(iter(session.store.read(session.campaign, entry - 1, entry)), None) if entry else None
-    pulls = {} if found is None else {fold.books[arm].entry.id: count for arm, count in found.content["arms"]}
+    if not entry:
+        return Block(NO_TICKET, {})
+    found = next(iter(session.store.read(session.campaign, entry - 1, entry)))
+    pulls = {fold.books[arm].entry.id: count for arm, count in found.content["arms"]}
     return Block(spell(fold.terms.key, before["ticket"]), pulls)
 
 
@@ -187,10 +192,10 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
     if not isinstance(part, str):
         raise InvalidValue(f"part must be a string that distinguishes it from the block's other parts; got {part!r}.")
     session.flush()
+    rows = read_part(rewards, fold.index)
     before = session.store.ending(session.campaign, ticket, digest(part))
-    rows = [[fold.index.get(arm, -1), *counts] for arm, counts in rewards.items()] if before else []
     if before is not None:
-        if sorted(map(list, before.content["arms"])) != sorted(row for row in rows if row[1]):
+        if sorted(map(tuple, before.content["arms"])) != rows:
             raise Refused(
                 f"the part {part!r} of the block was told before, with other numbers. Give the new part another name."
             )
@@ -198,8 +203,8 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
     if ticket not in fold.blocks:
         name = spell(fold.terms.key, ticket)
         raise Refused(f"{name} is not a block that is out: it was told in full, has ended, or is a single ticket.")
-    found = check_part(fold.blocks[ticket], rewards, fold.index)
-    session.write(journal.PART, ticket=ticket, content={"part": part, "arms": [list(row) for row in found]})
+    check_part(fold.blocks[ticket], rows, [book.entry.id for book in fold.books])
+    session.write(journal.PART, ticket=ticket, content={"part": part, "arms": [list(row) for row in rows]})
 
 
 def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:

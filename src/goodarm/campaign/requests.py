@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from goodarm.campaign import journal
+from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, as_payload, chained, digest
 from goodarm.campaign.session import Session
 from goodarm.campaign.stores import Store
@@ -40,6 +41,7 @@ def keep(session: Session, key: str | None, what: str, **content: Any) -> None:
 def opening(terms: Terms, at: float, key: str | None) -> list[Event]:
     """The first entries of a journal: what was agreed, and the key of whoever created it."""
     events = [chained(b"", 1, journal.CREATED, at, payload=as_payload(terms.as_json()))]
+    Fold(events[0])  # what the rules or the model refuse is refused here, before a store has heard of it
     if key is not None:
         payload = as_payload(request_content(key, "create"))
         events.append(chained(events[0].chain, 2, journal.REQUEST, at, ticket=0, payload=payload))

@@ -15,7 +15,7 @@ from goodarm.campaign.replay import fold_all
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.stores import Snapshot, Store
 from goodarm.engine.step_file import can_be_packed
-from goodarm.errors import DamagedJournal, Refused, UnknownName
+from goodarm.errors import DamagedJournal, GoodarmError, Refused, UnknownName, UnusableStore
 
 SNAPSHOT_EVERY = 2_000
 """Entries between two snapshots, and at least two per arm: folded one by one in a fraction of a second."""
@@ -32,11 +32,16 @@ class Session:
         self.clock = clock
         self.verdicts_seen: list[Event] = []
         """Verdicts that came in since somebody last looked, whichever process wrote them."""
+        self._own: list[Event] = []
+        self._own_from = 0
+        """Verdicts of the transaction under way, which count once it is committed; from where on of this operation."""
         self._thread = threading.RLock()
         self._depth = 0
         self._written: list[Event] = []
         self._unsaved = 0
         self._fold: Fold | None = None
+        self._heard = 0
+        """The newest committed entry of a fold that was thrown away: later verdicts have not been seen."""
         found = store.find(name)
         if found is None:
             raise UnknownName("campaign", name, store.names())
@@ -48,12 +53,19 @@ class Session:
         """The state as it was last read."""
         with self._thread:
             if self._fold is None:
+                if self._depth:  # the store would show what this transaction has written so far
+                    raise _half_done()
                 self._fold = self._load()
+                if self._heard:
+                    missed = self.store.read(self.campaign, self._heard, self._fold.number)
+                    self.verdicts_seen += [event for event in missed if event.kind == journal.VERDICT]
+                    self._heard = 0
             return self._fold
 
-    @property
-    def in_transaction(self) -> bool:
-        return self._depth > 0
+    def _throw_away(self, committed: int) -> None:
+        """Read everything anew at the next look: what was folded after entry `committed` may never be written."""
+        self._fold = None
+        self._heard = committed
 
     def refresh(self) -> Fold:
         """The state as it is now in the store."""
@@ -72,7 +84,7 @@ class Session:
                 if event.kind == journal.VERDICT:
                     self.verdicts_seen.append(event)
         except BaseException:
-            self._fold = None
+            self._throw_away(fold.number)
             raise
 
     def _load(self) -> Fold:
@@ -105,11 +117,13 @@ class Session:
             if self._depth:
                 yield from self._nested()
                 return
+            committed = 0
             try:
                 with self.store.transaction(self.campaign):
-                    self._depth = 1
                     fold = self.fold
+                    self._depth = 1
                     self._take(self.store.newer(self.campaign, fold.number))
+                    committed = fold.number
                     _refuse_other_rules(self.fold)
                     self._lapse()
                     yield self.fold
@@ -117,25 +131,27 @@ class Session:
                         raise Refused("an operation in this transaction failed half-way; nothing of it was written.")
                     self.flush()
                     self._keep_snapshot()
-            except BaseException:
-                if self._written or self._unsaved:
-                    self._fold = None
+                self.verdicts_seen += self._own
+            except BaseException as error:
+                if committed and (self._written or self._unsaved or self._fold is None or not _is_refusal(error)):
+                    self._throw_away(committed)
                 raise
             finally:
-                self._depth = 0
+                self._depth = self._unsaved = self._own_from = 0
                 self._written.clear()
-                self._unsaved = 0
+                self._own.clear()
 
     def _nested(self) -> Iterator[Fold]:
         """An operation within a larger transaction: a refused one changes nothing, a half-done one undoes all of it."""
         if self._fold is None:
-            raise Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+            raise _half_done()
         before = self._fold.number
+        self._own_from = len(self._own)
         self._depth += 1
         try:
             yield self._fold
-        except BaseException:
-            if self._fold.number != before:
+        except BaseException as error:
+            if self._fold is not None and (self._fold.number != before or not _is_refusal(error)):
                 self._fold = None
             raise
         finally:
@@ -153,7 +169,7 @@ class Session:
         """Fold an entry and keep it for the commit, with the verdicts that follow from it."""
         fold = self._fold
         if fold is None:
-            raise Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+            raise _half_done()
         payload = as_payload(content) if content else None
         event = chained(
             fold.chain, fold.number + 1, kind, self.now(), ticket=ticket, arm=arm, reward=reward, payload=payload
@@ -167,7 +183,16 @@ class Session:
             )
             self._written.append(event)
             fold.apply(event)
-            self.verdicts_seen.append(event)
+            self._own.append(event)
+
+    def own_verdicts(self) -> list[int]:
+        """The arms that the operation under way has decided."""
+        return [event.arm or 0 for event in self._own[self._own_from :]]
+
+    def next_verdict(self) -> Event | None:
+        """The oldest committed verdict that nobody has looked at; None within a transaction, or if there is none."""
+        with self._thread:
+            return self.verdicts_seen.pop(0) if self.verdicts_seen and not self._depth else None
 
     def now(self) -> float:
         """The time, which never goes back in a journal."""
@@ -184,7 +209,7 @@ class Session:
         """End the tickets whose time has passed: time enters here, and is written to the journal."""
         fold = self.fold
         terms = fold.terms
-        if not fold.lapses or terms.after is None or fold.ended:
+        if not fold.lapses or terms.after is None:
             return
         limit = self.now() - terms.after
         while fold.deadlines and fold.deadlines[0][0] < limit:
@@ -205,10 +230,14 @@ class Session:
             self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, pack(fold)))
             self.snapshot_at = fold.number
 
-    def forget(self) -> None:
-        """Read everything anew at the next look."""
-        with self._thread:
-            self._fold = None
+
+def _half_done() -> Refused:
+    return Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Was an operation refused before it changed anything? Anything else may have been cut off half-way."""
+    return isinstance(error, GoodarmError) and not isinstance(error, UnusableStore | DamagedJournal)
 
 
 def _refuse_other_rules(fold: Fold) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import deque
+from hashlib import blake2b
 from typing import Any
 
 from goodarm.campaign.arms import ArmEntry
@@ -14,7 +15,8 @@ from goodarm.campaign.journal import Event
 from goodarm.campaign.tickets import Queue
 from goodarm.engine.step_file import pack_step, unpack_step
 
-FORMAT = 2
+FORMAT = 3
+SUM_BYTES = 16
 BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", "first", "last", "decision")
 
 
@@ -37,16 +39,22 @@ def pack(fold: Fold) -> bytes:
         "lines": [[arm, _queue_out(queue)] for arm, queue in fold.queues.items() if queue.order],
     }
     text = json.dumps(head, separators=(",", ":")).encode()
-    return len(text).to_bytes(8, "big") + text + pack_step(fold.step)
+    body = len(text).to_bytes(8, "big") + text + pack_step(fold.step)
+    return _sum(body) + body
 
 
-def unpack(created: Event, chain: bytes, body: bytes) -> Fold | None:
+def _sum(body: bytes) -> bytes:
+    """A damaged snapshot would be a state that nobody could tell from a true one."""
+    return blake2b(body, digest_size=SUM_BYTES).digest()
+
+
+def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     """The fold again; None if the snapshot is of another version, or damaged."""
-    size = int.from_bytes(body[:8], "big")
-    try:
-        head = json.loads(body[8 : 8 + size])
-    except ValueError:
+    body = packed[SUM_BYTES:]
+    if packed[:SUM_BYTES] != _sum(body):
         return None
+    size = int.from_bytes(body[:8], "big")
+    head = json.loads(body[8 : 8 + size])
     if head.get("format") != FORMAT:
         return None
     fold = Fold(created)

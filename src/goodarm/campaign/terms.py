@@ -13,6 +13,7 @@ from typing import Any
 
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.control import check_bar, check_control, policy_against_control
+from goodarm.campaign.numbers import check_whole, checked_number, number
 from goodarm.engine.live_checks import by_totals, check_live
 from goodarm.engine.rehearsal import rehearse
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
@@ -29,6 +30,7 @@ FORMAT = 2
 WITH_THRESHOLD = 1
 """The format that an older goodarm reads too; it would misread a campaign against a control."""
 DEFAULT_POLICY = "value+gap-mixture"
+LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
 UNANSWERED = ("wait", "zero", "void")
 UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
@@ -192,20 +194,23 @@ def read_duration(given: float | str | timedelta | None) -> float | None:
     """
     if given is None:
         return None
+    found = _seconds(given) if isinstance(given, str) else number(given)
     if isinstance(given, timedelta):
-        given = given.total_seconds()
-    if isinstance(given, str):
-        match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", given.lower())
-        unit = UNITS.get(match[2] or "s") if match else None
-        try:
-            given = float(match[1]) * unit if match and unit else math.nan
-        except ValueError:
-            given = math.nan
-    if isinstance(given, bool) or not isinstance(given, int | float) or not (0.0 < given < math.inf):
+        found = given.total_seconds()
+    if found is None or not 0.0 < found < math.inf:
         raise InvalidValue(
             f"after must be a positive time, in seconds or written like 90s, 30min, 2h, 7d; got {given!r}."
         )
-    return float(given)
+    return found
+
+
+def _seconds(text: str) -> float | None:
+    match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", text.lower())
+    unit = UNITS.get(match[2] or "s") if match else None
+    try:
+        return float(match[1]) * unit if match and unit else None
+    except ValueError:
+        return None
 
 
 def rewards_from_text(text: str) -> Rewards:
@@ -246,11 +251,11 @@ def check_terms(terms: Terms) -> None:
             f"unanswered='zero' is for rewards in [0, 1], whose smallest is 0; these are {terms.rewards}. "
             "Use 'wait', or 'void' if losses have nothing to do with rewards."
         )
-    if not (isinstance(terms.reserve, int | float) and 0.0 <= terms.reserve < 1.0):
+    if not 0.0 <= terms.reserve < 1.0:
         raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
-    for name, value, least in (("seed", terms.seed, 0), ("horizon", terms.horizon, 1)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise InvalidValue(f"{name} must be a whole number of at least {least}; got {value!r}.")
+    check_whole("seed", terms.seed, 0)
+    if terms.horizon is not None:
+        check_whole("horizon", terms.horizon, 1, LONGEST_HORIZON)
     _check_model(terms.made, terms.arms)
 
 
@@ -259,6 +264,13 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
         raise InvalidValue(
             f"{policy.name} has a model of the arms, which needs the features of each. Give every arm its features."
         )
+
+
+def _check_kinds(delta: float, rewards: Any) -> None:
+    if 0.0 < delta < LEAST_DELTA:
+        raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
+    if not isinstance(rewards, Bounded | SubGaussian):
+        raise InvalidValue(f"rewards must be Bounded(), Gaussian(scale) or SubGaussian(scale); got {rewards!r}.")
 
 
 def agreed(
@@ -279,9 +291,11 @@ def agreed(
 ) -> Terms:
     """The terms, with every part checked."""
     check_bar(threshold, control, margin)
-    for what, value in (("threshold", 0.0 if threshold is None else threshold), ("delta", delta), ("margin", margin)):
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InvalidValue(f"{what} must be a number; got {value!r}.")
+    threshold = None if threshold is None else checked_number("threshold", threshold)
+    delta, margin, reserve = (
+        checked_number(what, value) for what, value in (("delta", delta), ("margin", margin), ("reserve", reserve))
+    )
+    _check_kinds(delta, rewards)
     check_metadata(metadata or {}, "metadata")
     against = control is not None
     made = (policy_against_control if against else live_policy)(policy, rewards, criterion)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,10 @@ from goodarm.campaign.intervals import intervals
 from goodarm.campaign.overdue import NOTHING, Cost, costs
 from goodarm.campaign.words import Tally
 from goodarm.errors import InvalidValue
-from goodarm.plan import Remaining, remaining
 from goodarm.problem import Bounded
+
+if TYPE_CHECKING:
+    from goodarm.plan import Remaining
 
 
 class ArmRow(NamedTuple):
@@ -183,6 +185,8 @@ def is_open(book: Book) -> bool:
 
 def remaining_of(fold: Fold, draws: int) -> Remaining:
     """Expected further pulls of each arm; 0 for those that are not open."""
+    from goodarm.plan import remaining  # a first ask need not wait for it
+
     if fold.terms.threshold is None:
         raise InvalidValue(
             "how many pulls remain is not known against a control, whose own rewards move every arm. The interval of "
@@ -203,7 +207,7 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
     median, low, high, expected, beyond = (
         np.where(still, each, 0.0) for each in (left.median, left.low, left.high, left.expected, left.beyond)
     )
-    return Remaining(median, low, high, expected, beyond, left.good, left.limit)
+    return left._replace(median=median, low=low, high=high, expected=expected, beyond=beyond)
 
 
 def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:

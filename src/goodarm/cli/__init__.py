@@ -89,7 +89,8 @@ app.add_typer(token, name="token")
 
 def main() -> None:
     """The entry point of the command `goodarm`."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without Greek letters gets a ? instead of a traceback
+            # a terminal without Greek letters gets a ? instead of a traceback, and so do bytes that are no text
+            stream.reconfigure(errors="replace")
     app()

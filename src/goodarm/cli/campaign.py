@@ -12,7 +12,7 @@ import typer
 
 from goodarm.cli._options import Delta, ErrorCriterion, Json, Seed, number, whole
 from goodarm.cli._show import console, on_one_line, print_json
-from goodarm.errors import InvalidValue
+from goodarm.errors import DamagedJournal, InvalidValue, Refused, UnknownName, UnsoundPairing
 
 if TYPE_CHECKING:
     from goodarm.campaign import Campaign
@@ -44,8 +44,12 @@ Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share 
 After = Annotated[str | None, typer.Option(metavar="TIME", help="When a ticket is overdue: 90s, 30min, 2h, 7d.")]
 Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="What becomes of overdue tickets.")]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
+RequestKey = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Any text; asking again with it prints the same tickets again.")
+]
 OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="As ask printed it.")]
 OneReward = Annotated[str | None, typer.Argument(metavar="REWARD", help="A number.")]
+LONGEST_WAIT = 86_400
 SINK = {"ignore_unknown_options": True}
 """A negative reward is a value, not an option."""
 
@@ -106,10 +110,10 @@ def create(
 
 
 @campaign.command()
-def ask(store: StoreAddress, name: Name, number: Count = 1, json: Json = False) -> None:
+def ask(store: StoreAddress, name: Name, number: Count = 1, key: RequestKey = None, json: Json = False) -> None:
     """Ask which arms to try next: one ticket per line, or JSON."""
     with _opened(store, name) as found:
-        tickets = found.ask(number)
+        tickets = found.ask(number, key=key)
     if json:
         print_json({"tickets": [ticket._asdict() for ticket in tickets]})
         return
@@ -264,9 +268,12 @@ def list_(store: StoreAddress, json: Json = False) -> None:
     with open_store(store, create=False) as opened:
         found: list[dict[str, Any]] = []
         for name in opened.names():
-            with Campaign.open(opened, name) as each:
-                tally = each.tally()
-                found.append({"campaign": name, "headline": each.headline(), **tally._asdict()})
+            try:
+                with Campaign.open(opened, name) as each:
+                    tally = each.tally()
+                    found.append({"campaign": name, "headline": each.headline(), **tally._asdict()})
+            except (DamagedJournal, Refused, UnsoundPairing, UnknownName) as error:  # the others can still be read
+                found.append({"campaign": name, "headline": f"can't be opened: {error}"})
     if json:
         print_json({"campaigns": found})
         return
@@ -284,6 +291,8 @@ def watch(
     """A live table until no arm is open: the sentence, the progress, the arms nearest to a verdict."""
     from goodarm.cli._campaign_table import watch_json, watch_table
 
+    if not 0.0 < every <= LONGEST_WAIT:
+        raise InvalidValue(f"--every must be a number of seconds between 0 and {LONGEST_WAIT:,}; got {every:g}.")
     with _opened(store, name) as found:
         if json:
             watch_json(found, every)

@@ -50,13 +50,13 @@ class LiveParts(NamedTuple):
 def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     """Put a policy together for rewards that come from outside."""
     rule = policy.identification
-    observe, decide = live_identification(rule)
-    observe = native(observe, FEW) if slow_as_python(rule.learner) else as_native_rounds(observe)
+    plain, decide = live_identification(rule)
     by_totals = isinstance(rule, EvidenceRule) and rule.totals is not None
     evidence = as_native_rounds(worst_case(rule)) if by_totals else None
     if policy.estimator is not None:
-        assembly, select = _with_model(policy, problem, features, observe, decide)
+        assembly, select = _with_model(policy, problem, features, plain, decide)
         return LiveParts(assembly, nothing_changes, select, nothing_changes, decide, evidence, None)
+    observe = native(plain, FEW) if slow_as_python(rule.learner) else as_native_rounds(plain)
     sampling, (fit, next_round) = live_sampling(policy.sampling), learner_parts(policy.learner)
     prepare, select, update = selector_for(sampling, False, rows=True)
     replay = Parts(
@@ -65,7 +65,7 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
         update=nothing_changes,
         reward=replayed_reward,
         as_asked=present_pool,
-        observe=observe,
+        observe=plain,
         decide=decide,
         fit=fit,
         next_round=next_round,

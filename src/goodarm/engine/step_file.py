@@ -1,7 +1,8 @@
 """A step as bytes and back: what a campaign's snapshot is made of. Arrays and numbers only, never a pickle.
 
-What can be derived is not kept: the selector is made ready from scratch, which chooses the same arms. A model of the
-arms can't be kept; such a campaign is replayed.
+What can be derived is not kept: the selector is made ready from scratch, which chooses the same arms. Of a model of the
+arms the whole belief is kept, what follows from the features too: another machine's linear algebra might turn them
+the other way round.
 """
 
 from __future__ import annotations
@@ -20,10 +21,16 @@ from goodarm.engine.step import Step
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
 
+BELIEF = "belief_"
+"""How the arrays of a model's belief are named."""
+LARGEST_BELIEF = 32_000_000
+"""Bytes of a model's belief that are worth writing again and again: a kernel over 1,400 arms."""
+
 
 def can_be_packed(step: Step | ControlStep) -> bool:
-    """Is everything that the step knows in its tables?"""
-    return step.policy.estimator is None
+    """Is it small enough to be kept?"""
+    belief = None if isinstance(step, ControlStep) else step.state.belief
+    return belief is None or sum(each.nbytes for each in belief) <= LARGEST_BELIEF
 
 
 def pack_step(step: Step | ControlStep) -> bytes:
@@ -39,8 +46,15 @@ def pack_step(step: Step | ControlStep) -> bytes:
         "versions": [_plain(version) for version in step.versions],
         "generator": step.generator.bit_generator.state,
     }
+    believed = {} if step.state.belief is None else step.state.belief._asdict()
+    belief = {BELIEF + name: values for name, values in believed.items()}
     return _packed(
-        numbers, arms=tables.arms, decided_at=tables.decided_at, progress=tables.progress, ledger=tables.ledger
+        numbers,
+        arms=tables.arms,
+        decided_at=tables.decided_at,
+        progress=tables.progress,
+        ledger=tables.ledger,
+        **belief,
     )
 
 
@@ -82,11 +96,11 @@ def unpack_step(step: Step | ControlStep, body: bytes) -> None:
     like = step.state.pool.learned
     count = len(arrays["arms"])
     old = step.state.tables
-    sampling = live_sampling(step.policy.sampling)
+    modelled = step.state.belief is not None
     step.state.tables = Tables(
-        np.require(arrays["arms"], requirements=["C", "W"]),
+        np.require(arrays["arms"], requirements=["F" if modelled else "C", "W"]),
         arrays["decided_at"],
-        tree_for(sampling, count, False) if count != len(old.arms) else old.kept,
+        tree_for(live_sampling(step.policy.sampling), count, False) if count != len(old.arms) else old.kept,
         arrays["progress"],
         arrays["ledger"],
         np.zeros(count if step.fdr else 0, dtype=np.int64),
@@ -96,7 +110,10 @@ def unpack_step(step: Step | ControlStep, body: bytes) -> None:
     step.generator.bit_generator.state = numbers["generator"]
     step.asks = numbers["asks"]
     step.stale = set(numbers["stale"])
-    step._make_ready()
+    if modelled:
+        step.state.belief = type(step.state.belief)(*(arrays[BELIEF + name] for name in step.state.belief._fields))
+    else:
+        step._make_ready()
 
 
 def _plain(value: Any) -> Any:

@@ -59,7 +59,8 @@ def _named(address: str, create: bool) -> Store | None:
     if address.startswith("sqlite:///") or (address.endswith((".db", ".sqlite")) and "://" not in address):
         from goodarm.campaign.stores.sqlite import SqliteStore
 
-        return SqliteStore(address.removeprefix("sqlite:///"), create=create)
+        path = address.removeprefix("sqlite:///")
+        return SqliteStore(path, create=create) if Path(path).name else None
     if address.startswith(("postgresql://", "postgres://")):
         from goodarm.campaign.stores.postgresql import PostgresqlStore
 

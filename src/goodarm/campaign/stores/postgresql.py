@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
-from goodarm.errors import MissingExtra, UnusableStore
+from goodarm.errors import InvalidValue, MissingExtra, UnusableStore
 
 if TYPE_CHECKING:
     import psycopg
@@ -56,6 +56,12 @@ class PostgresqlStore(Store):
             raise MissingExtra("a store on a PostgreSQL server", "postgresql") from None
         self._error: type[Exception] = psycopg.Error
         self._url = address
+        try:
+            urlsplit(address)
+        except ValueError as error:
+            raise InvalidValue(
+                f"the server's address can't be read: {error}. Write it like postgresql://user@host/database."
+            ) from None
         self.address = without_password(address)
         self._thread = threading.RLock()
         self._process = -1
@@ -119,7 +125,9 @@ class PostgresqlStore(Store):
             self._inside = True
             try:
                 yield
-                connection.execute("COMMIT")
+                # where a statement has failed, the server answers COMMIT with a plain ROLLBACK
+                if connection.execute("COMMIT").statusmessage != "COMMIT":
+                    raise self._error("a statement of the transaction failed")
             except BaseException:
                 with suppress(self._error):
                     connection.execute("ROLLBACK")

@@ -144,6 +144,8 @@ class SqliteStore(Store):
         return int(self._connection.execute("INSERT INTO campaigns (name) VALUES (?)", (name,)).lastrowid or 0)
 
     def append(self, campaign: int, events: Sequence[Event]) -> None:
+        if not self._connection.in_transaction:  # SQLite rolls back by itself when the disk is full
+            raise sqlite3.OperationalError("the transaction was rolled back")
         self._connection.executemany(INSERT, [(campaign, *event, event.ending) for event in events])
 
     def chunks(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[list[Row]]:
