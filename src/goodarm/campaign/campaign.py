@@ -113,7 +113,7 @@ most 5%
                 found = opened.find(name)
                 if found is None:
                     opened.append(opened.add(name), events)
-                elif key is None or requests.request(opened, found, key) is None:
+                elif not requests.created_it(opened, found, key, terms):
                     raise Refused(f"there is a campaign {name!r} in {opened.address} already. Choose another name.")
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
@@ -155,11 +155,10 @@ most 5%
             decided = self._rows_since(seen)
         return Told(decided, late)
 
-    def step(self, ticket: Ticket | str, reward: float) -> Ticket | None:
-        """Tell and ask in one transaction: the next ticket, or None if no arm is open."""
+    def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
+        """Tell and ask in one transaction: the next ticket, the same one for the same key; None if no arm is open."""
         with self._writing():
-            late = operations.tell(self._session, [(ticket, reward)])
-            following = operations.ask(self._session, 1, None)
+            late, following = operations.step(self._session, ticket, reward, key)
         if late:
             raise LateReward(operations.too_late(self._session.fold, late[0]))
         return following[0] if following else None

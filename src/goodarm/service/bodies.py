@@ -11,7 +11,8 @@ MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
 MOST_BLOCK = 1_000_000
 """Pulls of one block: choosing them takes the writer a moment, and everyone else waits."""
 Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"])]
-ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
+ArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$", examples=["calm"])]
+"""Without NUL: no address could name such an arm."""
 TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
 
 

@@ -90,7 +90,9 @@ class Campaigns:
         def look(campaign: Campaign) -> tuple[str, Any]:
             shown = (each for each in arguments if not isinstance(each, Trail))
             old = campaign.tally().overdue if view is views.summary and views.grows_old(campaign) else 0
-            tag = etag(name, campaign.terms.key, campaign.number, view.__name__, old, *shown)
+            estimated = view in (views.summary, views.verdicts)  # the estimate is renewed by the clock, too
+            more = views.remaining(campaign) if estimated else None
+            tag = etag(name, campaign.terms.key, campaign.number, view.__name__, old, more, *shown)
             return tag, None if matches(tag, if_none_match) else view(campaign, *arguments)
 
         return await self.desk.read(name, look)

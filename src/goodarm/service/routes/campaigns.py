@@ -23,7 +23,7 @@ CHANGE = documented((400, 401, 403, 404, 409, 413, 422, 429))
 async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> Response:
     """All campaigns of the store, each at a glance."""
     found = await request.app.state.campaigns.summaries()
-    tag = etag(*((each["name"], each["number"], each["tally"]["overdue"]) for each in found))
+    tag = etag(*((each["name"], each["number"], each["remaining"], each["tally"]["overdue"]) for each in found))
     return fresh(tag, None if matches(tag, if_none_match) else {"campaigns": found})
 
 
