@@ -236,6 +236,42 @@ def test_tables_of_arms(address: str, new_page: NewPage, table: str, arms: list[
     assert page.evaluate("async text => (await import('/js/csv.js')).fromCsv(text)", table) == arms
 
 
+def test_a_campaign_against_a_control_is_started_from_the_page(server: Server, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{server.address}/#/new")
+    page.get_by_label("Question", exact=True).select_option("which arms beat a control")
+    expect(page.get_by_label("The bar", exact=True)).to_be_hidden()
+    expect(page.get_by_label("Rewards", exact=True)).to_be_hidden()
+    page.get_by_role("textbox", name="Arms").fill("new\nnow\nodd")
+    page.get_by_label("Name").fill("form versus")
+    page.get_by_label("The control", exact=True).fill("now")
+    page.get_by_label("By how much better").fill("2%")
+    expect(page.locator(".plan")).to_contain_text("say what mean you expect of the control")
+    page.get_by_label("Expected mean of the control").fill("30%")
+    page.get_by_label("Typical difference from it").fill("10%")
+    expect(page.locator(".plan .sentence")).to_contain_text("pulls")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.locator("h1.headline")).to_contain_text("0 of 2 better than now by 2% or more")
+    made = server.call("GET", path_of("form versus")).json
+    assert (made["control"], made["margin"], made["delta"], made["arms"]) == ("now", 0.02, 0.05, 2)
+
+
+def test_the_first_arm_is_the_control_unless_another_is_named_and_a_wrong_one_is_refused(
+    server: Server, new_page: NewPage
+) -> None:
+    page = new_page(quiet=False)
+    shown(page, f"{server.address}/#/new")
+    page.get_by_label("Question", exact=True).select_option("which arms beat a control")
+    page.get_by_role("textbox", name="Arms").fill("now\nnew")
+    page.get_by_label("Name").fill("first versus")
+    page.get_by_label("The control", exact=True).fill("nowhere")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.get_by_role("alert")).to_contain_text("nowhere")
+    page.get_by_label("The control", exact=True).fill("")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.locator("h1.headline")).to_contain_text("0 of 1 better than now")
+
+
 def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: NewPage) -> None:
     terms = {"name": "versus", "arms": ["now", "new", "odd"], "control": "now", "margin": 0.02}
     assert server.call("POST", "/api/v1/campaigns", terms).status == 201

@@ -157,8 +157,10 @@ class OneArm(Body):
 class PlanWish(Body):
     """What is known before a campaign."""
 
-    arms: ArmCount = Field(examples=[20])
-    threshold: Number = Field(examples=[0.5])
+    arms: ArmCount = Field(examples=[20], description="those that get a verdict: without the control")
+    threshold: Number | None = Field(None, examples=[0.5], description="the bar; or name the control's mean")
+    control: Number | None = Field(None, examples=[None], description="what mean the control is expected to have")
+    margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
     delta: Delta = 0.05
     rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")
     prior: str | None = Field(
