@@ -142,6 +142,15 @@ def test_pointing_tells_the_arm_and_dragging_zooms(address: str, new_page: NewPa
     expect(page.get_by_role("heading", level=1)).to_have_text("Arm number 1")
 
 
+def test_a_page_that_is_not_there_leads_back(address: str, new_page: NewPage) -> None:
+    page = new_page(quiet=False)
+    shown(page, f"{address}/#/campaign/none")
+    expect(page.get_by_role("alert")).to_contain_text("Unknown campaign 'none'. Known:")
+    page.get_by_role("link", name="All campaigns").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Campaigns")
+    expect(page.get_by_role("link", name="New campaign")).to_have_class("button main")
+
+
 def test_waiting_tickets_are_said(address: str, new_page: NewPage) -> None:
     page = new_page()
     shown(page, f"{address}/{FEW_CAMPAIGN}")
@@ -283,6 +292,7 @@ def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: Ne
     expect(page.locator("h1.headline")).to_contain_text("1 of 2 better than now by 2% or more")
     expect(page.get_by_label("Every arm against the control")).to_be_visible()
     expect(page.locator('.spacer [data-arm="new"]')).to_contain_text("better")
+    expect(page.locator(".ends i").first).to_have_text(re.compile(r"^-\d"))  # the scale reaches below no difference
     expect(page.locator('.spacer [data-arm="new"] .mean')).to_have_text("+100.00%")
     expect(page.locator('.spacer [data-arm="now"]')).to_contain_text("control")
     page.get_by_role("button", name="better").click()

@@ -186,7 +186,9 @@ function planLines(plan) {
     ["eight in ten", plan.eighty],
     ["nine in ten", plan.ninety],
     ["all", plan.rounds?.median ?? null],
-  ]).flatMap(([text, pulls]) => (pulls ? [{ text, pulls }] : []));
+  ])
+    .flatMap(([text, pulls]) => (pulls ? [{ text, pulls }] : []))
+    .filter(({ pulls }, i, all) => pulls !== all[i + 1]?.pulls); // nine in ten of three arms are all of them
   const most = Math.max(...steps.map(({ pulls }) => pulls), 1);
   const rows = steps.map(({ text, pulls }) => {
     const bar = s("rect", { width: `${(100 * pulls) / most}%`, height: "100%" });

@@ -58,7 +58,7 @@ export class Question {
       this.offered,
       h("div", { class: "two" }, this.barField, this.marginField, field("delta", "Allowed error", this.delta, error)),
       this.spreadField,
-      h("div", { class: "two" }, this.rateField, gap),
+      h("div", { class: "two alone" }, this.rateField, gap),
     ];
   }
 
