@@ -119,6 +119,34 @@ def test_an_etag_ends_when_another_worker_writes(server: Server) -> None:
             assert found.json["arms"][0]["pulls"] == i + 1
 
 
+def test_an_etag_stands_for_one_body_although_the_estimate_is_renewed_by_the_clock(server: Server) -> None:
+    arms = [f"arm {i}" for i in range(500)]
+    assert server.call("POST", "/api/v1/campaigns", terms("estimated") | {"arms": arms}).status == 201
+    bodies: dict[tuple[str, str], set[bytes]] = {}
+    for i in range(8):
+        server.call("POST", path_of("estimated", "/tell-arm"), {"arm": arms[i], "reward": 1.0})
+        for _ in range(6):
+            for rest in ("", "/verdicts"):
+                found = server.call("GET", path_of("estimated", rest))
+                bodies.setdefault((rest, found.headers["etag"]), set()).add(found.body)
+    assert [tag for tag, seen in bodies.items() if len(seen) > 1] == []
+
+
+def test_a_key_is_known_to_every_worker_and_after_a_restart(tmp_path: Path) -> None:
+    store, answers = f"sqlite:///{tmp_path}/a.db", set()
+    for _ in range(2):
+        with serving(store, "--workers", "2") as running:
+            made = running.call("POST", "/api/v1/campaigns", terms("c"), headers={"Idempotency-Key": "made"})
+            assert made.status == 201
+            for _ in range(10):
+                asked = running.call("POST", path_of("c", "/ask"), {"n": 2}, headers={"Idempotency-Key": "asked"})
+                answers.add(asked.body)
+            other = running.call("POST", path_of("c", "/ask"), {"n": 3}, headers={"Idempotency-Key": "asked"})
+            assert other.status == 409
+            assert running.call("GET", path_of("c")).json["asked"] == 2
+    assert len(answers) == 1
+
+
 def test_labels_for_prometheus_do_not_grow_with_what_people_ask_for(server: Server) -> None:
     def routes() -> set[str]:
         lines = server.call("GET", "/metrics").body.decode().splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -146,6 +148,22 @@ def test_a_receiver_that_is_away_or_inside_is_noted(receiver: Receiver) -> None:
     inside = Webhook("b" * 12, "c", receiver.url, "s", 0, 0.0, None)
     assert "private network" in send(inside, "b-1", {}, private=False, now=0.0)["error"]
     assert receiver.got == []
+
+
+def test_the_receiver_of_the_documents_believes_ours_and_nobody_elses(receiver: Receiver) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def genuine" in block)
+    known: dict[str, Any] = {}
+    exec(code, known)
+    hook = Webhook("b" * 12, "c", receiver.url, "secret", 0, 0.0, None)
+    send(hook, "b-1", {"verdict": {"arm": "x"}}, private=True, now=time.time())
+    send(hook, "b-2", {}, private=True, now=time.time() - 1000.0)
+    (headers, body), (old, empty) = receiver.got
+    assert known["genuine"]("secret", headers, body)
+    assert not known["genuine"]("other", headers, body)
+    assert not known["genuine"]("secret", headers, body + b" ")
+    assert not known["genuine"]("secret", headers | {"Goodarm-Delivery": "b-2"}, body)
+    assert not known["genuine"]("secret", old, empty)
 
 
 def test_a_path_in_any_script_is_sent_as_the_receiver_reads_it(receiver: Receiver) -> None:

@@ -12,7 +12,7 @@ from goodarm.service.problems import documented
 from goodarm.service.replies import NOT_CHANGED, CampaignName, IfNoneMatch, Key, Reply, etag, fresh, matches
 from goodarm.service.shown import Campaigns, Summary
 from goodarm.service.tokens import Role
-from goodarm.service.views import summary
+from goodarm.service.views import summary, summary_now
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"])
 READ = documented((401, 403, 404, 422, 429))
@@ -81,6 +81,6 @@ async def close(request: Request, name: CampaignName, body: Close | None = None)
 async def _changed(request: Request, name: str, operation: Any, status: int = 200) -> Response:
     def change(campaign: Any) -> dict[str, Any]:
         operation(campaign)
-        return summary(campaign)
+        return summary_now(campaign)
 
     return Reply(await request.app.state.desk.write(name, change), status)
