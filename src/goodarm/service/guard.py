@@ -20,6 +20,7 @@ from goodarm.service.settings import Settings, is_loopback
 from goodarm.service.tokens import WINDOW, Role, Tokens
 
 COOKIE = "goodarm_session"
+NEEDED = "A token is needed: Authorization: Bearer TOKEN, or log in."
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 HEADERS = {
     "content-security-policy": (
@@ -93,7 +94,14 @@ class Door:
         origin = headers.get("origin")
         if scope["method"] in UNSAFE and origin is not None and not self._own(origin, host):
             return Refusal(403, "origin", f"A page from {origin!r} may not change anything here.")
+        if self._is_nobody(scope, headers):
+            return not_known(NEEDED)
         return None
+
+    def _is_nobody(self, scope: Scope, headers: Headers) -> bool:
+        """Somebody without any token or session: their body is not even read; FastAPI would read it first."""
+        shown = "authorization" in headers or COOKIE in headers.get("cookie", "")
+        return not (self._settings.open or shown) and scope["method"] in UNSAFE and scope["path"].startswith("/api/")
 
     def _own(self, origin: str, host: str) -> bool:
         """Where browsers see us as https://…, a page of the same name without TLS is not ours."""
@@ -173,7 +181,7 @@ async def role_of(request: Request, credentials: Bearer, session: Session) -> Ro
     if token is None and session:
         raise not_known("The session has expired. Log in again.")
     if token is None:
-        raise not_known("A token is needed: Authorization: Bearer TOKEN, or log in.")
+        raise not_known(NEEDED)
     await asyncio.to_thread(_count_wrong, request)
     raise not_known("The token is wrong or was revoked. `goodarm token create` makes a new one.")
 
