@@ -11,8 +11,9 @@ MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
 MOST_BLOCK = 1_000_000
 """Pulls of one block: choosing them takes the writer a moment, and everyone else waits."""
 Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"])]
-ArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$", examples=["calm"])]
-"""Without NUL: no address could name such an arm."""
+ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
+NewArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$", examples=["calm"])]
+"""Without NUL: no address could name such an arm. As the key of an object a pattern would mean something else."""
 TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
 
 
@@ -57,14 +58,14 @@ class Body(BaseModel):
 class NewArm(Body):
     """An arm: an id that is never used again, and what people see."""
 
-    id: ArmId
+    id: NewArmId
     label: str | None = Field(None, max_length=MOST_LABEL, examples=["Calm seas ahead"])
     metadata: Metadata | None = None
     weight: Share | None = None
     features: Features | None = None
 
 
-Arms = Annotated[list[ArmId | NewArm], Field(min_length=1, max_length=MOST_ARMS)]
+Arms = Annotated[list[NewArmId | NewArm], Field(min_length=1, max_length=MOST_ARMS)]
 
 
 class NewCampaign(Body):
