@@ -64,7 +64,6 @@ def test_a_server_stops_although_somebody_does_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("begun", [
     b"", b"G", b"GET /healthz HTTP/1.1\r\n", b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
-    b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hea",
 ])  # fmt: skip
 def test_who_does_not_finish_a_request_is_hung_up_on(server: Server, begun: bytes) -> None:
     with socket.create_connection((server.host, server.port), timeout=60.0) as client:
