@@ -32,6 +32,7 @@ BENCHMARKS = {
     "control": "benchmarks.control",
     "judge": "benchmarks.judge",
     "service": "benchmarks.service",
+    "stopping": "benchmarks.stopping",
     "generated": "benchmarks.generated",
     "families": "benchmarks.families",
     "worth": "benchmarks.worth",

@@ -33,19 +33,22 @@ REQUEST_SECONDS = "300"
 
 
 class Fuzzed(NamedTuple):
-    """What came of it: requests that were generated, and what the failing run printed."""
+    """What came of it: requests that were generated, what the failing run printed, and the last seed used."""
 
     requests: int
     failure: str
     seconds: float
+    seed: int
 
 
-def fuzz(folder: Path, requests: int, seconds: float) -> Fuzzed:
+def fuzz(folder: Path, requests: int, seconds: float, seed: int = 0) -> Fuzzed:
     """Runs with new seeds until so many requests were generated, one failed, or the time is over.
 
     Every second run has a new store: journals that grew without end would be what most of the time is spent on.
+
+    seed : the last one that an earlier call used; an even number
     """
-    began, done, seed = time.monotonic(), 0, 0
+    began, done = time.monotonic(), 0
     while done < requests and time.monotonic() - began < seconds:
         store = f"sqlite:///{folder}/{seed}.db"
         token = make_token(store, "admin")
@@ -58,9 +61,9 @@ def fuzz(folder: Path, requests: int, seconds: float) -> Fuzzed:
                 found = GENERATED.search(printed)
                 done += int(found[1]) if found else 0
                 if failed:
-                    return Fuzzed(done, printed, time.monotonic() - began)
+                    return Fuzzed(done, printed, time.monotonic() - began, seed)
             all_journals_check(server, token)
-    return Fuzzed(done, "", time.monotonic() - began)
+    return Fuzzed(done, "", time.monotonic() - began, seed)
 
 
 def _run(server: Server, token: str, folder: Path, seed: int, seconds: float) -> tuple[str, bool]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -135,6 +136,17 @@ def _wait_until_ready(server: Server) -> None:
         assert server.process.poll() is None, "the server ended while it started"
         assert time.monotonic() < deadline, "the server did not become ready"
         time.sleep(0.05)
+
+
+def is_held(server: Server, client: socket.socket) -> bool:
+    """Whether the server still has its end of the connection, as the kernel says."""
+    near = client.getsockname()[1]
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        ports = [int(fields[i].rpartition(":")[2], 16) for i in (1, 2)]
+        if ports == [server.port, near]:
+            return fields[9] != "0"  # a socket that no process holds has no inode
+    return False
 
 
 def make_token(store: str, role: str) -> str:

@@ -307,6 +307,12 @@ def test_a_plan(server: Server) -> None:
     measured = {"arms": 10, "threshold": 10.0, "gap": 1.0, "rewards": "gaussian:2"}
     assert server.call("POST", "/api/v1/plan", measured).json["rounds"]["median"] == 540
     assert "normal:MEAN,SD" in problem(server.call("POST", "/api/v1/plan", measured | {"gap": None, "prior": "x"}), 400)
+    against = {"arms": 10, "control": 0.3, "margin": 0.02, "gap": 0.1}
+    assert "pulls" in server.call("POST", "/api/v1/plan", against).json["sentence"]
+    for wrong in ({"arms": 3}, against | {"threshold": 0.3}, {"arms": 3, "threshold": 0.3, "margin": 0.1}):
+        assert "or a `control`" in problem(server.call("POST", "/api/v1/plan", wrong), 400)
+    gaussian = against | {"rewards": "gaussian:1"}
+    assert "lie between 0 and 1" in problem(server.call("POST", "/api/v1/plan", gaussian), 400)
     outside = {"arms": 10, "threshold": 10.0}
     assert "between 0 and 1" in problem(server.call("POST", "/api/v1/plan", outside), 400)
 

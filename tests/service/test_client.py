@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import threading
 import time
@@ -32,8 +33,11 @@ def test_every_public_name_of_a_campaign_is_there_with_the_same_arguments() -> N
         if name.startswith("_") or name in ("create", "open", "import_from"):
             continue
         assert name in own, f"{name} would reach for a store that is not there"
+        assert isinstance(own[name], property | functools.cached_property) == isinstance(member, property), name
         if inspect.isfunction(member) and name != "transaction":
-            assert list(inspect.signature(own[name]).parameters) == list(inspect.signature(member).parameters), name
+            here, there = inspect.signature(own[name]), inspect.signature(member)
+            assert here.parameters == there.parameters, name  # names, kinds, defaults and types
+            assert here.return_annotation in (there.return_annotation, "NoReturn"), name
 
 
 def play(store: str, name: str) -> tuple[list[Any], Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browsing import PATIENCE, NewPage
-from serving import Server, path_of
+from serving import Server, make_token, path_of, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -64,11 +64,33 @@ def test_axe_finds_nothing(address: str, new_page: NewPage, scheme: str, width: 
     found = []
     for place in PAGES:
         shown(page, f"{address}/{place}")
-        page.evaluate(AXE.read_text())
-        report: Any = page.evaluate("rules => axe.run(document, {runOnly: rules})", RULES)
-        found += [(place, each["id"], each["nodes"][0]["html"]) for each in report["violations"]]
-        assert len(report["passes"]) > 10
-    assert found == []
+        found += violations(page, place)
+    shown(page, f"{address}/#/new")
+    page.locator("#versus").select_option(index=1)
+    assert found + violations(page, "against a control") == []
+
+
+def violations(page: Page, place: str) -> list[tuple[str, str, str]]:
+    """What axe has to say about a page."""
+    page.evaluate(AXE.read_text())
+    report: Any = page.evaluate("rules => axe.run(document, {runOnly: rules})", RULES)
+    assert len(report["passes"]) > 10
+    return [(place, each["id"], each["nodes"][0]["html"]) for each in report["violations"]]
+
+
+def test_axe_finds_nothing_where_people_log_in(new_page: NewPage, tmp_path: Path) -> None:
+    if not AXE.is_file():
+        pytest.skip("needs axe-core: make node installs it where there is npm")
+    store = f"sqlite:///{tmp_path}/a.db"
+    make_token(store, "reader")
+    with serving(store) as guarded:
+        page = new_page(quiet=False)
+        shown(page, guarded.address)
+        assert violations(page, "login") == []
+        page.get_by_label("Token").fill("wrong")
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("alert")).to_contain_text("wrong or was revoked")
+        assert violations(page, "login refused") == []
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280, 1920, 3840])
@@ -140,6 +162,15 @@ def test_pointing_tells_the_arm_and_dragging_zooms(address: str, new_page: NewPa
     page.mouse.dblclick(left, middle)
     page.mouse.click(left, middle)
     expect(page.get_by_role("heading", level=1)).to_have_text("Arm number 1")
+
+
+def test_a_page_that_is_not_there_leads_back(address: str, new_page: NewPage) -> None:
+    page = new_page(quiet=False)
+    shown(page, f"{address}/#/campaign/none")
+    expect(page.get_by_role("alert")).to_contain_text("Unknown campaign 'none'. Known:")
+    page.get_by_role("link", name="All campaigns").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Campaigns")
+    expect(page.get_by_role("link", name="New campaign")).to_have_class("button main")
 
 
 def test_waiting_tickets_are_said(address: str, new_page: NewPage) -> None:
@@ -236,6 +267,42 @@ def test_tables_of_arms(address: str, new_page: NewPage, table: str, arms: list[
     assert page.evaluate("async text => (await import('/js/csv.js')).fromCsv(text)", table) == arms
 
 
+def test_a_campaign_against_a_control_is_started_from_the_page(server: Server, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{server.address}/#/new")
+    page.get_by_label("Question", exact=True).select_option("which arms beat a control")
+    expect(page.get_by_label("The bar", exact=True)).to_be_hidden()
+    expect(page.get_by_label("Rewards", exact=True)).to_be_hidden()
+    page.get_by_role("textbox", name="Arms").fill("new\nnow\nodd")
+    page.get_by_label("Name").fill("form versus")
+    page.get_by_label("The control", exact=True).fill("now")
+    page.get_by_label("By how much better").fill("2%")
+    expect(page.locator(".plan")).to_contain_text("say what mean you expect of the control")
+    page.get_by_label("Expected mean of the control").fill("30%")
+    page.get_by_label("Typical difference from it").fill("10%")
+    expect(page.locator(".plan .sentence")).to_contain_text("pulls")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.locator("h1.headline")).to_contain_text("0 of 2 better than now by 2% or more")
+    made = server.call("GET", path_of("form versus")).json
+    assert (made["control"], made["margin"], made["delta"], made["arms"]) == ("now", 0.02, 0.05, 2)
+
+
+def test_the_first_arm_is_the_control_unless_another_is_named_and_a_wrong_one_is_refused(
+    server: Server, new_page: NewPage
+) -> None:
+    page = new_page(quiet=False)
+    shown(page, f"{server.address}/#/new")
+    page.get_by_label("Question", exact=True).select_option("which arms beat a control")
+    page.get_by_role("textbox", name="Arms").fill("now\nnew")
+    page.get_by_label("Name").fill("first versus")
+    page.get_by_label("The control", exact=True).fill("nowhere")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.get_by_role("alert")).to_contain_text("nowhere")
+    page.get_by_label("The control", exact=True).fill("")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.locator("h1.headline")).to_contain_text("0 of 1 better than now")
+
+
 def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: NewPage) -> None:
     terms = {"name": "versus", "arms": ["now", "new", "odd"], "control": "now", "margin": 0.02}
     assert server.call("POST", "/api/v1/campaigns", terms).status == 201
@@ -247,6 +314,7 @@ def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: Ne
     expect(page.locator("h1.headline")).to_contain_text("1 of 2 better than now by 2% or more")
     expect(page.get_by_label("Every arm against the control")).to_be_visible()
     expect(page.locator('.spacer [data-arm="new"]')).to_contain_text("better")
+    expect(page.locator(".ends i").first).to_have_text(re.compile(r"^-\d"))  # the scale reaches below no difference
     expect(page.locator('.spacer [data-arm="new"] .mean')).to_have_text("+100.00%")
     expect(page.locator('.spacer [data-arm="now"]')).to_contain_text("control")
     page.get_by_role("button", name="better").click()

@@ -128,6 +128,17 @@ def test_a_campaign_of_somebody_else_with_the_same_name_is_still_refused(server:
         Campaign.create(server.address, "taken", ["a"], 0.5)
 
 
+def test_a_key_creates_one_campaign_and_not_another(server: Server, tmp_path: Path) -> None:
+    for store in (server.address, f"sqlite:///{tmp_path}/a.db"):
+        for _ in range(2):
+            Campaign.create(store, "keyed", ["a", "b"], 0.5, metadata={"b": 1, "a": 2}, key="k").close()
+        with Campaign.open(store, "keyed") as campaign:
+            campaign.ask(1, key="of an ask")
+        for arms, bar, key in ((["a", "b"], 0.6, "k"), (["a"], 0.5, "k"), (["a", "b"], 0.5, "of an ask")):
+            with pytest.raises(Refused, match="used for another request"):
+                Campaign.create(store, "keyed", arms, bar, metadata={"b": 1, "a": 2}, key=key)
+
+
 def test_a_key_is_for_one_request(server: Server) -> None:
     with Campaign.create(server.address, "keys", ["a", "b"], 0.5) as campaign:
         campaign.tell_arm("a", 1.0, key="k")
@@ -139,6 +150,18 @@ def test_a_key_is_for_one_request(server: Server) -> None:
             with pytest.raises(Refused, match="used for another request"):
                 again()
         assert campaign.ask_block(5, key="block") == campaign.ask_block(5, key="block")
+        first, second = campaign.ask(2, key="two")
+        following = campaign.step(first, 1.0, key="step")
+        assert campaign.step(first, 1.0, key="step") == following
+        for again in (
+            lambda: campaign.ask(3, key="two"),
+            lambda: campaign.step(second, 1.0, key="step"),
+            lambda: campaign.step(second, 1.0, key="two"),
+        ):
+            with pytest.raises(Refused, match="used for another request"):
+                again()
+        assert campaign.ask(2, key="two") == [first, second]
+        campaign.void(following, "enough")
         assert campaign.tally().pending == 5
 
 

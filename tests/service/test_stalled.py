@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import time
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import Server, events, path_of, serving
+from serving import Server, events, is_held, path_of, serving
 
 ARMS = 10_000
 
@@ -29,17 +30,6 @@ def stalled(server: Server, path: str) -> socket.socket:
     made.connect((server.host, server.port))
     made.sendall(f"GET {path} HTTP/1.1\r\nHost: {server.host}:{server.port}\r\n\r\n".encode())
     return made
-
-
-def is_held(server: Server, client: socket.socket) -> bool:
-    """Whether the server still has its end of the connection, as the kernel says."""
-    near = client.getsockname()[1]
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        ports = [int(fields[i].rpartition(":")[2], 16) for i in (1, 2)]
-        if ports == [server.port, near]:
-            return fields[9] != "0"  # a socket that no process holds has no inode
-    return False
 
 
 @pytest.mark.parametrize("rest", ["/events", "/arms"])
@@ -70,3 +60,26 @@ def test_a_server_stops_although_somebody_does_not_read(tmp_path: Path) -> None:
             time.sleep(0.05)
         assert server.stop() == 0
         client.close()
+
+
+@pytest.mark.parametrize("begun", [
+    b"", b"G", b"GET /healthz HTTP/1.1\r\n", b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
+])  # fmt: skip
+def test_who_does_not_finish_a_request_is_hung_up_on(server: Server, begun: bytes) -> None:
+    with socket.create_connection((server.host, server.port), timeout=60.0) as client:
+        client.sendall(begun)
+        with contextlib.suppress(ConnectionResetError):
+            while client.recv(4096):
+                """At most the answer to a request that was whole."""
+        assert not is_held(server, client)
+
+
+def test_a_head_that_comes_letter_by_letter_is_hung_up_on(server: Server) -> None:
+    with socket.create_connection((server.host, server.port)) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        deadline = time.monotonic() + 60.0
+        while is_held(server, client):
+            with contextlib.suppress(OSError):
+                client.sendall(b"x")
+            assert time.monotonic() < deadline, "a request that never ends is still held"
+            time.sleep(0.1)

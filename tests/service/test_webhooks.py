@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
+from typing import Any
 
 import pytest
 
 from goodarm.errors import InvalidValue
+from goodarm.service import webhooks
 from goodarm.service.side import open_side
 from goodarm.service.signature import TOLERANCE, verify
 from goodarm.service.targets import resolve
@@ -21,7 +26,8 @@ from goodarm.service.webhooks import ATTEMPTS, NOTE, UnknownWebhook, Webhook, We
 @pytest.mark.parametrize("url", [
     "http://127.0.0.1/x", "http://localhost:8000/", "http://[::1]/", "http://10.1.2.3/", "http://192.168.0.1/",
     "http://169.254.169.254/latest/meta-data", "http://[::ffff:127.0.0.1]/", "http://0.0.0.0/", "http://[fe80::1]/",
-    "http://2130706433/", "http://[2002:7f00:1::]/", "http://100.64.0.1/",
+    "http://2130706433/", "http://[2002:7f00:1::]/", "http://100.64.0.1/", "http://[64:ff9b::7f00:1]/",
+    "http://[::7f00:1]/", "http://[fec0::1]/", "http://[::ffff:0:7f00:1]/", "http://0x7f.1/", "http://017700000001/",
 ])  # fmt: skip
 def test_targets_inside_are_refused_unless_the_server_allows_them(url: str) -> None:
     with pytest.raises(InvalidValue, match=r"private network.*--private-webhooks"):
@@ -36,7 +42,8 @@ def test_a_public_address_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://example.org", "https://", "example.org", "http://user:pw@127.0.0.1/",
-                                 "http://a:99999/", "file:///etc/passwd", "http://\ud800/"])  # fmt: skip
+                                 "http://a:99999/", "file:///etc/passwd", "http://\ud800/", "http://[::1",
+                                 "http://[/"])  # fmt: skip
 def test_what_is_no_url_is_refused(url: str) -> None:
     with pytest.raises(InvalidValue):
         resolve(url, private=True)
@@ -80,6 +87,7 @@ class Receiver:
 
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []
+        self.paths: list[str] = []
         self.status = 204
         self.url = ""
 
@@ -92,6 +100,7 @@ def receiver() -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             made.got.append((dict(self.headers), body))
+            made.paths.append(self.path)
             self.send_response(made.status)
             if made.status == 302:
                 self.send_header("Location", made.url)
@@ -139,6 +148,56 @@ def test_a_receiver_that_is_away_or_inside_is_noted(receiver: Receiver) -> None:
     inside = Webhook("b" * 12, "c", receiver.url, "s", 0, 0.0, None)
     assert "private network" in send(inside, "b-1", {}, private=False, now=0.0)["error"]
     assert receiver.got == []
+
+
+def test_the_receiver_of_the_documents_believes_ours_and_nobody_elses(receiver: Receiver) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def genuine" in block)
+    known: dict[str, Any] = {}
+    exec(code, known)
+    hook = Webhook("b" * 12, "c", receiver.url, "secret", 0, 0.0, None)
+    send(hook, "b-1", {"verdict": {"arm": "x"}}, private=True, now=time.time())
+    send(hook, "b-2", {}, private=True, now=time.time() - 1000.0)
+    (headers, body), (old, empty) = receiver.got
+    assert known["genuine"]("secret", headers, body)
+    assert not known["genuine"]("other", headers, body)
+    assert not known["genuine"]("secret", headers, body + b" ")
+    assert not known["genuine"]("secret", headers | {"Goodarm-Delivery": "b-2"}, body)
+    assert not known["genuine"]("secret", old, empty)
+
+
+def test_a_path_in_any_script_is_sent_as_the_receiver_reads_it(receiver: Receiver) -> None:
+    """It was refused by the connection at each delivery, and held up all others."""
+    hook = Webhook("b" * 12, "c", f"{receiver.url}/größe?a=1 2&b=%20日", "s", 0, 0.0, None)
+    assert send(hook, "b-1", {}, private=True, now=0.0)["delivered"]
+    assert receiver.paths == ["/hook/gr%C3%B6%C3%9Fe?a=1%202&b=%20%E6%97%A5"]
+
+
+def test_a_delivery_that_can_not_even_be_written_is_noted_and_raises_nothing(receiver: Receiver) -> None:
+    hook = Webhook("b" * 12, "c", receiver.url, "s", 0, 0.0, None)
+    noted = send(hook, "not\na header", {}, private=True, now=0.0)
+    assert (noted["delivered"], noted["status"]) == (False, None)
+    assert "Invalid header value" in noted["error"]
+
+
+def test_a_receiver_that_answers_letter_by_letter_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhooks, "TIMEOUT", 1.0)
+    gone = Event()
+
+    def trickle(listening: socket.socket) -> None:
+        connection, _ = listening.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 ")
+            while True:
+                connection.sendall(b"x")
+                time.sleep(0.1)
+        gone.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=trickle, args=(listening,), daemon=True).start()
+        hook = Webhook("b" * 12, "c", f"http://127.0.0.1:{listening.getsockname()[1]}/", "s", 0, 0.0, None)
+        assert send(hook, "b-1", {}, private=True, now=0.0)["delivered"] is False
+        assert gone.wait(60.0)
 
 
 def test_webhooks_are_kept_ended_and_known_by_their_campaign(tmp_path: Path) -> None:

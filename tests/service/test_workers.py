@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import threading
 import time
 from collections import Counter
@@ -14,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Server, events, path_of, serving
+from serving import Server, events, is_held, path_of, serving
 
+from goodarm.service.lease import SECONDS
+from goodarm.service.run import STOP_SECONDS
 from goodarm.service.signature import verify
 
 
@@ -40,9 +43,27 @@ def test_a_server_with_an_open_stream_stops(tmp_path: Path, workers: str, number
         connection, response = server.stream(path_of("c", "/events"))
         stream = events(response)
         assert json.loads(next(stream)["data"])["open"] == 3
-        assert server.stop(number) == 0
+        held = [server.process.pid, *server.workers()]
+        assert server.stop(number) == 0  # by itself: the stream's client has not closed anything
+        until(lambda: not any(map(is_running, held)))
+        with socket.create_server((server.host, server.port)):
+            """The port is free."""
         assert list(stream) == []
         connection.close()
+
+
+def test_a_request_that_never_ends_does_not_keep_a_server(tmp_path: Path) -> None:
+    """uvicorn waits for its answer as long as it was told, two seconds, and leaves."""
+    assert STOP_SECONDS == 2
+    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2") as server:
+        make(server)
+        head = f"POST {path_of('c', '/ask')} HTTP/1.1\r\nHost: {server.host}:{server.port}\r\nContent-Length: 9"
+        with socket.create_connection((server.host, server.port)) as client:
+            client.sendall(head.encode() + b"\r\n\r\n{")
+            until(lambda: is_held(server, client))
+            held = [server.process.pid, *server.workers()]
+            assert server.stop() == 0
+            until(lambda: not any(map(is_running, held)))
 
 
 def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
@@ -178,6 +199,7 @@ class Receiver:
         self.got: list[tuple[str, int, str, bytes]] = []
         self.left: dict[str, int] = {}
         self.fail_first = fail_first
+        self.seconds = 0.0
         self.lock = threading.Lock()
         self.url = ""
 
@@ -194,6 +216,7 @@ def receiver() -> Iterator[Receiver]:
                 made.got.append((id, int(self.headers["Goodarm-Time"]), self.headers["Goodarm-Signature"], body))
                 left = made.left.setdefault(id, made.fail_first)
                 made.left[id] = left - 1
+            time.sleep(made.seconds)
             self.send_response(500 if left > 0 else 204)
             self.end_headers()
 
@@ -237,6 +260,23 @@ def test_verdicts_are_delivered_signed_retried_once_each_and_replayed(tmp_path: 
         assert hook["secret"].encode() not in listed.body
         assert server.call("DELETE", path_of("c", f"/webhooks/{hook['id']}")).status == 204
         assert server.call("GET", path_of("c", "/check")).json["ok"]
+
+
+def test_a_slow_receiver_gets_each_delivery_once(tmp_path: Path, receiver: Receiver) -> None:
+    """While it takes longer than the sender's lease lasts, no other worker sends the same."""
+    receiver.fail_first, receiver.seconds = 0, SECONDS + 2.0
+    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2", "--private-webhooks") as server:
+        make(server, arms=2)
+        server.call("POST", path_of("c", "/webhooks"), {"url": receiver.url})
+        for _ in range(30):
+            server.call("POST", path_of("c", "/tell-arm"), {"arm": "arm 0", "reward": 1.0})
+
+        def states() -> list[str]:
+            found = server.call("GET", path_of("c", "/deliveries")).json["deliveries"]
+            return [each["state"] for each in found]
+
+        until(lambda: states() == ["delivered"])
+        assert len(receiver.got) == 1
 
 
 def test_targets_inside_are_refused_without_the_flag(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ most 5%
                 found = opened.find(name)
                 if found is None:
                     opened.append(opened.add(name), events)
-                elif key is None or requests.request(opened, found, key) is None:
+                elif not requests.created_it(opened, found, key, terms):
                     raise Refused(f"{opened.address} already has a campaign {name!r}. Choose another name.")
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
@@ -154,12 +154,10 @@ most 5%
             late = operations.tell(self._session, pairs)
             return Told(self._own_verdicts(), late)
 
-    def step(self, ticket: Ticket | str, reward: float) -> Ticket | None:
-        """Tell and ask in one transaction: the next ticket, or None if no arm is open or the campaign has ended."""
-        with self._writing() as fold:
-            late = operations.tell(self._session, [(ticket, reward)])
-            # a late reward is refused, and whoever hears that would never learn of a ticket asked for with it
-            following = [] if late or fold.ended else operations.ask(self._session, 1, None)
+    def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
+        """Tell and ask in one transaction: the next ticket, the same one for the same key; None if none is open."""
+        with self._writing():
+            late, following = operations.step(self._session, ticket, reward, key)
         if late:
             raise LateReward(operations.too_late(self._session.fold, late[0]))
         return following[0] if following else None

@@ -31,11 +31,12 @@ def check_count(n: Any) -> None:
     check_whole("n", n, 1)
 
 
-def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
+def ask(session: Session, n: int, key: str | None, what: str = ASK, **asked: Any) -> list[Ticket]:
+    """Tickets; `what` and `asked` are the request that the key stands for, if it is more than an ask."""
     fold = session.fold
     if n > LARGEST_ASK:
         raise InvalidValue(f"at most {LARGEST_ASK:,} tickets can be asked at once; got {n:,}. Use ask_block.")
-    before = answered(session, key, ASK)
+    before = answered(session, key, what, n=n, **asked)
     if before is not None:
         return [Ticket(*ticket) for ticket in before["tickets"]]
     _refuse_ended(fold)
@@ -47,8 +48,18 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
         number = fold.tickets + 1
         session.write(journal.ASKED, ticket=number, arm=arm)
         tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id))
-    keep(session, key, ASK, n=n, tickets=[list(ticket) for ticket in tickets])
+    keep(session, key, what, n=n, tickets=[list(ticket) for ticket in tickets], **asked)
     return tickets
+
+
+def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[list[str], list[Ticket]]:
+    """Tell and ask; returns tickets that were told too late, and the next one. A key is for one ticket and reward."""
+    told = given.ticket if isinstance(given, Ticket) else str(given)
+    asked = {"told": told, "reward": checked_reward(session.fold, reward)}
+    answered(session, key, "step", **asked)  # refused before anything is told
+    late = tell(session, [(given, reward)])
+    # a late reward is refused, and whoever hears that would never learn of a ticket asked for with it
+    return late, [] if late or session.fold.ended else ask(session, 1, key, "step", **asked)
 
 
 def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:

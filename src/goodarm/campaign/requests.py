@@ -5,6 +5,7 @@ A key and its answer are an entry of the journal, in the same transaction as wha
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from goodarm.campaign import journal
@@ -28,7 +29,7 @@ def answered(session: Session, key: str | None, what: str, **asked: Any) -> dict
         return None
     content = found.content
     if content.get("for", ASK) != what or any(content[name] != value for name, value in asked.items()):
-        raise Refused(f"the key {key!r} was used for another request already. Use a new key for each request.")
+        raise _used(key)
     return content
 
 
@@ -46,6 +47,27 @@ def opening(terms: Terms, at: float, key: str | None) -> list[Event]:
         payload = as_payload(request_content(key, "create"))
         events.append(chained(events[0].chain, 2, journal.REQUEST, at, ticket=0, payload=payload))
     return events
+
+
+def created_it(store: Store, campaign: int, key: str | None, terms: Terms) -> bool:
+    """Is this the request that created the campaign, sent again? The same key with other terms is refused."""
+    found = None if key is None else request(store, campaign, key)
+    if key is None or found is None:
+        return False
+    first = Event(*next(store.chunks(campaign, 0, 1))[0]).content
+    if found.content.get("for") != "create" or _agreed(first) != _agreed(terms.as_json()):
+        raise _used(key)
+    return True
+
+
+def _agreed(content: dict[str, Any]) -> dict[str, Any]:
+    """Terms as the caller gave them, as JSON has them: without what this program and chance have added."""
+    plain: dict[str, Any] = json.loads(as_payload(content))
+    return {name: value for name, value in plain.items() if name not in ("key", "version", "rules", "format")}
+
+
+def _used(key: str) -> Refused:
+    return Refused(f"the key {key!r} was used for another request already. Use a new key for each request.")
 
 
 def request_content(key: str, what: str, **content: Any) -> dict[str, Any]:

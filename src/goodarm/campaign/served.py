@@ -93,9 +93,9 @@ class ServedCampaign(Campaign):
         listed = [{"ticket": _text(ticket), "reward": _number(reward)} for ticket, reward in pairs]
         return _told(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
 
-    def step(self, ticket: Ticket | str, reward: float) -> Ticket | None:
+    def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
         body = {"ticket": _text(ticket), "reward": _number(reward)}
-        following = self._post("/step", body, key=_new_key())["ticket"]
+        following = self._post("/step", body, key=key or _new_key())["ticket"]
         return None if following is None else Ticket(**following)
 
     def void(self, ticket: Ticket | Block | str, reason: str) -> None:

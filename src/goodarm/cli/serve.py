@@ -30,7 +30,9 @@ FailedLogins = Annotated[
 ]
 StalledAfter = Annotated[
     float,
-    typer.Option("--stalled-after", metavar="S", help="Seconds after which a client that does not read is dropped."),
+    typer.Option(
+        "--stalled-after", metavar="S", help="Seconds after which a client that does not read or ask on is dropped."
+    ),
 ]
 
 

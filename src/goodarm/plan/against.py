@@ -64,7 +64,7 @@ def plan_against(
     >>> made.policy, made.threshold, made.asked.decided.mean, made.asked.wrong_runs
     ('value-normal+versus', 0.3, 1.0, 0)
     """
-    bar = _checked(control, margin)
+    bar = control_bar(control, margin)
     guess = guess_means(bar, arms, gap=gap, means=means, prior=prior)
     if guess.arms > MOST_ARMS:
         raise InvalidValue(
@@ -103,7 +103,8 @@ def plan_against(
     )
 
 
-def _checked(control: float, margin: float) -> float:
+def control_bar(control: float, margin: float) -> float:
+    """The mean that an arm must reach to be better than the control by the margin."""
     check_real(control=control, margin=margin)
     bar = control + margin
     if not (0.0 < control < 1.0 and 0.0 < bar < 1.0):

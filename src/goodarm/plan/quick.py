@@ -68,7 +68,7 @@ def quick_plan(
     """
     problem = Problem(threshold=threshold, arms=arms, delta=delta, rewards=rewards)
     guess = _guess(problem, gap, prior)
-    draws = 1 if gap is not None else int(min(max(WORK // arms, FEWEST), MOST))
+    draws = 1 if gap is not None else draws_for(arms)
     generator = default_rng(seed)
     means = np.array([guess.draw(generator) for _ in range(draws)])
     spent = np.cumsum(np.sort(_pulls(means, problem), axis=1), axis=1)
@@ -76,10 +76,15 @@ def quick_plan(
     return QuickPlan(half, eighty, ninety, _median(spent[:, -1]), float(np.quantile(spent[:, -1], 0.9)), guess.words)
 
 
+def draws_for(arms: int) -> int:
+    """How often the means are drawn: less often where there are many of them."""
+    return int(min(max(WORK // arms, FEWEST), MOST))
+
+
 def _guess(problem: Problem, gap: float | None, prior: str | None) -> MeansGuess:
     rewards, threshold, arms = problem.rewards, problem.threshold, problem.arms
     if isinstance(rewards, Bounded):
-        return guess_means(threshold, arms, gap=gap, prior=prior or (_around(threshold) if gap is None else None))
+        return guess_means(threshold, arms, gap=gap, prior=prior or (around(threshold) if gap is None else None))
     return guess_real_means(threshold, arms, gap=gap, prior=prior or f"normal:{threshold!r},{rewards.scale!r}")
 
 
@@ -88,10 +93,10 @@ def _pulls(means: Floats, problem: Problem) -> Floats:
     rewards, xi = problem.rewards, problem.threshold
     per_pull = kl(means, xi) if isinstance(rewards, Bounded) else (means - xi) ** 2 / (2.0 * rewards.scale**2)
     with np.errstate(divide="ignore", over="ignore"):
-        return np.minimum(np.ceil(_evidence(problem) / per_pull), LIMIT)
+        return np.minimum(np.ceil(evidence_needed(problem) / per_pull), LIMIT)
 
 
-def _evidence(problem: Problem) -> float:
+def evidence_needed(problem: Problem) -> float:
     """E with E - log(1 + 2 E)/2 = log(K/delta); repeated substitution shrinks the error by 1/(1 + 2 E) each time."""
     needed = evidence = math.log(problem.arms / problem.delta)
     for _ in range(SUBSTITUTIONS):
@@ -99,10 +104,10 @@ def _evidence(problem: Problem) -> float:
     return evidence
 
 
-def _around(threshold: float) -> str:
+def around(threshold: float) -> str:
     """A prior whose mean is the threshold, broad on its longer side.
 
-    >>> _around(0.02)
+    >>> around(0.02)
     'beta:1,49'
     """
     if threshold <= 0.5:

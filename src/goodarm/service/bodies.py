@@ -12,6 +12,8 @@ MOST_BLOCK = 1_000_000
 """Pulls of one block: choosing them takes the writer a moment, and everyone else waits."""
 Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"])]
 ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
+NewArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$", examples=["calm"])]
+"""Without NUL: no address could name such an arm. As the key of an object a pattern would mean something else."""
 TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
 
 
@@ -56,14 +58,14 @@ class Body(BaseModel):
 class NewArm(Body):
     """An arm: an id that is never used again, and what people see."""
 
-    id: ArmId
+    id: NewArmId
     label: str | None = Field(None, max_length=MOST_LABEL, examples=["Calm seas ahead"])
     metadata: Metadata | None = None
     weight: Share | None = None
     features: Features | None = None
 
 
-Arms = Annotated[list[ArmId | NewArm], Field(min_length=1, max_length=MOST_ARMS)]
+Arms = Annotated[list[NewArmId | NewArm], Field(min_length=1, max_length=MOST_ARMS)]
 
 
 class NewCampaign(Body):
@@ -156,8 +158,10 @@ class OneArm(Body):
 class PlanWish(Body):
     """What is known before a campaign."""
 
-    arms: ArmCount = Field(examples=[20])
-    threshold: Number = Field(examples=[0.5])
+    arms: ArmCount = Field(examples=[20], description="those that get a verdict: without the control")
+    threshold: Number | None = Field(None, examples=[0.5], description="the bar; or name the control's mean")
+    control: Number | None = Field(None, examples=[None], description="what mean the control is expected to have")
+    margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
     delta: Delta = 0.05
     rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")
     prior: str | None = Field(

@@ -52,7 +52,7 @@ class Campaigns:
     async def summaries(self) -> list[dict[str, Any]]:
         """All campaigns at a glance."""
         names = await self.names()
-        return list(await asyncio.gather(*(self.desk.read(name, views.summary) for name in names)))
+        return list(await asyncio.gather(*(self.desk.read(name, views.summary_now) for name in names)))
 
     async def create(self, body: NewCampaign, key: str | None) -> dict[str, Any]:
         """Start a campaign; the same key and name again return the one that was started."""
@@ -64,7 +64,7 @@ class Campaigns:
             await asyncio.to_thread(self._create, given)
         except UnknownName as error:  # of a policy: the request is wrong, nothing is missing at this address
             raise Refusal(400, "UnknownName", str(error)) from None
-        return await self.desk.read(body.name, views.summary)
+        return await self.desk.read(body.name, views.summary_now)
 
     async def create_demo(self) -> None:
         """Create the campaign of the simulated visitors, unless it exists."""
@@ -90,7 +90,11 @@ class Campaigns:
         def look(campaign: Campaign) -> tuple[str, Any]:
             shown = (each for each in arguments if not isinstance(each, Trail))
             old = campaign.tally().overdue if view is views.summary and views.grows_old(campaign) else 0
-            tag = etag(name, campaign.terms.key, campaign.number, view.__name__, old, *shown)
+            more = None
+            if view in (views.summary, views.verdicts):
+                views.renew(campaign)  # now, and not between the tag and the body
+                more = views.estimated(campaign)
+            tag = etag(name, campaign.terms.key, campaign.number, view.__name__, old, more, *shown)
             return tag, None if matches(tag, if_none_match) else view(campaign, *arguments)
 
         return await self.desk.read(name, look)

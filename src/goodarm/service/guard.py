@@ -20,6 +20,7 @@ from goodarm.service.settings import Settings, is_loopback
 from goodarm.service.tokens import WINDOW, Role, Tokens
 
 COOKIE = "goodarm_session"
+NEEDED = "A token is needed: Authorization: Bearer TOKEN, or log in."
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 HEADERS = {
     "content-security-policy": (
@@ -80,10 +81,10 @@ class Door:
     def _refused(self, scope: Scope) -> Refusal | None:
         headers = Headers(scope=scope)
         length = headers.get("content-length", "0")
-        if length.isdigit() and int(length) > self._settings.most_bytes:
+        if length.isdecimal() and int(length) > self._settings.most_bytes:
             return too_large(self._settings.most_bytes)
         host = headers.get("host", "")
-        if self._settings.open and not is_loopback(urlsplit(f"//{host}").hostname or ""):
+        if self._settings.open and not is_loopback(name_of(host)):
             return Refusal(
                 403,
                 "host",
@@ -93,10 +94,33 @@ class Door:
         origin = headers.get("origin")
         if scope["method"] in UNSAFE and origin is not None and not self._own(origin, host):
             return Refusal(403, "origin", f"A page from {origin!r} may not change anything here.")
+        if self._is_nobody(scope, headers):
+            return not_known(NEEDED)
         return None
 
+    def _is_nobody(self, scope: Scope, headers: Headers) -> bool:
+        """Somebody without any token or session: their body is not even read; FastAPI would read it first."""
+        shown = "authorization" in headers or COOKIE in headers.get("cookie", "")
+        return not (self._settings.open or shown) and scope["method"] in UNSAFE and scope["path"].startswith("/api/")
+
     def _own(self, origin: str, host: str) -> bool:
-        return origin == self._settings.origin or urlsplit(origin).netloc == host
+        """Where browsers see us as https://…, a page of the same name without TLS is not ours."""
+        seen_as = (self._settings.origin or "").rstrip("/")
+        if seen_as and origin == seen_as:
+            return True
+        return bool(host) and host != urlsplit(seen_as).netloc and origin in (f"http://{host}", f"https://{host}")
+
+
+def name_of(host: str) -> str:
+    """The name in a Host header, without its port; empty if it is malformed.
+
+    >>> name_of("[::1]:8000"), name_of("localhost"), name_of("[::1")
+    ('::1', 'localhost', '')
+    """
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def path_of(scope: Scope) -> str:
@@ -147,27 +171,41 @@ def address_of(request: Request) -> str:
 
 async def role_of(request: Request, credentials: Bearer, session: Session) -> Role:
     """The role of the caller; refused where a token is needed and there is none."""
-    settings: Settings = request.app.state.settings
+    token = credentials.credentials if credentials is not None else None
+    if token is None and session and request.method in UNSAFE and request.headers.get("origin") is None:
+        raise Refusal(403, "origin", "A browser session may change something only with an Origin header.")
+    request.state.shown = (token, session)
+    role = await role_now(request)
+    if role is not None:
+        return role
+    if token is None and session:
+        raise not_known("The session has expired. Log in again.")
+    if token is None:
+        raise not_known(NEEDED)
+    await asyncio.to_thread(_count_wrong, request)
+    raise not_known("The token is wrong or was revoked. `goodarm token create` makes a new one.")
+
+
+async def role_now(request: Request) -> Role | None:
+    """The role at this moment of whoever made a request; None if it was revoked, or never was."""
     tokens: Tokens = request.app.state.tokens
-    if credentials is not None:
-        text = credentials.credentials
-        role = tokens.remembered(text) or await asyncio.to_thread(tokens.role_of, text)
-    elif session:
-        if request.method in UNSAFE and request.headers.get("origin") is None:
-            raise Refusal(403, "origin", "A browser session may change something only with an Origin header.")
-        role = tokens.remembered(session, session=True) or await asyncio.to_thread(tokens.role_of_session, session)
-    elif settings.open:
-        return Role.admin
-    else:
-        raise not_known("A token is needed: Authorization: Bearer TOKEN, or log in.")
-    if role is None:
-        if credentials is None:
-            raise not_known("The session has expired. Log in again.")
-        many = await asyncio.to_thread(tokens.failed, address_of(request))
-        if many > settings.failed_logins:
-            raise too_many_failures()
-        raise not_known("The token is wrong or was revoked. `goodarm token create` makes a new one.")
-    return role
+    token, session = request.state.shown
+    if token is not None:
+        return tokens.remembered(token) or await asyncio.to_thread(tokens.role_of, token)
+    if session:
+        return tokens.remembered(session, session=True) or await asyncio.to_thread(tokens.role_of_session, session)
+    settings: Settings = request.app.state.settings
+    if not settings.open or tokens.needed or await asyncio.to_thread(tokens.are_needed):
+        return None
+    return Role.admin
+
+
+def _count_wrong(request: Request) -> None:
+    """Note a wrong token; whoever has presented too many hears so, and is not written down again."""
+    tokens: Tokens = request.app.state.tokens
+    if tokens.failures(address_of(request)) >= request.app.state.settings.failed_logins:
+        raise too_many_failures()
+    tokens.failed(address_of(request))
 
 
 def not_known(detail: str) -> Refusal:

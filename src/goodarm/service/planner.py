@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from goodarm.campaign.terms import rewards_from_text
 from goodarm.campaign.words import count_words
+from goodarm.errors import InvalidValue
 from goodarm.plan.quick import LIMIT, QuickPlan, quick_plan
+from goodarm.plan.quick_control import quick_plan_against
+from goodarm.problem import Bounded
 from goodarm.service.bodies import PlanWish
 from goodarm.service.problems import Refusal
 
@@ -27,15 +32,27 @@ class Planner:
         """The plan for a request."""
         if self._waiting >= MOST_WAITING:
             raise Refusal(429, "busy", "Other plans are being made. Try again in a second.", {"Retry-After": "1"})
-        given = wish.model_dump(exclude_none=True)
-        if "rewards" in given:
-            given["rewards"] = rewards_from_text(given["rewards"])
+        make = _wanted(wish)
         self._waiting += 1
         try:
             async with self._one:
-                return shown(await asyncio.to_thread(quick_plan, **given))
+                return shown(await asyncio.to_thread(make))
         finally:
             self._waiting -= 1
+
+
+def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
+    given = wish.model_dump(exclude_none=True)
+    rewards = rewards_from_text(given.pop("rewards", "bounded"))
+    if ("threshold" in given) == ("control" in given) or ("margin" in given and "threshold" in given):
+        raise InvalidValue(
+            "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
+        )
+    if "threshold" in given:
+        return partial(quick_plan, **given, rewards=rewards)
+    if not isinstance(rewards, Bounded):
+        raise InvalidValue(f"against a control, rewards lie between 0 and 1; got {wish.rewards!r}.")
+    return partial(quick_plan_against, **given)
 
 
 def shown(plan: QuickPlan) -> dict[str, Any]:

@@ -56,6 +56,7 @@ DESCRIPTIONS = {
     415: "The body is not application/json.",
     422: "The request does not have the form that this document describes.",
     429: "Too many wrong tokens, or too many operations wait; try again after Retry-After seconds.",
+    503: "The store can't be reached at the moment; try again after Retry-After seconds.",
 }
 
 
@@ -72,6 +73,9 @@ def describe(app: FastAPI) -> None:
     def document() -> dict[str, Any]:
         made = plain()
         made["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        for methods in made["paths"].values():
+            for route in methods.values():  # whatever needs the store may find it away
+                route["responses"].setdefault("503", documented((503,))[503])
         return made
 
     app.openapi = document  # type: ignore[method-assign]  # FastAPI's own way
@@ -98,7 +102,7 @@ def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
     @app.exception_handler(GoodarmError)
     async def _ours(request: Request, error: GoodarmError) -> JSONResponse:
         status = next((status_of[kind] for kind in type(error).__mro__ if kind in status_of), 400)
-        return answer(status, type(error).__name__, str(error))
+        return answer(status, type(error).__name__, str(error), {"Retry-After": "1"} if status == 503 else None)
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:

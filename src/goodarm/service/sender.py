@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from goodarm.service.desk import Desk
-from goodarm.service.lease import Lease
+from goodarm.service.lease import SECONDS, Lease
 from goodarm.service.webhooks import NOTE, Delivery, UnknownWebhook, Webhook, Webhooks, delivery_id, outbox, send
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 EVERY = 0.5
 """Seconds between two looks at the journals."""
 AT_ONCE = 20
+RENEW_SECONDS = SECONDS / 4.0
+"""Seconds between two renewals of the sender's lease."""
 log = logging.getLogger("goodarm.service")
 
 
@@ -82,14 +84,32 @@ class Sender:
         for hook in await asyncio.to_thread(self._webhooks.active):
             by_campaign.setdefault(hook.campaign, []).append(hook)
         for name, hooks in by_campaign.items():
-            owed, now = await self._outbox(name, hooks), time.time()
-            due = [each for each in owed.values() if not each.delivered and not each.given_up and each.due_at <= now]
-            by_id = {hook.id: hook for hook in hooks}
-            for first in range(0, len(due), AT_ONCE):
-                some = due[first : first + AT_ONCE]
-                await asyncio.gather(*(self._deliver(name, by_id[each.webhook], each) for each in some))
-                if not await asyncio.to_thread(self._lease.take):
+            try:
+                if not await self._send_due(name, hooks):
                     return
+            except Exception as error:  # the journal of one campaign must not hold up the others
+                log.warning("webhooks of %r wait: %s", name, error)
+
+    async def _send_due(self, name: str, hooks: list[Webhook]) -> bool:
+        """Send what one campaign owes; False if another worker has become the sender."""
+        owed, now = await self._outbox(name, hooks), time.time()
+        due = [each for each in owed.values() if not each.delivered and not each.given_up and each.due_at <= now]
+        by_id = {hook.id: hook for hook in hooks}
+        for first in range(0, len(due), AT_ONCE):
+            some = due[first : first + AT_ONCE]
+            sending = asyncio.gather(*(self._deliver(name, by_id[each.webhook], each) for each in some))
+            if not await self._held_during(sending):
+                return False
+        return True
+
+    async def _held_during(self, sending: asyncio.Future[Any]) -> bool:
+        """Keep the lease while receivers take their time: otherwise another worker would send the same again."""
+        held = True
+        while held and not sending.done():
+            await asyncio.wait({sending}, timeout=RENEW_SECONDS)
+            held = await asyncio.to_thread(self._lease.take)
+        await sending
+        return held
 
     async def _deliver(self, name: str, hook: Webhook, delivery: Delivery) -> None:
         content = {"campaign": name, "verdict": self._journals[name].verdicts[delivery.verdict]}

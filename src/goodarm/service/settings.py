@@ -15,6 +15,7 @@ from goodarm.errors import InvalidValue
 VARIABLE = "GOODARM_SERVICE"
 """The environment variable that carries the settings to the workers."""
 ENDS_WITH_THE_SERVER = re.compile(r"memory(:|$)|sqlite:///:memory:")
+ORIGIN = re.compile(r"https?://[^/?#@\s]+/?")
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ class Settings:
             raise InvalidValue(f"port must lie between 0 and 65535; got {self.port}.")
         if not self.stalled_after > 0.0:
             raise InvalidValue(f"stalled_after must be a positive number of seconds; got {self.stalled_after}.")
+        if self.origin is not None and not ORIGIN.fullmatch(self.origin):
+            raise InvalidValue(
+                f"origin must look like https://goodarm.example.org, without a path; got {self.origin!r}."
+            )
         if ENDS_WITH_THE_SERVER.match(self.store):
             raise InvalidValue(
                 f"the store {self.store!r} ends with its process and can't be served. "

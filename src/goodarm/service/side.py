@@ -74,12 +74,17 @@ class SqliteSide:
             ) from None
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._connection.execute(query, values).fetchall()
+        return self._run(query, values).fetchall()
 
     def change(self, query: str, values: Sequence[Any] = ()) -> int:
-        with self._lock:
-            return self._connection.execute(query, values).rowcount
+        return self._run(query, values).rowcount
+
+    def _run(self, query: str, values: Sequence[Any]) -> sqlite3.Cursor:
+        try:
+            with self._lock:
+                return self._connection.execute(query, values)
+        except sqlite3.Error as error:  # the disk is full, or another program holds the file
+            raise UnusableSide(f"the service's tables can't be used: {error}.") from None
 
     def close(self) -> None:
         with self._lock:

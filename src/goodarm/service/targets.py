@@ -5,9 +5,14 @@ from __future__ import annotations
 import ipaddress
 import socket
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from goodarm.errors import InvalidValue
+
+NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+"""IPv4 addresses as networks that have only IPv6 write them."""
+READY = "/%:@!$&'()*+,;=~?"
+"""What may stand in a path and query as it is; the rest is written in percent."""
 
 
 class Target(NamedTuple):
@@ -26,30 +31,42 @@ def resolve(url: str, *, private: bool) -> Target:
     >>> resolve("http://127.0.0.1:9000/hook", private=True).address
     '127.0.0.1'
     """
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
-        raise InvalidValue(f"the webhook's url has no valid port: {url!r}.") from None
+        raise InvalidValue(f"the webhook's url has no valid host or port: {url!r}.") from None
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise InvalidValue(f"a webhook's url must look like https://example.org/path; got {url!r}.")
     try:
-        found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
+        host = _in_letters(parts.hostname)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise InvalidValue(f"the webhook's host {parts.hostname!r} can't be found: {error}.") from None
     address = str(found[0][4][0])
     if not private:
         for entry in found:
             _refuse_inside(str(entry[4][0]), parts.hostname)
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(parts.scheme, parts.hostname, port, path, address)
+    path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=READY)
+    return Target(parts.scheme, host, port, path, address)
+
+
+def _in_letters(host: str) -> str:
+    """A host's name as a header can carry it.
+
+    >>> _in_letters("münchen.example")
+    'xn--mnchen-3ya.example'
+    """
+    return host if host.isascii() else host.encode("idna").decode("ascii")
 
 
 def _refuse_inside(address: str, host: str) -> None:
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        ip = ip.ipv4_mapped or ip.sixtofour or ip
-    if not ip.is_global or ip.is_multicast:
+        through = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else None
+        ip = ip.ipv4_mapped or ip.sixtofour or through or ip
+    outside = ip.is_global and not (ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False))
+    if not outside:
         raise InvalidValue(
             f"the webhook's host {host!r} is at {address}, on this machine or in a private network. "
             "Start the server with --private-webhooks if that is intended."

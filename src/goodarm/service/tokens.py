@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
 import secrets
 import threading
@@ -80,6 +81,8 @@ class Tokens:
         self._lock = threading.Lock()
         self._remembered: dict[str, tuple[float, Role | None, str]] = {}
         self._use_shown: dict[str, float] = {}
+        self.needed = False
+        self._not_needed_at = -math.inf
 
     def create(self, role: str, name: str = "") -> tuple[Token, str]:
         """A new token and its text, which is shown once and can't be read again."""
@@ -101,6 +104,16 @@ class Tokens:
     def any_active(self) -> bool:
         """Whether someone could log in."""
         return bool(self._side.rows("select 1 from goodarm_tokens where revoked_at is null limit 1"))
+
+    def are_needed(self) -> bool:
+        """Whether a token was made since the server started without one: from then on everyone needs one.
+
+        It is not undone: whoever revokes the last token does not mean to let everyone in.
+        """
+        now = self._clock()
+        if not self.needed and now - self._not_needed_at > REMEMBERED_SECONDS:
+            self.needed, self._not_needed_at = self.any_active(), now
+        return self.needed
 
     def revoke(self, id: str) -> None:
         """From now on the token, and every session that it opened, is refused."""

@@ -75,7 +75,7 @@ def rows(arms: Iterable[ArmRow]) -> list[dict[str, Any]]:
 
 def counts(campaign: Campaign) -> dict[str, Any]:
     """The figures that change."""
-    tally, more = campaign.tally(), remaining(campaign)
+    tally, more = campaign.tally(), estimated(campaign)
     return {
         "number": campaign.number,
         "good": tally.good,
@@ -91,12 +91,18 @@ def counts(campaign: Campaign) -> dict[str, Any]:
 
 
 def summary(campaign: Campaign) -> dict[str, Any]:
-    """A campaign at a glance; made anew when its journal has grown."""
-    number = campaign.number
+    """A campaign at a glance; made anew when its journal has grown or its estimate was renewed."""
+    now = (campaign.number, estimated(campaign))
     known = _summaries.get(campaign)
-    if known is None or known["number"] != number or _guesses[campaign][1] != number or grows_old(campaign):
+    if known is None or (known["number"], known["remaining"]) != now or grows_old(campaign):
         _summaries[campaign] = known = _summary(campaign)
     return known
+
+
+def summary_now(campaign: Campaign) -> dict[str, Any]:
+    """A campaign at a glance, with an estimate that is as new as may be."""
+    renew(campaign)
+    return summary(campaign)
 
 
 def grows_old(campaign: Campaign) -> bool:
@@ -125,8 +131,14 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def remaining(campaign: Campaign) -> float | None:
-    """About how many more pulls until no arm is open; renewed when something changed and some time has passed."""
+def estimated(campaign: Campaign) -> float | None:
+    """About how many more pulls until no arm is open, as last estimated: the same until it is renewed."""
+    value = _guesses.get(campaign, (0.0, 0, None))[2]
+    return None if value is None or not math.isfinite(value) else value
+
+
+def renew(campaign: Campaign) -> None:
+    """Estimate anew what remains, if something changed and some time has passed."""
     number, now = campaign.number, time.monotonic()
     again_at, known, value = _guesses.get(campaign, (-math.inf, -1, None))
     if known != number and now >= again_at:
@@ -136,7 +148,6 @@ def remaining(campaign: Campaign) -> float | None:
             value = None
         after = time.monotonic()
         _guesses[campaign] = (after + REST * (after - now), number, value)
-    return None if value is None or not math.isfinite(value) else value
 
 
 def verdicts(campaign: Campaign) -> dict[str, Any]:
@@ -170,6 +181,7 @@ def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
     number = campaign.number
     if after is not None and after >= number:
         return None if after == number else changes(campaign, None)
+    renew(campaign)
     if after is None or number - after > MOST_BEHIND:
         return counts(campaign) | {"arms": rows(campaign.arms())}
     changed: dict[str, None] = {}

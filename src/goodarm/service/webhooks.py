@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import json
 import secrets
+import socket
 import ssl
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 
-from goodarm.errors import GoodarmError, InvalidValue, Refused
+from goodarm.errors import GoodarmError, Refused
 from goodarm.service.side import Side
 from goodarm.service.signature import sign
 from goodarm.service.targets import Target, resolve
@@ -154,7 +157,7 @@ def send(hook: Webhook, id: str, content: Mapping[str, Any], *, private: bool, n
     note = {"note": NOTE, "delivery": id, "webhook": hook.id}
     try:
         status = _post(resolve(hook.url, private=private), hook, id, json.dumps(content).encode(), int(now))
-    except (OSError, HTTPException, InvalidValue) as error:
+    except (OSError, HTTPException, ValueError) as error:  # whatever is wrong with this one, the others are sent
         return note | {"delivered": False, "status": None, "error": str(error)[:300]}
     return note | {"delivered": 200 <= status < 300, "status": status}
 
@@ -172,10 +175,29 @@ def _post(target: Target, hook: Webhook, id: str, body: bytes, at: int) -> int:
     }
     connection = _Pinned(target) if target.scheme == "https" else HTTPConnection(target.address, target.port, TIMEOUT)
     try:
-        connection.request("POST", target.path, body, headers)
-        return connection.getresponse().status
+        connection.connect()
+        with _hung_up_on(connection.sock, TIMEOUT):
+            connection.request("POST", target.path, body, headers)
+            return connection.getresponse().status
     finally:
         connection.close()
+
+
+@contextmanager
+def _hung_up_on(held: socket.socket, seconds: float) -> Iterator[None]:
+    """A receiver that answers letter by letter never meets a socket's timeout: it is hung up on."""
+
+    def hang_up() -> None:
+        with suppress(OSError):  # it is gone already
+            held.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, hang_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class _Pinned(HTTPSConnection):

@@ -12,7 +12,7 @@ from goodarm.service.problems import documented
 from goodarm.service.replies import NOT_CHANGED, CampaignName, IfNoneMatch, Key, Reply, etag, fresh, matches
 from goodarm.service.shown import Campaigns, Summary
 from goodarm.service.tokens import Role
-from goodarm.service.views import summary
+from goodarm.service.views import summary, summary_now
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"])
 READ = documented((401, 403, 404, 422, 429))
@@ -23,7 +23,7 @@ CHANGE = documented((400, 401, 403, 404, 409, 413, 422, 429))
 async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> Response:
     """All campaigns of the store, each at a glance."""
     found = await request.app.state.campaigns.summaries()
-    tag = etag(*((each["name"], each["number"], each["tally"]["overdue"]) for each in found))
+    tag = etag(*((each["name"], each["number"], each["remaining"], each["tally"]["overdue"]) for each in found))
     return fresh(tag, None if matches(tag, if_none_match) else {"campaigns": found})
 
 
@@ -81,6 +81,6 @@ async def close(request: Request, name: CampaignName, body: Close | None = None)
 async def _changed(request: Request, name: str, operation: Any, status: int = 200) -> Response:
     def change(campaign: Any) -> dict[str, Any]:
         operation(campaign)
-        return summary(campaign)
+        return summary_now(campaign)
 
     return Reply(await request.app.state.desk.write(name, change), status)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from goodarm.service.guard import route_of
+from goodarm.service.guard import role_now, route_of
 from goodarm.service.problems import documented
 from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply, fresh
 from goodarm.service.shown import (
@@ -138,4 +138,6 @@ async def events(
 ) -> AsyncIterator[ServerSentEvent]:
     """Live updates: first what changed since Last-Event-ID (every arm without it), then each change as it comes."""
     async for change in request.app.state.fanout.follow(name, last_event_id):
+        if await role_now(request) is None:  # revoked or expired while the stream was open
+            return
         yield ServerSentEvent(data=change.data, event="change", id=str(change.number))

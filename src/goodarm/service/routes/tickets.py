@@ -52,10 +52,12 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
     def play(campaign: Any) -> dict[str, Any]:
         verdicts = told(campaign.tell(body.ticket, body.reward))["verdicts"]
         try:
-            tickets = campaign.ask(1, key=key)
-        except Refused:  # it has ended: the reward counts, and nothing more is asked
-            tickets = []
-        return {"ticket": ticket_row(tickets[0]) if tickets else None, "verdicts": verdicts}
+            following = campaign.step(body.ticket, body.reward, key=key)  # told already: only asks
+        except Refused:
+            if not campaign.tally().ended:  # the key was used for another request
+                raise
+            following = None  # the reward counts, and nothing more is asked
+        return {"ticket": None if following is None else ticket_row(following), "verdicts": verdicts}
 
     return Reply(await request.app.state.desk.write(name, play))
 

@@ -60,13 +60,14 @@ function sorry(error) {
   const message = error instanceof Error ? error.message : String(error);
   const missing = error instanceof Problem && error.status === 404;
   const again = h("button", { type: "button", onclick: () => void show() }, "Try again");
+  const home = h("a", { class: "button", href: HOME.href }, "All campaigns");
   return {
     element: h(
       "section",
-      { class: "card", role: "alert" },
+      { class: "card empty", role: "alert" },
       h("h1", {}, missing ? "Not found" : "This did not work"),
-      h("p", {}, message),
-      again,
+      h("p", {}, `${message[0]?.toUpperCase() ?? ""}${message.slice(1)}`),
+      h("div", { class: "actions" }, home, again),
     ),
   };
 }

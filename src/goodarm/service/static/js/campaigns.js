@@ -78,8 +78,8 @@ function content(campaigns) {
 /** @returns {Promise<import("./types.js").View>} */
 export async function campaignsView() {
   const { go, problem } = welcome();
-  const actions =
-    mayWrite() && h("div", { class: "actions" }, h("a", { class: "button", href: "#/new" }, "New campaign"), go);
+  const start = h("a", { class: "button", href: "#/new" }, "New campaign");
+  const actions = mayWrite() && h("div", { class: "actions" }, start, go);
   const list = h("div");
   const element = h(
     "section",
@@ -98,6 +98,8 @@ export async function campaignsView() {
     campaigns.sort((a, b) => (b.created_at ?? "").localeCompare(a.created_at ?? ""));
     const focused = list.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
     list.replaceChildren(content(campaigns));
+    start.classList.toggle("main", campaigns.length > 0); // newcomers try it first; others have work to do
+    go.classList.toggle("main", campaigns.length === 0);
     if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
   };
   await refresh();

@@ -3,26 +3,11 @@ import { post } from "./api.js";
 import { doubled, fromCsv, fromLines } from "./csv.js";
 import { h, s, say } from "./dom.js";
 import { about, counted } from "./format.js";
+import { field, Question } from "./question.js";
 
 /** @typedef {import("./types.js").NewArm} NewArm */
 /** @typedef {import("./types.js").Plan} Plan */
 const WAIT = 600; // ms after the last key before a plan is made
-
-/** Percent or a plain number: "2%" and "0.02" are the same bar. @param {string} text */
-export function parseBar(text) {
-  const clean = text.trim().replace(/\s/g, "").replace(",", ".");
-  const number = Number(clean.replace(/%$/, ""));
-  if (!clean || !Number.isFinite(number)) return null;
-  return clean.endsWith("%") ? number / 100 : number;
-}
-
-/** @param {string} id @param {string} label @param {HTMLElement} input @param {import("./dom.js").Child} hint */
-const field = (id, label, input, hint) => {
-  input.id = id;
-  const note = h("p", { class: "hint", id: `${id}-hint` }, hint);
-  input.setAttribute("aria-describedby", note.id);
-  return h("div", { class: "field" }, h("label", { for: id }, label), input, note);
-};
 
 /** @param {string} text */
 const hint = (text) => h("p", { class: "hint" }, text);
@@ -36,14 +21,8 @@ export function createView() {
 class CreateForm {
   constructor() {
     const oninput = () => this.changed();
-    const quick = { autocomplete: "off", oninput };
-    this.name = h("input", { ...quick, required: true, maxlength: "200" });
-    this.bar = h("input", { ...quick, required: true, inputmode: "decimal", placeholder: "2%" });
-    this.delta = h("input", { ...quick, inputmode: "decimal", value: "5%" });
-    this.gap = h("input", { ...quick, inputmode: "decimal", placeholder: "not known" });
-    this.spread = h("input", { ...quick, inputmode: "decimal", placeholder: "1.5" });
-    const kinds = ["between 0 and 1: clicks, passes, shares", "measurements around a mean"];
-    this.kind = h("select", { onchange: oninput }, ...kinds.map((text) => h("option", {}, text)));
+    this.name = h("input", { autocomplete: "off", oninput, required: true, maxlength: "200" });
+    this.question = new Question(oninput);
     const typed = () => {
       this.dropped = null;
       oninput();
@@ -55,7 +34,7 @@ class CreateForm {
     this.plan = h(
       "div",
       { class: "plan", role: "status" },
-      hint("Shown here as soon as there are a bar and arms."),
+      hint("Shown here as soon as there are arms and something to compare them with."),
     );
     this.problem = h("p", { class: "problem", role: "alert" });
     this.start = h("button", { class: "main", type: "submit", disabled: true }, "Start the campaign");
@@ -81,19 +60,9 @@ class CreateForm {
   }
 
   fields() {
-    const gapField = field("gap", "Typical distance from the bar", this.gap, "Only for the plan, if you have an idea.");
-    this.spreadField = field("spread", "Standard deviation", this.spread, "Of one measurement; it must be known.");
     return [
       field("name", "Name", this.name, "What you will call it."),
-      field("kind", "Rewards", this.kind, ""),
-      h(
-        "div",
-        { class: "two" },
-        field("bar", "The bar", this.bar, "A good arm's mean reward reaches it."),
-        field("delta", "Allowed error", this.delta, "The probability that any verdict is wrong."),
-      ),
-      this.spreadField,
-      gapField,
+      ...this.question.fields,
       h("h2", {}, "What it will take"),
       this.plan,
       this.problem,
@@ -150,15 +119,9 @@ class CreateForm {
 
   /** What would be sent; null where something is missing. */
   wish() {
-    const [arms, threshold, delta] = [this.arms(), parseBar(this.bar.value), parseBar(this.delta.value)];
-    const spread = parseBar(this.spread.value);
-    if (!arms.length || threshold === null || delta === null || (this.measured && !spread)) return null;
-    const rewards = this.measured ? { rewards: `gaussian:${spread}` } : {};
-    return { name: this.name.value.trim(), arms, threshold, delta, ...rewards };
-  }
-
-  get measured() {
-    return this.kind.selectedIndex === 1;
+    const arms = this.arms();
+    const asked = this.question.asked(arms);
+    return arms.length && asked ? { name: this.name.value.trim(), arms, ...asked } : null;
   }
 
   changed() {
@@ -170,25 +133,24 @@ class CreateForm {
       arms.length ? counted(arms.length, "arm") + (twice.length ? `; more than once: ${named}` : "") : "",
     );
     say(this.problem, "");
-    if (this.spreadField) this.spreadField.hidden = !this.measured;
-    this.bar.placeholder = this.measured ? "10" : "2%";
+    this.question.show(arms);
     const wish = this.wish();
     this.start.disabled = !wish || !wish.name || twice.length > 0;
     clearTimeout(this.timer);
     this.abort.abort();
-    if (wish && !twice.length) this.timer = window.setTimeout(() => void this.makePlan(wish), WAIT);
+    const planned = wish && !twice.length ? this.question.planned(arms) : null;
+    if (planned) this.timer = window.setTimeout(() => void this.makePlan(planned), WAIT);
+    else if (wish) this.plan.replaceChildren(hint("For a plan, say what mean you expect of the control."));
   }
 
-  /** @param {{arms: NewArm[], threshold: number, delta: number, rewards?: string}} wish */
-  async makePlan({ arms, threshold, delta, rewards = "bounded" }) {
+  /** @param {Record<string, unknown>} planned */
+  async makePlan(planned) {
     this.abort = new AbortController();
     const { signal } = this.abort;
-    const gap = parseBar(this.gap.value);
-    const known = { arms: arms.length, threshold, delta, rewards };
     this.plan.replaceChildren(hint("Working it out…"));
     try {
       /** @type {Plan} */
-      const plan = await post("/api/v1/plan", { ...known, gap: gap || null }, signal);
+      const plan = await post("/api/v1/plan", planned, signal);
       this.plan.replaceChildren(...planLines(plan));
     } catch (error) {
       if (signal.aborted) return;
@@ -224,7 +186,9 @@ function planLines(plan) {
     ["eight in ten", plan.eighty],
     ["nine in ten", plan.ninety],
     ["all", plan.rounds?.median ?? null],
-  ]).flatMap(([text, pulls]) => (pulls ? [{ text, pulls }] : []));
+  ])
+    .flatMap(([text, pulls]) => (pulls ? [{ text, pulls }] : []))
+    .filter(({ pulls }, i, all) => pulls !== all[i + 1]?.pulls); // nine in ten of three arms are all of them
   const most = Math.max(...steps.map(({ pulls }) => pulls), 1);
   const rows = steps.map(({ text, pulls }) => {
     const bar = s("rect", { width: `${(100 * pulls) / most}%`, height: "100%" });

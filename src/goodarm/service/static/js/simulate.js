@@ -4,7 +4,7 @@
  */
 import { post, url } from "./api.js";
 
-const PREFIX = "simulated-";
+const BY_PAGE = "page"; // in the metadata of a campaign that a page plays
 const THRESHOLD = 0.6;
 const BATCH = 20;
 const PAUSE = 100;
@@ -17,7 +17,7 @@ const TASKS = ["summary", "translation", "bug report", "reply to a customer"];
  * @param {import("./types.js").Summary} summary
  */
 export function simulatedBy({ name, metadata }) {
-  if (name.startsWith(PREFIX)) return "page";
+  if (metadata?.simulated === BY_PAGE) return "page";
   return metadata?.simulated || name.startsWith("demo: simulated") ? "server" : null;
 }
 
@@ -38,17 +38,13 @@ export const isWrong = (row) => row.verdict !== "open" && (row.verdict === "good
 
 /** Creates the campaign, and has this tab play it. @returns {Promise<string>} its name */
 export async function startSimulation() {
-  const name =
-    PREFIX +
-    new Date()
-      .toISOString()
-      .slice(0, 19)
-      .replaceAll(/[^0-9]/g, "");
-  const salt = name.slice(-6);
+  const now = new Date().toISOString().slice(0, 19).replace("T", " ");
+  const name = `Simulated prompts, ${now} UTC`;
+  const salt = now.replaceAll(/[^0-9]/g, "").slice(-6);
   const arms = TASKS.flatMap((task, i) =>
     TONES.map((tone, j) => ({ id: `p${salt}-${i}${j}`, label: `${tone}: ${task}` })),
   );
-  await post("/api/v1/campaigns", { name, arms, threshold: THRESHOLD, metadata: { simulated: true } });
+  await post("/api/v1/campaigns", { name, arms, threshold: THRESHOLD, metadata: { simulated: BY_PAGE } });
   player(name).start();
   return name;
 }

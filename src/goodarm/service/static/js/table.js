@@ -55,7 +55,8 @@ export class ArmTable {
     this.empty.hidden = rows.length > 0;
     this.table.setAttribute("aria-rowcount", String(rows.length + 1));
     const ends = this.table.querySelectorAll(".ends i");
-    const [low, high] = this.about.scale.bounded ? [Math.max(range[0], 0), Math.min(range[1], 1)] : range;
+    const { bounded, versus } = this.about.scale; // differences of shares may be as low as -100%
+    const [low, high] = bounded ? [Math.max(range[0], versus ? -1 : 0), Math.min(range[1], 1)] : range;
     say(/** @type {Element} */ (ends[0]), this.about.scale.value(low));
     say(/** @type {Element} */ (ends[1]), this.about.scale.value(high));
     this.later();

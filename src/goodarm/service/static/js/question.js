@@ -1,0 +1,116 @@
+/** What is asked of the arms: which reach a bar, or which beat a control. */
+import { h } from "./dom.js";
+
+/** @typedef {import("./types.js").NewArm} NewArm */
+const SUGGESTED = 200; // arms that are offered as the control; any other can be typed
+
+/** Percent or a plain number: "2%" and "0.02" are the same bar. @param {string} text */
+export function parseBar(text) {
+  const clean = text.trim().replace(/\s/g, "").replace(",", ".");
+  const number = Number(clean.replace(/%$/, ""));
+  if (!clean || !Number.isFinite(number)) return null;
+  return clean.endsWith("%") ? number / 100 : number;
+}
+
+/** @param {string} id @param {string} label @param {HTMLElement} input @param {import("./dom.js").Child} hint */
+export const field = (id, label, input, hint) => {
+  input.id = id;
+  const note = h("p", { class: "hint", id: `${id}-hint` }, hint);
+  input.setAttribute("aria-describedby", note.id);
+  return h("div", { class: "field" }, h("label", { for: id }, label), input, note);
+};
+
+/** @param {string[]} texts @param {() => void} onchange */
+const choice = (texts, onchange) => h("select", { onchange }, ...texts.map((text) => h("option", {}, text)));
+
+export class Question {
+  /** @param {() => void} changed */
+  constructor(changed) {
+    const number = { autocomplete: "off", oninput: changed, inputmode: "decimal" };
+    this.versus = choice(["which arms reach a bar", "which arms beat a control"], changed);
+    this.kind = choice(["between 0 and 1: clicks, passes, shares", "measurements around a mean"], changed);
+    this.bar = h("input", { ...number, placeholder: "2%" });
+    this.delta = h("input", { ...number, value: "5%" });
+    this.gap = h("input", { ...number, placeholder: "not known" });
+    this.spread = h("input", { ...number, placeholder: "1.5" });
+    this.control = h("input", { autocomplete: "off", oninput: changed, list: "arms-offered" });
+    this.margin = h("input", { ...number, value: "0%" });
+    this.rate = h("input", { ...number, placeholder: "not known" });
+    this.offered = h("datalist", { id: "arms-offered" });
+    this.fields = this.layout();
+  }
+
+  layout() {
+    const error = "The probability that any verdict is wrong.";
+    const only = "Only for the plan, if you have an idea.";
+    this.kindField = field("kind", "Rewards", this.kind, "");
+    this.barField = field("bar", "The bar", this.bar, "A good arm's mean reward reaches it.");
+    this.marginField = field("margin", "By how much better", this.margin, "0% if any improvement counts.");
+    this.controlField = field("control", "The control", this.control, "One of the arms; the first if left empty.");
+    this.spreadField = field("spread", "Standard deviation", this.spread, "Of one measurement; it must be known.");
+    this.rateField = field("rate", "Expected mean of the control", this.rate, only);
+    const gap = field("gap", "Typical distance from the bar", this.gap, only);
+    this.gapLabel = gap.querySelector("label");
+    return [
+      field("versus", "Question", this.versus, ""),
+      this.kindField,
+      this.controlField,
+      this.offered,
+      h("div", { class: "two" }, this.barField, this.marginField, field("delta", "Allowed error", this.delta, error)),
+      this.spreadField,
+      h("div", { class: "two alone" }, this.rateField, gap),
+    ];
+  }
+
+  get against() {
+    return this.versus.selectedIndex === 1;
+  }
+
+  get measured() {
+    return !this.against && this.kind.selectedIndex === 1;
+  }
+
+  /** Show the fields that matter. @param {NewArm[]} arms */
+  show(arms) {
+    const { against, measured } = this;
+    for (const [each, shown] of /** @type {[HTMLElement | undefined, boolean][]} */ ([
+      [this.kindField, !against],
+      [this.barField, !against],
+      [this.spreadField, measured],
+      [this.controlField, against],
+      [this.marginField, against],
+      [this.rateField, against],
+    ]))
+      if (each) each.hidden = !shown;
+    if (this.gapLabel)
+      this.gapLabel.textContent = against ? "Typical difference from it" : "Typical distance from the bar";
+    this.bar.placeholder = measured ? "10" : "2%";
+    this.control.placeholder = arms[0]?.id ?? "";
+    if (against)
+      this.offered.replaceChildren(
+        ...arms.slice(0, SUGGESTED).map(({ id, label }) => h("option", { value: id }, label ?? id)),
+      );
+  }
+
+  /** The terms that are asked for; null if something is missing. @param {NewArm[]} arms */
+  asked(arms) {
+    const delta = parseBar(this.delta.value);
+    if (delta === null) return null;
+    if (this.against) {
+      const [control, margin] = [this.control.value.trim() || arms[0]?.id, parseBar(this.margin.value)];
+      return control === undefined || margin === null ? null : { control, margin, delta };
+    }
+    const [threshold, spread] = [parseBar(this.bar.value), parseBar(this.spread.value)];
+    if (threshold === null || (this.measured && !spread)) return null;
+    return this.measured ? { threshold, delta, rewards: `gaussian:${spread}` } : { threshold, delta };
+  }
+
+  /** What a plan is made from; null if too little is known for one. @param {NewArm[]} arms */
+  planned(arms) {
+    const asked = this.asked(arms);
+    const [rate, gap] = [parseBar(this.rate.value), parseBar(this.gap.value) || null];
+    if (!asked) return null;
+    if (!this.against) return { ...asked, arms: arms.length, gap };
+    return rate === null || arms.length < 2 ? null : { ...asked, control: rate, arms: arms.length - 1, gap };
+  }
+}
