@@ -24,6 +24,7 @@ reproduce: $(DEMO_READY)
 docs: $(DOCS_READY)
 	$(BIN)/python docs/refresh_commands.py
 	$(BIN)/zensical build --clean --strict
+	@echo "Look at it, with its search: $(BIN)/python -m http.server --directory site, then http://localhost:8000"
 
 wheel: | $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -34,6 +34,7 @@ BENCHMARKS = {
     "families": "benchmarks.families",
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",
+    "scale": "benchmarks.scale",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "optuna", "river")

@@ -148,7 +148,7 @@ most 5%
 
     def tell_many(self, rewards: Mapping[Ticket | str, float] | Iterable[tuple[Ticket | str, float]]) -> Told:
         """Many rewards in one transaction: all of them, or none if one is refused; late ones are only noted."""
-        pairs = list(rewards.items() if isinstance(rewards, Mapping) else rewards)
+        pairs = operations.checked_pairs(rewards)
         seen = len(self._session.verdicts_seen)
         with self._writing():
             late = operations.tell(self._session, pairs)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from goodarm.arguments import shown as cut_short
 from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
@@ -47,6 +48,16 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
         tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id))
     keep(session, key, ASK, n=n, tickets=[list(ticket) for ticket in tickets])
     return tickets
+
+
+def checked_pairs(rewards: Any) -> list[tuple[Any, Any]]:
+    """Tickets with their rewards, from a mapping or from pairs; anything else is refused."""
+    given = rewards.items() if isinstance(rewards, Mapping) else rewards
+    pairs = list(given) if isinstance(given, Iterable) else [given]
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidValue(f"a reward is told as a pair, such as (ticket, 1.0); got {cut_short(pair)}.")
+    return pairs
 
 
 def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:

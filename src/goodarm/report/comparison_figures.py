@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from importlib.util import find_spec
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,8 @@ def _score(axes: Axes, each: Comparison) -> tuple[list[Any], list[str]]:
         mean, low, high = drawing.middle(values)
         highest = max(highest, float(high.max()))
         axes.fill_between(grid, low, high, color=colour, alpha=0.15, linewidth=0)
-        handles += axes.plot(grid, mean, color=colour, linestyle=style, linewidth=1.8)
+        marks = drawing.marked(number, len(each.finished), POINTS)
+        handles += axes.plot(grid, mean, color=colour, linestyle=style, linewidth=1.8, **marks)
     ceiling = each.finished[0].ceiling / spec.horizon * grid
     labels = [f"{runs.policy} ({runs.guarantee})" for runs in each.finished]
     if highest > 0.25 * ceiling[-1]:  # otherwise it would flatten all the other lines
@@ -148,7 +150,8 @@ def _sweep(results: Comparison, over: str, number: str) -> Figure:
         colour, style = drawing.look(count)
         handles.append(axes.errorbar(
             x, [each.mean for each in y], yerr=np.where(np.isfinite(errors), errors, 0.0), color=colour,
-            linestyle=style, marker="o", markersize=4.5, capsize=3, linewidth=1.6,
+            linestyle=style, marker=drawing.MARKERS[count % len(drawing.MARKERS)], markersize=5, capsize=3,
+            linewidth=1.6,
         ))  # fmt: skip
     _sweep_axis(axes, words, numeric)
     axes.yaxis.set_major_formatter(lambda value, place: drawing.tick(value))
@@ -170,7 +173,8 @@ def _beside(places: list[float], number: int, of: int) -> list[float]:
 
 def _sweep_axis(axes: Axes, words: list[Any], numeric: bool) -> None:
     if not numeric:
-        axes.set_xticks(range(len(words)), [str(word) for word in words])
+        letters = max(8, 84 // len(words))  # that fit between two ticks
+        axes.set_xticks(range(len(words)), ["\n".join(wrap(str(word), letters)) for word in words])
         return
     from matplotlib.ticker import NullLocator
 

@@ -60,7 +60,8 @@ def draw(info: RewardsOverTime) -> Figure:
     for number, curve in enumerate(info.curves):
         colour, style = drawing.look(number)
         axes.fill_between(curve.rounds, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
-        handles += axes.plot(curve.rounds, curve.mean, color=colour, linestyle=style, linewidth=1.8)
+        marks = drawing.marked(number, len(info.curves), curve.rounds.size)
+        handles += axes.plot(curve.rounds, curve.mean, color=colour, linestyle=style, linewidth=1.8, **marks)
     axes.axhline(1.0, color="0.4", linewidth=0.9, linestyle=(0, (1, 2)))
     axes.annotate(
         "always the best arm",
