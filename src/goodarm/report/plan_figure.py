@@ -37,6 +37,7 @@ class PlanFigure(NamedTuple):
     curves: list[ShareCurve]
     milestones: list[tuple[float, float]]
     budget: float | None
+    kind: str  # of arm that is looked for: good, or better than the control
     of_all: bool  # no arm is good: the share of all arms with a verdict is drawn instead
 
 
@@ -60,6 +61,7 @@ def info(plan: CampaignPlan) -> PlanFigure:
         [_curve(outlook, plan, samples, of_all) for outlook in outlooks],
         [(each.share, each.samples.median) for each in reached if math.isfinite(each.samples.median)],
         float(plan.budget) if plan.budget is not None and plan.budget <= 1.02 * samples[-1] else None,
+        "better" if against else "good",
         of_all,
     )
 
@@ -117,7 +119,7 @@ def _dress(axes: Axes, info: PlanFigure) -> None:
     axes.set_xlim(0.0, info.samples[-1])
     axes.set_ylim(0.0, 1.03)
     axes.set_xlabel("samples")
-    axes.set_ylabel("arms with a verdict" if info.of_all else "good arms found")
+    axes.set_ylabel("arms with a verdict" if info.of_all else f"{info.kind} arms found")
     axes.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))
     axes.yaxis.set_major_formatter(lambda value, place: drawing.tick(value, share=True))
     drawing.headed(axes, info.title, info.setting)

@@ -67,11 +67,12 @@ def draw(info: RewardsOverTime) -> Figure:
         "always the best arm",
         (1.0, 1.0),
         xycoords=("axes fraction", "data"),
-        xytext=(-4, 3),
+        xytext=(-4, 6),
         textcoords="offset points",
         ha="right",
         color="0.35",
         fontsize=8.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
     axes.set_xlim(0.0, max(curve.rounds[-1] for curve in info.curves))
     axes.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))
