@@ -16,7 +16,7 @@ DOCS_READY := $(VENV)/.ready-docs
 # The main job: a live campaign of 200 headlines with delayed clicks, its log judged, the page to look at.
 demo: $(DEMO_READY)
 	$(BIN)/python examples/demo.py demo
-	@echo "A live dashboard with simulated visitors: $(BIN)/goodarm serve --demo"
+	@echo "The same with visitors who keep coming: $(BIN)/goodarm serve --demo"
 
 # The paper's table and figures, quickly: a page in reproduction/.
 reproduce: $(REPORT_READY)
