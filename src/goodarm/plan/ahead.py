@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 DRAWS, FEWEST_DRAWS, MEANS_TO_DRAW = 200, 3, 100_000
 """Draws of the means over which a lower bound's median is taken: fewer for many arms, one where the means are known."""
 ROUNDS_TO_SIMULATE = 2.5e7
-"""Of each setting, unless the budget needs more: several seconds on two cores for all."""
+"""Of each setting, unless the budget needs more: a minute of one core for all of them with `value`."""
 FEWEST_RUNS, MOST_RUNS = 10, 60
 """Fewer than ten campaigns can't say where nine in ten lie."""
 
