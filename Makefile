@@ -8,6 +8,7 @@ NODE := $(VENV)/node
 NODE_PACKAGES := typescript@5.9.3 axe-core@4.14.0 uplot@1.6.32
 
 DEMO_READY := $(VENV)/.ready-demo
+REPORT_READY := $(VENV)/.ready-report
 DOCS_READY := $(VENV)/.ready-docs
 
 .PHONY: demo reproduce docs wheel test lint types contract pytest bench format audit clean browser node postgresql java
@@ -15,15 +16,16 @@ DOCS_READY := $(VENV)/.ready-docs
 # The main job: a live campaign of 200 headlines with delayed clicks, its log judged, the page to look at.
 demo: $(DEMO_READY)
 	$(BIN)/python examples/demo.py demo
-	@echo "A live dashboard with simulated visitors: $(BIN)/goodarm serve --demo"
+	@echo "The same with visitors who keep coming: $(BIN)/goodarm serve --demo"
 
 # The paper's table and figures, quickly: a page in reproduction/.
-reproduce: $(DEMO_READY)
+reproduce: $(REPORT_READY)
 	$(BIN)/goodarm reproduce --quick --out reproduction
 
 docs: $(DOCS_READY)
 	$(BIN)/python docs/refresh_commands.py
 	$(BIN)/zensical build --clean --strict
+	@echo "Look at it, with its search: $(BIN)/python -m http.server --directory site, then http://localhost:8000"
 
 wheel: | $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
@@ -94,7 +96,11 @@ $(READY): pyproject.toml | $(BIN)/python
 
 # No test tools here: what a user needs.
 $(DEMO_READY): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[logs,report,service]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[logs,service]'
+	@touch $@
+
+$(REPORT_READY): pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[report]'
 	@touch $@
 
 $(DOCS_READY): pyproject.toml | $(BIN)/python

@@ -37,6 +37,7 @@ BENCHMARKS = {
     "families": "benchmarks.families",
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",
+    "scale": "benchmarks.scale",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "optuna", "river")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goodarm.report import drawing
 from goodarm.simulation.run import assembly_of, source_of
 from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import specify
@@ -21,6 +22,7 @@ CURVES = {
     "bumps": (150_000, ("value-normal", "value-normal@kernel(gamma=4)", "value-normal@neural")),
 }
 RUNS = 3
+POINTS = 400
 
 
 def snapshots(name: str, environment: str, rounds: tuple[int, ...]) -> tuple[Any, list[np.ndarray]]:
@@ -69,12 +71,12 @@ def draw_surfaces(path: Path) -> None:
         outlined(axes[0, column], truth)
         outlined(axes[2, column], truth)
         good, bad, never = (table[:, 7] > 0).sum(), (table[:, 7] < 0).sum(), (table[:, 0] == 0).sum()
-        axes[2, column].set_xlabel(f"{good} good, {bad} bad, {never} never pulled")
+        axes[2, column].set_xlabel(f"{good} good, {bad} bad, {never} never pulled", fontsize=9)
     means = shown(axes[0, -1], truth, vmin=0.2, vmax=0.8, cmap="RdBu_r")
     axes[0, -1].set_title("truth; line: threshold")
     outlined(axes[0, -1], truth)
     pulls = shown(axes[2, -1], np.log10(1.0 + tables[-1][:, 0]), cmap="magma")
-    axes[2, -1].set_xlabel(f"log10(1 + pulls) after {MOMENTS[-1]:,}")
+    axes[2, -1].set_xlabel(f"log10(1 + pulls) after {MOMENTS[-1]:,}", fontsize=9)
     axes[1, -1].axis("off")
     for row, (label, colours) in enumerate((("believed mean", means), ("standard deviation", sd), ("verdicts", pulls))):
         axes[row, 0].set_ylabel(label)
@@ -86,19 +88,24 @@ def draw_curves(path: Path) -> None:
     """Good arms found against pulls, with a model and without."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(CURVES), figsize=(13, 4), layout="constrained")
+    figure, axes = plt.subplots(1, len(CURVES), figsize=(13, 4.2), layout="constrained")
     for axis, (environment, (horizon, names)) in zip(axes, CURVES.items(), strict=True):
-        for name in names:
+        for number, name in enumerate(names):
             runs = simulate(name, environment, horizon=horizon, runs=RUNS, seed=SEED).runs
             good = np.mean([(run.means >= 0.55).sum() for run in runs])
             found = [run.verdict_rounds[(run.verdicts == 1) & (run.means >= 0.55)] for run in runs]
             times = np.sort(np.concatenate(found))
-            axis.plot([0, *times, horizon], [0, *(np.arange(1, len(times) + 1) / RUNS), len(times) / RUNS], label=name)
-        axis.axhline(good, color="grey", linewidth=0.8, linestyle="--")
-        axis.set(title=environment, xlabel="pulls", ylabel="good arms found (gap at least 0.05)")
-        axis.set(xlim=(0, horizon), ylim=(0, None))
-        axis.set_xticks(np.linspace(0, horizon, 4), [f"{tick:,.0f}" for tick in np.linspace(0, horizon, 4)])
-        axis.legend(loc="lower right")
+            grid = np.linspace(0.0, horizon, POINTS)
+            counts = np.searchsorted(times, grid, side="right") / RUNS
+            colour, style = drawing.look(number)
+            marks = drawing.marked(number, len(names), POINTS)
+            axis.plot(grid, counts, label=name, color=colour, linestyle=style, linewidth=1.8, **marks)
+        axis.axhline(good, color="0.4", linewidth=0.9, linestyle=(0, (1, 2)))
+        axis.set(xlabel="pulls", ylabel="good arms found (gap at least 0.05)", xlim=(0, horizon), ylim=(0, None))
+        axis.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))
+        drawing.headed(axis, environment, f"mean of {RUNS} runs; dotted: all of them")
+        drawing.plain(axis)
+        axis.legend(loc="lower right", fontsize=9)
     figure.savefig(path / "structured-pulls.png", dpi=110)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import heapq
+import os
 import random
 import sys
 import time
@@ -80,7 +81,16 @@ def main(folder: Path) -> None:
     wrong = [name for name in found.good if visitors.rates[name] < BAR]
     wrong += [name for name in found.bad if visitors.rates[name] >= BAR]
     print(f"Against the true rates, which only the fake visitors know: {len(wrong)} wrong.")
-    print(f"\n{took:.0f} s for the campaign. Look at it in a browser:\n  goodarm serve --store sqlite:///{store}")
+    print(
+        f"\n{took:.0f} s for the campaign. Look at it: start\n  {program()} serve --store sqlite:///{store}\n"
+        "and open http://127.0.0.1:8000 in a browser."
+    )
+
+
+def program() -> str:
+    """The `goodarm` that belongs to this Python, as one would type it here."""
+    beside = Path(sys.executable).with_name("goodarm")
+    return os.path.relpath(beside) if beside.exists() else "goodarm"
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -55,3 +56,18 @@ def test_the_shell_script_runs_a_whole_campaign(tmp_path: Path) -> None:
 
 def test_every_live_example_is_run_here() -> None:
     assert {path.name for path in EXAMPLES.glob("live_*.py")} == set(LIVE)
+
+
+def test_the_demo_goes_from_creation_to_verdicts_and_says_where_to_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo = runpy.run_path(str(EXAMPLES / "demo.py"))
+    monkeypatch.setitem(demo["main"].__globals__, "VISITORS", 20_000)
+    demo["main"](tmp_path)
+    said = capsys.readouterr().out
+    assert "visitors: 'How to save on clouds' is good" in said
+    assert "20,000 rewards told, 0 tickets out" in said
+    assert "The same 20,000 rows judged as a log, in any order:\n" in said
+    assert "only the fake visitors know: 0 wrong." in said
+    assert f"serve --store sqlite:///{tmp_path / 'goodarm.db'}" in said
+    assert "http://127.0.0.1:8000" in said

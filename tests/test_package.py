@@ -38,6 +38,12 @@ def test_the_version_is_the_installed_one() -> None:
     assert goodarm.__version__ == importlib.metadata.version("goodarm")
 
 
+def test_whoever_cites_it_cites_this_version() -> None:
+    root = Path(__file__).parents[1]
+    assert f"\nversion: {goodarm.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version = {{{goodarm.__version__}}}" in (root / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_package_is_typed() -> None:
     assert (Path(goodarm.__file__).parent / "py.typed").is_file()
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+DOORS = ("sampling", "identification", "estimators", "testing")
 
 
 def test_the_page_of_commands_is_what_they_say(tmp_path: Path) -> None:
@@ -18,6 +22,31 @@ def test_the_page_of_commands_is_what_they_say(tmp_path: Path) -> None:
     subprocess.run([sys.executable, copy], check=True, capture_output=True)
     made, kept = (folder / "commands.md" for folder in (tmp_path, ROOT / "docs"))
     assert made.read_text() == kept.read_text(), "run: python docs/refresh_commands.py"
+
+
+def test_everything_public_is_on_the_page_of_the_api() -> None:
+    """By name or by the module it stands in: whatever `goodarm` and the doors for other people's packages offer."""
+    listed = re.findall(r"^::: ([\w.]+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
+    modules = [path for path in listed if is_module(path)]
+    assert modules == ["goodarm.errors"], "where a function has its module's name, the page shows all of the module"
+    shown = [value for path in listed for value in things_at(path)]
+    for door in ("goodarm", "goodarm.plan", *(f"goodarm.{name}" for name in DOORS)):
+        room = import_module(door)
+        missing = [name for name in room.__all__ if not any(getattr(room, name) is value for value in shown)]
+        assert not missing, f"{door}: {missing} are not in docs/api.md"
+
+
+def is_module(path: str) -> bool:
+    return (ROOT / "src" / path.replace(".", "/")).with_suffix(".py").exists()
+
+
+def things_at(path: str) -> list[object]:
+    """What a line of the page shows; of a module also what it defines. `goodarm.plan` is a module to be called."""
+    room, _, name = path.rpartition(".")
+    thing = getattr(import_module(room), name)
+    if isinstance(thing, ModuleType):
+        return [thing, *vars(thing).values()]
+    return [thing, import_module(room)] if path == "goodarm.plan.plan" else [thing]
 
 
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
@@ -30,3 +59,8 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     built = subprocess.run([zensical, "build", "--strict"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stdout + built.stderr
     assert (tmp_path / "site" / "api.html").exists()
+    for page in (tmp_path / "site").rglob("*.html"):
+        loaded = re.findall(
+            r'<(?:script|img|iframe|link rel="stylesheet")[^>]*(?:src|href)="(https?:[^"]+)', page.read_text()
+        )
+        assert not loaded, f"{page.name} loads from elsewhere: {loaded}"

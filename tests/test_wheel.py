@@ -35,6 +35,7 @@ def test_it_brings_what_is_not_python(wheel: Path) -> None:
     assert "goodarm/py.typed" in names
     assert "goodarm/service/static/index.html" in names
     assert {"goodarm/paper/page.css", "goodarm/webpage/sort.js", "goodarm/judgement/page.js"} <= set(names)
+    assert "goodarm/judgement/notebook.css" in names
     assert not [name for name in names if name.startswith(("tests", "benchmarks"))]
 
 

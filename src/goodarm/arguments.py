@@ -28,10 +28,15 @@ def check_whole(**numbers: Any) -> None:
     Traceback (most recent call last):
         ...
     goodarm.errors.InvalidValue: runs must be a whole number; got 2.5.
+    >>> check_whole(horizon=1e5)
+    Traceback (most recent call last):
+        ...
+    goodarm.errors.InvalidValue: horizon must be a whole number; got 100000.0. Write 100_000.
     """
     for name, value in numbers.items():
         if not isinstance(value, Integral):
-            raise InvalidValue(f"{name} must be a whole number; got {shown(value)}.")
+            written = f" Write {int(value):_}." if isinstance(value, float) and value.is_integer() else ""
+            raise InvalidValue(f"{name} must be a whole number; got {shown(value)}.{written}")
 
 
 def shown(value: object) -> str:

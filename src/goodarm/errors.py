@@ -45,6 +45,8 @@ class UnknownName(GoodarmError, LookupError):
         shown = [each if each.isprintable() else repr(each) for each in names[:MOST_LISTED]]
         more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(shown)}{more}."
+        if not names:
+            hint = "There is none."
         super().__init__(f"unknown {kind} {name!r}. {hint}")
 
 

@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from goodarm.cli import VERBS, app
@@ -35,7 +36,7 @@ def refused(*arguments: str | Path) -> str:
 # --- help ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verb", [verb.__name__ for verb in VERBS])
+@pytest.mark.parametrize("verb", [*(verb.__name__ for verb in VERBS), "campaign", "data", "token"])
 def test_help_ends_with_two_examples_and_shows_flags_as_flags(verb: str) -> None:
     shown = goodarm(verb, "--help").stdout
     assert "<bool>" not in shown
@@ -43,6 +44,16 @@ def test_help_ends_with_two_examples_and_shows_flags_as_flags(verb: str) -> None
     assert len(examples) >= 2
     for example in examples:
         assert f"goodarm {verb} " in f"{example} "
+
+
+def test_no_command_shows_a_flag_as_if_it_took_a_value() -> None:
+    root = typer.main.get_command(app)
+    groups = {name: group for name, group in root.commands.items() if hasattr(group, "commands")}
+    assert set(groups) == {"campaign", "data", "token"}
+    for arguments in [(), *((name, each) for name, group in groups.items() for each in group.commands)]:
+        shown = goodarm(*arguments, "--help").stdout
+        assert "--help" in shown
+        assert "<bool>" not in shown, arguments
 
 
 # --- one policy, one environment --------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ def test_text() -> None:
     assert "To find half, 80%, 90% of the good arms: " in words
     assert "All 4 simulated ones find half, 80%, 90% within" in words
     assert "The budget finds 100.0% of the good arms on average; the same in every campaign." in words
-    assert "at least 322.1 samples, 32.21 of an arm" in words
+    assert "at least 322.1 samples, 32.21 for the median arm" in words
     assert words.index("To find half") < words.index("any policy needs"), "what people plan for comes first"
     for setting in ("as asked", "delta 0.1", "threshold 0.45", "threshold 0.55"):
         assert setting in shown.stdout

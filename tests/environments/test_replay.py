@@ -125,7 +125,7 @@ def test_classification() -> None:
         ({"arm": ["a", "b"], "reward": [1.0]}, "same number of rows"),
         ({"arm": ["a", "b"], "reward": [1.0, "?"]}, r"the reward in row 2 is '\?', not a number"),
         ({"arm": ["a", "b"], "reward": [None, 1.0]}, "the reward in row 1 is None, not a number"),
-        (42, "can't read a int as a table"),
+        (42, "can't read 42 as a table"),
         ("nowhere.csv", "there is no such file"),
     ],
 )

@@ -115,7 +115,7 @@ def test_frames_with_rewards_that_are_no_numbers_or_outside() -> None:
         goodarm.judge(pl.DataFrame({"arm": ["a"], "reward": ["x"]}), threshold=0.5)
     with pytest.raises(GoodarmError, match=r"1 of 2 values of reward can't be judged.*5\.0 of arm 'b'"):
         goodarm.judge({"arm": ["a", "b"], "reward": [1.0, 5.0]}, threshold=0.5)
-    with pytest.raises(GoodarmError, match="can't read a int as a table"):
+    with pytest.raises(GoodarmError, match="can't read 3 as a table"):
         goodarm.judge(3, threshold=0.5)
 
 

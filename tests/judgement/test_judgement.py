@@ -56,6 +56,44 @@ def test_the_sentence_and_the_table(log: Path) -> None:
     assert "it is shared over 6 arms" in " ".join(words)
 
 
+def test_a_narrow_terminal_leaves_room_for_names(tmp_path: Path) -> None:
+    names = [f"What nobody says about bread no. {i}" for i in range(4)]
+    path = tmp_path / "totals.csv"
+    path.write_text("arm,pulls,total\n" + "".join(f"{name},9000,{300 - 90 * i}\n" for i, name in enumerate(names)))
+    for columns, shown in ((80, False), (120, True)):
+        ran = CliRunner().invoke(app, ["judge", str(path), "--threshold", "0.02"], env={"COLUMNS": str(columns)})
+        table = [line for line in ran.stdout.splitlines()[1:] if line.strip()]
+        assert max(map(len, table)) <= columns
+        assert ("guarantee" in table[0]) == shown
+        assert ("verdicts are certified" in ran.stdout) != shown
+        assert "What nobody" in ran.stdout
+
+
+def test_verdicts_have_markers_of_their_own_and_the_legend_covers_nothing() -> None:
+    figure = goodarm.judge(TOTALS, threshold=0.02).plot()
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    marks = {line.get_label(): line.get_marker() for line in axes.get_lines() if line.get_marker() != "None"}
+    assert marks == {"good": "^", "bad": "v", "open": "o"}
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1
+
+
+def test_a_guess_at_the_rows_to_come_needs_rows_that_were_seen() -> None:
+    few = {"arm": list("abcd"), "pulls": [30] * 4, "total": [0] * 4}
+    assert goodarm.judge(few, threshold=0.02).sentence.endswith("4 can't be told yet")
+    many = {"arm": list("abcd"), "pulls": [600] * 4, "total": [6] * 4}
+    assert "at the means so far, " in goodarm.judge(many, threshold=0.02).sentence
+
+
+def test_a_notebook_gets_a_style_that_touches_nothing_else() -> None:
+    shown = goodarm.judge(TOTALS, threshold=0.02)._repr_html_()
+    style = shown.split("<style>")[1].split("</style>")[0]
+    for rule in style.strip().splitlines():
+        assert all(part.strip().startswith(".goodarm-judgement ") for part in rule.split("{")[0].split(","))
+    assert "<h1" not in shown
+    assert "<button" not in shown
+
+
 def test_json_has_exactly_what_was_promised(log: Path) -> None:
     found = json.loads(run(log, "--threshold", "0.02", "--json"))
     assert list(found) == [

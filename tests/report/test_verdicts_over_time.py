@@ -79,3 +79,10 @@ def test_ticks_are_of_one_kind_and_there_are_enough(low: float, high: float) -> 
     ticks = round_ticks(low, high)
     assert 2 <= len(ticks) <= 12
     assert all(low <= each <= high for each in ticks)
+
+
+def test_lines_that_coincide_are_told_apart_by_markers_at_places_of_their_own(results: Comparison) -> None:
+    lines = [line for line in draw(info(results)).axes[0].get_lines() if line.get_marker() != "None"]
+    assert len(lines) == len(results.finished) > 1
+    assert len({line.get_marker() for line in lines}) == len(lines)
+    assert len({line.get_markevery()[0] for line in lines}) == len(lines)

@@ -201,6 +201,18 @@ def test_progress_true_is_silent_where_nobody_watches(capsys: pytest.CaptureFixt
         lambda: compare("kano-1", 3),
         lambda: goodarm.policy(None),
         lambda: goodarm.policy("hdoc", 3),
+        lambda: simulate(bernoulli([0.5], 0.4), "value"),  # the wrong way round
+        lambda: compare("value", [bernoulli([0.5], 0.4)]),
+        lambda: simulate("value", "kano-1", horizon=1e4),
+        lambda: simulate("value", "kano-1", runs=10**12),
+        lambda: bernoulli([0.5], 1.2),
+        lambda: bernoulli([0.5], float("nan")),
+        lambda: goodarm.gaussian([0.5], float("inf")),
+        lambda: goodarm.judge({"arm": ["a"], "reward": [1]}, threshold="x"),
+        lambda: goodarm.learn("kano-1", budget="x"),
+        lambda: goodarm.Campaign.create("memory:", "c", None, threshold=0.5),
+        lambda: goodarm.Campaign.create("memory:", "c", ["a"], threshold=0.5).tell_many([1]),
+        lambda: goodarm.Campaign.create("memory:", "c", ["a"], threshold=0.5).tell_many(None),
         lambda: goodarm.plan(arms="x", threshold=0.5),
         lambda: goodarm.plan.remaining([1], ["a"], threshold=0.5),
     ],
@@ -210,6 +222,32 @@ def test_what_is_no_argument_is_an_error_of_ours(call: object) -> None:
         call()
 
 
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ({"arm": ["a"], "reward": [1, 0]}, "differ in length: arm has 1, reward has 2"),
+        (" ", "path of the log is empty"),
+    ],
+)
+def test_a_log_that_is_none_is_explained(rows: object, words: str) -> None:
+    with pytest.raises(goodarm.GoodarmError, match=words):
+        goodarm.judge(rows, threshold=0.5)
+
+
+def test_a_store_without_campaigns_says_so() -> None:
+    with pytest.raises(goodarm.GoodarmError, match=r"unknown campaign 'c'\. There is none\."):
+        goodarm.Campaign.open("memory:", "c")
+
+
 def test_plan_is_there_after_importing_goodarm() -> None:
     assert goodarm.plan(arms=2, threshold=0.5, gap=0.3, budget=500, runs=2).arms == 2
     assert goodarm.plan.remaining([10], [5], threshold=0.5).median.shape == (1,)
+
+
+def test_a_plan_says_itself_and_draws_itself() -> None:
+    made = goodarm.plan(arms=2, threshold=0.5, gap=0.3, budget=500, runs=2)
+    said = str(made).splitlines()
+    assert said[0].startswith("2 arms, threshold 0.5, delta 0.05, budget 500 samples")
+    assert said[2].startswith("To find half, 80%, 90% of the good arms: ")
+    assert made._repr_html_().count("<p>") == len(said)
+    assert len(made.plot().axes) == 1

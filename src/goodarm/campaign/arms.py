@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from goodarm.arguments import shown
 from goodarm.campaign.numbers import number
 from goodarm.errors import InvalidValue
 
@@ -71,10 +72,8 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
         ...
     goodarm.errors.InvalidValue: two arms have the id 'a'; ids must differ. Give one of them another id.
     """
-    if isinstance(given, str):
-        raise InvalidValue(f"arms must be a list of ids, such as ['a', 'b']; got the text {given!r}.")
-    if not isinstance(given, Iterable):
-        raise InvalidValue(f"arms must be a list of ids, such as ['a', 'b']; got {given!r}.")
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidValue(f"arms must be a list of ids, such as ['a', 'b']; got {shown(given)}.")
     if isinstance(given, Mapping):
         given = [_named(name, rest) for name, rest in given.items()]
     entries = [_entry(each) for each in given]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from goodarm.arguments import shown as cut_short
 from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
@@ -90,7 +91,7 @@ def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
     for each in found:
         if not isinstance(each, tuple | list) or len(each) != 2:
             raise InvalidValue(
-                f"rewards are told as pairs, [(ticket, reward), ...] or {{ticket: reward}}; got {each!r}."
+                f"rewards are told as pairs, [(ticket, reward), ...] or {{ticket: reward}}; got {cut_short(each)}."
             )
     return found
 

@@ -12,12 +12,13 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from goodarm.cli._show import BAD_INPUT, INTERRUPTED, in_options
-from goodarm.cli._verb import Verb, examples
+from goodarm.cli._verb import Verb, Verbs, add_group, examples
+from goodarm.cli.campaign import EXAMPLES as CAMPAIGNS
 from goodarm.cli.campaign import campaign
 from goodarm.cli.compare import compare
+from goodarm.cli.data import EXAMPLES as DATASETS
 from goodarm.cli.data import data
 from goodarm.cli.environments import environments
 from goodarm.cli.judge import judge
@@ -26,6 +27,7 @@ from goodarm.cli.plan import plan
 from goodarm.cli.policies import policies
 from goodarm.cli.reproduce import reproduce
 from goodarm.cli.serve import serve
+from goodarm.cli.token import EXAMPLES as TOKENS
 from goodarm.cli.token import token
 from goodarm.errors import GoodarmError
 
@@ -39,7 +41,7 @@ def _say_warning(
     typer.echo(f"goodarm: warning: {in_options(str(message))}", err=True)
 
 
-class _Verbs(TyperGroup):
+class _Verbs(Verbs):
     """Errors that we raise on purpose become one message and exit code 2; Ctrl-C becomes 130."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -82,9 +84,9 @@ def _top(version: Version = False) -> None:
 
 for verb in VERBS:
     app.command(cls=Verb, epilog=examples(verb), no_args_is_help=verb in (judge, compare, learn, plan))(verb)
-app.add_typer(data, name="data")
-app.add_typer(campaign, name="campaign")
-app.add_typer(token, name="token")
+add_group(app, "data", data, DATASETS)
+add_group(app, "campaign", campaign, CAMPAIGNS)
+add_group(app, "token", token, TOKENS)
 
 
 def main() -> None:

@@ -6,21 +6,42 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from typer.core import TyperCommand
+from typer import Typer
+from typer.core import TyperCommand, TyperGroup
 
 
 class Verb(TyperCommand):
     """A command whose help shows a flag without the type of a value that it does not take."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        params = super().get_params(ctx)
-        for each in params:
-            if getattr(each, "is_flag", False) and each.metavar is None:
-                each.metavar = " "
-        return list(params)
+        return plain_flags(super().get_params(ctx))
+
+
+class Verbs(TyperGroup):
+    """The same for a group of commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return plain_flags(super().get_params(ctx))
+
+
+def plain_flags(params: list[Any]) -> list[Any]:
+    for each in params:
+        if getattr(each, "is_flag", False) and each.metavar is None:
+            each.metavar = " "
+    return list(params)
+
+
+def add_group(app: Typer, name: str, group: Typer, lines: tuple[str, ...]) -> None:
+    """A group of verbs under a name, in the same dress, with examples."""
+    for each in group.registered_commands:
+        each.cls = Verb
+    app.add_typer(group, name=name, cls=Verbs, epilog=_written(lines))
 
 
 def examples(verb: Callable[..., Any]) -> str | None:
     """The end of a verb's help: the EXAMPLES of its file, one per line."""
-    lines = getattr(sys.modules[verb.__module__], "EXAMPLES", ())
+    return _written(getattr(sys.modules[verb.__module__], "EXAMPLES", ()))
+
+
+def _written(lines: tuple[str, ...]) -> str | None:
     return "\n\n".join(["Examples:", *lines]) if lines else None

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 NOT_AS_IT_SAYS = 1
 """Exit code of `check` when the journal does not hold up."""
 
+EXAMPLES = (
+    "goodarm campaign create sqlite:///my.db prompts --arms a,b,c --threshold 0.7",
+    "goodarm campaign ask sqlite:///my.db prompts -n 5",
+    "goodarm campaign verdicts sqlite:///my.db prompts",
+)
+
 campaign = typer.Typer(
     no_args_is_help=True, help="Live campaigns: ask which arm to try, tell what happened, learn what is certain."
 )

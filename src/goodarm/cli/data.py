@@ -13,6 +13,8 @@ from goodarm.cli._verb import Verb
 if TYPE_CHECKING:
     from goodarm.environments.datasets import Dataset
 
+EXAMPLES = ("goodarm data list", "goodarm data fetch movielens")
+
 data = typer.Typer(no_args_is_help=True, help="List, fetch and locate the full files of the datasets.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name of `goodarm data list`.")]

@@ -127,8 +127,8 @@ def _print(found: Judgement, json: bool) -> None:
     screen.print(f"{found.sentence}.", style="bold", soft_wrap=True)
     for line in judged.segment_lines(found):
         screen.print(line, soft_wrap=True)
-    screen.print(judged.table(found))
-    for line in (*judged.left_out(found), *judged.notes(found)):
+    screen.print(judged.table(found, width=screen.width))
+    for line in (*judged.left_out(found, width=screen.width), *judged.notes(found)):
         screen.print(in_options(line), style="dim")
 
 

@@ -16,6 +16,8 @@ from goodarm.cli.serve import Store
 if TYPE_CHECKING:
     from goodarm.service.tokens import Token, Tokens
 
+EXAMPLES = ("goodarm token create --role writer --name shop", "goodarm token list")
+
 token = typer.Typer(no_args_is_help=True, help="Make, list and revoke the tokens of a served store.")
 RoleName = Annotated[str, typer.Option("--role", metavar="admin|writer|reader", help="What the token allows.")]
 TokenName = Annotated[str, typer.Option("--name", metavar="TEXT", help="Whose it is, for the list.")]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.arguments import shown
 from goodarm.errors import MissingExtra, UnreadableTable
 
 TRUTH = {"true": 1.0, "false": 0.0}
@@ -136,9 +137,9 @@ def _from_frame(frame: Any) -> Mapping[str, Sequence[Any]]:
     try:
         known = nw.from_native(frame)
     except TypeError:
-        kind = type(frame).__name__
         raise UnreadableTable(
-            f"can't read a {kind} as a table. Give a path, a dataframe (pandas, polars, pyarrow), or a dict of columns."
+            f"can't read {shown(frame)} as a table. Give a path, a dataframe (pandas, polars, pyarrow), or a dict of "
+            "columns."
         ) from None
     eager = known.collect() if isinstance(known, nw.LazyFrame) else known
     return {name: eager[name].to_list() for name in eager.columns}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MOST = 60
 COLOURS = {1: "#0072B2", -1: "#D55E00", 0: "#7a828c"}
 """From Okabe & Ito's palette, which colour-blind people can tell apart."""
+MARKERS = {1: "^", -1: "v", 0: "o"}
+"""A second cue beside the colour: good points up, bad down."""
 BINS = 60
 
 Floats = NDArray[np.float64]
@@ -94,9 +96,10 @@ def draw(forest: Forest) -> Figure:
     place = np.arange(rows)[::-1]
     for value, colour in COLOURS.items():
         which = forest.verdict == value
-        if which.any():
+        if which.any() or (density and forest.counts[value].any()):  # the density shows arms that have no line here
             axes.hlines(place[which], forest.low[which], forest.high[which], color=colour, linewidth=2.2, alpha=0.85)
-            axes.plot(forest.mean[which], place[which], "o", color=colour, markersize=4, label=forest.words[value])
+            mark, words = MARKERS[value], forest.words[value]
+            axes.plot(forest.mean[which], place[which], mark, color=colour, markersize=4.5, label=words)
     axes.set_yticks(place, forest.names, fontsize=7.5, parse_math=False)
     axes.set_ylim(-0.8, rows - 0.2)
     left, right = _span(forest)
@@ -108,7 +111,8 @@ def draw(forest: Forest) -> Figure:
     # of the figure, not of the axes: long names of arms push those to the right
     figure.suptitle(_folded(forest.title), x=0.01, ha="left", fontsize=10.5, fontweight="bold", parse_math=False)
     figure.supxlabel(_folded(forest.setting, 130), x=0.01, ha="left", fontsize=8, color="0.35", parse_math=False)
-    axes.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor="none", fontsize=8)
+    # above the lines: inside it would cover some
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8, borderaxespad=0.1)
     return figure
 
 

@@ -112,7 +112,7 @@ class Judgement:
 
     def sentence_of(self, arms: Arms) -> str:
         """The same for some of the arms."""
-        return sentence(arms.verdict, arms.needs, self.noun, self.question)
+        return sentence(arms.verdict, arms.needs, arms.pulls, self.noun, self.question)
 
     def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:
         """Each segment with its arms, in the order of the segments' names."""
@@ -208,9 +208,9 @@ class Judgement:
         return self.sentence
 
     def _repr_html_(self) -> str:
-        from goodarm.judgement.page import fragment
+        from goodarm.judgement.page import notebook
 
-        return fragment(self, most=20)
+        return notebook(self)
 
 
 def _known(value: float) -> float | None:

@@ -27,17 +27,23 @@ def page(judgement: Judgement) -> str:
     return page_of(judgement.sentence, body, style=style, script=script, head=NOTHING_FROM_ELSEWHERE)
 
 
+def notebook(judgement: Judgement, most: int = 20) -> str:
+    """The same for a notebook, with a style of its own that touches nothing else there."""
+    style = files("goodarm.judgement").joinpath("notebook.css").read_text("utf-8")
+    return f'<div class="goodarm-judgement"><style>{style}</style>{fragment(judgement, most)}</div>'
+
+
 def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
-    """Sentence, counts, density and table; at most `most` rows."""
-    parts = [*_opening(judgement), *_segments(judgement)]
+    """Sentence, counts, density and table; at most `most` rows. Tools: a heading for a page, columns that sort."""
+    parts = [*_opening(judgement, "h1" if tools else "p"), *_segments(judgement)]
     forest = info(judgement)
     if forest.edges.size:
-        parts.append(
-            f"<h2>Means of all {judgement.arms.arm.size:,} {escape(judgement.noun)}</h2>{_density(judgement, forest)}"
-        )
+        what = "Means" if judgement.question.versus is None else "Differences"
+        heading = f"{what} of all {judgement.arms.arm.size:,} {escape(judgement.noun)}"
+        parts.append(f"<h2>{heading}</h2>{_density(judgement, forest)}")
     if tools:
         parts.append(_tools(judgement))
-    parts.append(_table(judgement, forest, most))
+    parts.append(_table(judgement, forest, most, tools))
     left = judgement.arms.arm.size - most
     if left > 0:
         parts.append(f'<p class="soft">{left:,} more rows are in the table (arms.parquet, or .table).</p>')
@@ -46,9 +52,9 @@ def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
     return "\n".join(parts)
 
 
-def _opening(judgement: Judgement) -> Iterator[str]:
+def _opening(judgement: Judgement, element: str) -> Iterator[str]:
     question = judgement.question
-    yield f"<h1>{escape(judgement.sentence)}.</h1>"
+    yield f'<{element} class="sentence">{escape(judgement.sentence)}.</{element}>'
     asked = f"threshold {amount(question.threshold or 0.0, question)}"
     if question.versus is not None:
         asked = f"against {escape(visible(question.versus))}, margin {amount(question.margin, question)}"
@@ -86,7 +92,7 @@ def _tools(judgement: Judgement) -> str:
     )
 
 
-def _table(judgement: Judgement, forest: Forest, most: int) -> str:
+def _table(judgement: Judgement, forest: Forest, most: int, tools: bool) -> str:
     heads = [
         *judgement.by,
         "arm",
@@ -102,14 +108,14 @@ def _table(judgement: Judgement, forest: Forest, most: int) -> str:
     if judgement.arms.when is not None:
         heads.append("known at")
     places = {"arm": "name", "verdict": "words"} | dict.fromkeys(judgement.by, "segment")
+    before, after = ('<button type="button">', "</button>") if tools else ("", "")
     head = "".join(
-        f'<th scope="col" class="{places.get(name, "")}"><button type="button">{escape(visible(name))}</button></th>'
-        for name in heads
+        f'<th scope="col" class="{places.get(name, "")}">{before}{escape(visible(name))}{after}</th>' for name in heads
     )
     shown = judgement.arms.taken(np.arange(min(most, judgement.arms.arm.size)))
     span = _span(forest)
     body = "".join(_row(judgement, shown, i, forest.bar, span) for i in range(shown.arm.size))
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:

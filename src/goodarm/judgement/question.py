@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from goodarm.arguments import check_real
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards
@@ -116,6 +117,8 @@ class Question:
                 "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
                 "compare with (`versus=ARM` and `margin=M`)."
             )
+        if self.threshold is not None:
+            check_real(threshold=self.threshold)
         if self.threshold is not None and self.scale.bounded and not self.scale.low < self.threshold < self.scale.high:
             raise InvalidValue(
                 f"threshold must lie strictly between {self.scale.low:g} and {self.scale.high:g} for "

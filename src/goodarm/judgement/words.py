@@ -49,13 +49,27 @@ def rounded(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}"
 
 
-def sentence(
-    verdict: NDArray[np.int8], needs: NDArray[np.float64], noun: str, question: Question, control: str | None = None
-) -> str:
-    """The answer in plain words.
+SEEN = 5.0
+"""A mean is worth extending into the future once an arm at the bar would have had this many successes and failures (or
+readings): before that it is mostly 0, and would promise verdicts far too soon."""
 
-    >>> sentence(np.array([1, -1, 0, 0]), np.array([0.0, 0.0, 500.0, 9000.0]), "creatives", Question(threshold=0.02))
-    "1 of 4 creatives is above 2%, 1 below, 2 can't be told yet; 500 more rows would settle half of those"
+
+def sentence(
+    verdict: NDArray[np.int8],
+    needs: NDArray[np.float64],
+    pulls: NDArray[np.float64],
+    noun: str,
+    question: Question,
+    control: str | None = None,
+) -> str:
+    """The answer in plain words, and a guess at what is missing where enough was seen for one.
+
+    >>> verdict, needs = np.array([1, -1, 0, 0]), np.array([0.0, 0.0, 500.0, 9000.0])
+    >>> sentence(verdict, needs, np.full(4, 2000.0), "creatives", Question(threshold=0.02))
+    "1 of 4 creatives is above 2%, 1 below, 2 can't be told yet; at the means so far, 500 more rows would settle half \
+of those"
+    >>> sentence(verdict, needs, np.full(4, 20.0), "creatives", Question(threshold=0.02))
+    "1 of 4 creatives is above 2%, 1 below, 2 can't be told yet"
     """
     good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))
     verb = "is" if good == 1 else "are"
@@ -69,18 +83,25 @@ def sentence(
             f"{good:,} of {verdict.size:,} {noun} {verb} better than {visible(control or question.versus)}{by}{but}, "
             f"{bad:,} {'is' if bad == 1 else 'are'} not, {waiting:,} can't be told yet"
         )
-    half = settle_half(needs[verdict == 0])
+    rarer = min(question.bar, 1.0 - question.bar) if question.scale.bounded else 1.0
+    half = settle_half(needs[verdict == 0], rarer * pulls[verdict == 0] >= SEEN)
     if half is not None:
-        said += f"; {rounded(half)} more rows would settle {'it' if waiting == 1 else 'half of those'}"
+        those = "it" if waiting == 1 else "half of those"
+        said += f"; at the mean{'' if waiting == 1 else 's'} so far, {rounded(half)} more rows would settle {those}"
     return said
 
 
-def settle_half(needs: NDArray[np.float64]) -> float | None:
-    """Rows that settle the nearer half of the open arms, if each goes on as it did; None where nobody can say."""
-    half = np.sort(needs[~np.isnan(needs)])[: math.ceil(needs.size / 2)]
-    if half.size == 0 or half.size < math.ceil(needs.size / 2) or not math.isfinite(float(half.sum())):
+def settle_half(needs: NDArray[np.float64], seen: NDArray[np.bool_]) -> float | None:
+    """Rows that settle the nearer half of the open arms, if each goes on as it did; None where nobody can say.
+
+    seen : of which arms there are rows enough to guess; most of that half must be such
+    """
+    size = math.ceil(needs.size / 2)
+    order = np.argsort(needs)[: min(size, int((~np.isnan(needs)).sum()))]  # NaN comes last
+    half = float(needs[order].sum())
+    if not size or order.size < size or not math.isfinite(half) or 2 * int(seen[order].sum()) < size:
         return None
-    return float(half.sum())
+    return half
 
 
 def visible(text: str) -> str:

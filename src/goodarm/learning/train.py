@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from goodarm.arguments import check_whole
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.attempts import Attempt, count_attempt
@@ -203,6 +204,7 @@ def _learn_on_score(
             f"{rule} has no parameter to learn. Learn one of: {', '.join(LEARNABLE)}; "
             "or only a bound, with `calibrate=True` and `objective='none'`."
         )
+    check_whole(budget=budget)
     name, candidates = LEARNABLE[rule]
     name = _named(spec.policy, f"sampling.{name}")
     steps = (budget - len(candidates) * STREAMS) // 2

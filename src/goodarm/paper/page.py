@@ -127,7 +127,7 @@ def _rewards(found: Reproduction) -> Iterator[str]:
     yield "<h3>Cumulative reward at the end</h3>"
     head = "".join(
         f'<th scope="col"><button type="button">{escape(words)}</button></th>'
-        for words in ("policy", "dataset", "runs", "reward", "share of the best arm's")
+        for words in ("policy", "dataset", "share of the best arm's", "reward", "runs")
     )
     rows = []
     for on in shown:
@@ -135,9 +135,9 @@ def _rewards(found: Reproduction) -> Iterator[str]:
             pairs: list[tuple[str, float | str]] = [
                 (line.entry, line.entry),
                 (on.name, on.name),
-                (str(line.runs), line.runs),
-                (short(line.reward, 4), line.reward),
                 (percent(line.share_of_best), line.share_of_best),
+                (short(line.reward, 4), line.reward),
+                (str(line.runs), line.runs),
             ]
             row = "".join(f'<td data-value="{_sortable(value)}">{escape(text)}</td>' for text, value in pairs)
             rows.append(f'<tr class="{line.kind}">{row}</tr>')

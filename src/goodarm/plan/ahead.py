@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from numpy.random import default_rng
@@ -12,7 +16,7 @@ from numpy.typing import NDArray
 
 from goodarm.arguments import check_whole
 from goodarm.environments.columns import Source
-from goodarm.errors import InvalidValue
+from goodarm.errors import InvalidValue, MissingExtra
 from goodarm.plan.bounds import campaign_lower_bound, decidable, pulls_lower_bounds
 from goodarm.plan.guess import MeansGuess, guess_means
 from goodarm.plan.outlook import Outlook, outlook
@@ -28,7 +32,7 @@ Progress = Callable[[int, int], None]
 DRAWS, FEWEST_DRAWS, MEANS_TO_DRAW = 200, 3, 100_000
 """Draws of the means over which a lower bound's median is taken: fewer for many arms, one where the means are known."""
 ROUNDS_TO_SIMULATE = 2.5e7
-"""Of each setting, unless the budget needs more: several seconds on two cores for all."""
+"""Of each setting, unless the budget needs more: a minute of one core for all of them with `value`."""
 FEWEST_RUNS, MOST_RUNS = 10, 60
 """Fewer than ten campaigns can't say where nine in ten lie."""
 
@@ -63,6 +67,19 @@ class CampaignPlan:
     control: float | None = None
     margin: float = 0.0
 
+    def __str__(self) -> str:
+        return "\n".join(_report("plan_text").in_words(self))
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in _report("plan_text").in_words(self))
+
+    def plot(self) -> Any:
+        """A matplotlib figure: the share of the good arms that is found, over samples."""
+        if find_spec("matplotlib") is None:
+            raise MissingExtra("plot()", "report")
+        figure = _report("plan_figure")
+        return figure.draw(figure.info(self))
+
     @property
     def pulls_per_arm(self) -> Estimate | None:
         """Pulls of an arm on average until its verdict; None where a run did not decide all arms."""
@@ -70,6 +87,11 @@ class CampaignPlan:
             return None
         mean, low, high, runs = self.asked.rounds
         return Estimate(mean / self.arms, low / self.arms, high / self.arms, runs)
+
+
+def _report(room: str) -> Any:
+    """A room that writes or draws, found by name when it is wanted: plans do not depend on it."""
+    return import_module(f"goodarm.report.{room}")
 
 
 def plan(

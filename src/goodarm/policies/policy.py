@@ -214,7 +214,7 @@ def policy(
         sampling, named, texts["sampling"], texts["identification"] = _read(sampling, rewards)
         identification = identification or named
     if isinstance(identification, str):
-        identification, texts["identification"] = _read_rule(identification)
+        identification, texts["identification"] = _read_rule(identification, identification)
     rule = identification or identification_rule(certified_rule_for(rewards))
     if isinstance(estimator, str):
         estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
@@ -321,12 +321,12 @@ def _read(
             raise UnknownName("policy", name, policy_names())
         return sampling_rule(name), None, given, {}
     sampling = sampling_rule(PAIRINGS[name][0] if name in PAIRINGS else name)
-    rule, more = _read_rule(second)
+    rule, more = _read_rule(second, text)
     return sampling, rule, given, more
 
 
-def _read_rule(text: str) -> tuple[IdentificationRule, dict[str, float]]:
-    name, given = _read_term(text, text)
+def _read_rule(text: str, whole: str) -> tuple[IdentificationRule, dict[str, float]]:
+    name, given = _read_term(text, whole)
     if name not in identification_names():
         raise UnknownName("identification rule", name, identification_names())
     return identification_rule(name), given

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,8 @@ def _score(axes: Axes, each: Comparison) -> tuple[list[Any], list[str]]:
         mean, low, high = drawing.middle(values)
         highest = max(highest, float(high.max()))
         axes.fill_between(grid, low, high, color=colour, alpha=0.15, linewidth=0)
-        handles += axes.plot(grid, mean, color=colour, linestyle=style, linewidth=1.8)
+        marks = drawing.marked(number, len(each.finished), POINTS)
+        handles += axes.plot(grid, mean, color=colour, linestyle=style, linewidth=1.8, **marks)
     ceiling = each.finished[0].ceiling / spec.horizon * grid
     labels = [f"{runs.policy} ({runs.guarantee})" for runs in each.finished]
     if highest > 0.25 * ceiling[-1]:  # otherwise it would flatten all the other lines
@@ -121,13 +123,15 @@ def _title(each: Comparison, name: str) -> str:
     )
 
 
-def _with_intervals(axes: Axes, x: Sequence[float], y: Sequence[Estimate], colour: str, style: str) -> Any:
+def _with_intervals(axes: Axes, x: Sequence[float], y: Sequence[Estimate], place: int) -> Any:
     """A line through the means with their intervals."""
     errors = np.array([[each.mean - each.low for each in y], [each.high - each.mean for each in y]])
     shown = np.where(np.isfinite(errors), errors, 0.0)
     means = [each.mean for each in y]
+    colour, style = drawing.look(place)
+    marker = drawing.MARKERS[place % len(drawing.MARKERS)]
     line: dict[str, Any] = {"color": colour, "linestyle": style, "linewidth": 1.6}
-    return axes.errorbar(x, means, yerr=shown, marker="o", markersize=4.5, capsize=3, **line)
+    return axes.errorbar(x, means, yerr=shown, marker=marker, markersize=5, capsize=3, **line)
 
 
 def _sweep(results: Comparison, over: str, number: str) -> Figure:
@@ -153,7 +157,7 @@ def _sweep(results: Comparison, over: str, number: str) -> Figure:
         ]
         mine.sort(key=lambda pair: pair[0])
         x, y = _beside([pair[0] for pair in mine], count, len(policies)), [pair[1] for pair in mine]
-        handles.append(_with_intervals(axes, x, y, *drawing.look(count)))
+        handles.append(_with_intervals(axes, x, y, count))
     _sweep_axis(axes, words, numeric)
     axes.yaxis.set_major_formatter(lambda value, place: drawing.tick(value))
     axes.set_xlabel(over if over != "setting" else "swept value" if numeric else "environment")
@@ -174,7 +178,8 @@ def _beside(places: list[float], number: int, of: int) -> list[float]:
 
 def _sweep_axis(axes: Axes, words: list[Any], numeric: bool) -> None:
     if not numeric:
-        axes.set_xticks(range(len(words)), [str(word) for word in words])
+        letters = max(8, 84 // len(words))  # that fit between two ticks
+        axes.set_xticks(range(len(words)), ["\n".join(wrap(str(word), letters)) for word in words])
         return
     from matplotlib.ticker import NullLocator
 

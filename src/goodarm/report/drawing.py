@@ -26,6 +26,10 @@ WRONG = "#C1121F"
 STYLES = ("-", "-.", ":")
 """Once the colours are used up, they are used again in another style; dashes are for wrong verdicts."""
 
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+MARKS = 5
+"""Each line has about this many markers: a second cue beside the colour, and it tells lines apart that coincide."""
+
 LOW, HIGH = 0.1, 0.9
 """Bands hold the middle 80% of the runs."""
 
@@ -33,6 +37,19 @@ LOW, HIGH = 0.1, 0.9
 def look(number: int) -> tuple[str, str]:
     """Colour and line of the n-th policy."""
     return COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]
+
+
+def marked(number: int, of: int, points: int) -> dict[str, Any]:
+    """Markers of the n-th of so many lines with this many points, set where no other line has them.
+
+    >>> marked(1, 2, 400)["markevery"], marked(0, 1, 400)
+    ((60, 80), {})
+    """
+    if of == 1:
+        return {}
+    step = max(1, points // MARKS)
+    first = min(int(step * (number + 0.5) / of), max(0, points - 1))
+    return {"marker": MARKERS[number % len(MARKERS)], "markersize": 5.0, "markevery": (first, step)}
 
 
 def tick(value: float, share: bool = False) -> str:

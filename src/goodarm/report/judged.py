@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 EACH = 20
 """Rows per verdict in the terminal."""
+WIDE, NARROWEST = 100, 14
+"""Columns of a terminal in which all of the table fits; letters that a name has at least."""
 LONGEST = 100
 """Letters of a name in the terminal."""
 STYLES = {1: "green", -1: "red", 0: ""}
@@ -51,8 +53,11 @@ def _name(text: object) -> str:
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
 
-def table(judgement: Judgement, each: int = EACH) -> Table:
-    """The first arms of each verdict: name, pulls, mean, interval, verdict, guarantee, what is needed."""
+def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
+    """The first arms of each verdict: name, pulls, mean, interval, verdict, guarantee, what is needed.
+
+    In a narrow terminal the guarantee, which is the same for all, makes room for the names; `left_out` says it.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -60,11 +65,12 @@ def table(judgement: Judgement, each: int = EACH) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in judgement.by:
         made.add_column(visible(name), overflow="fold")
-    made.add_column("arm", style="bold", overflow="fold")
+    made.add_column("arm", style="bold", overflow="fold", min_width=NARROWEST)
     for name in ("pulls", "mean" if judgement.question.versus is None else "difference", "interval"):
         made.add_column(name, justify="right", no_wrap=True)
     made.add_column("verdict", no_wrap=True)
-    made.add_column("guarantee", no_wrap=True)
+    if width >= WIDE:
+        made.add_column("guarantee", no_wrap=True)
     made.add_column("needs about", justify="right", no_wrap=True)
     if judgement.arms.when is not None:
         made.add_column("known at", no_wrap=True)
@@ -76,7 +82,7 @@ def table(judgement: Judgement, each: int = EACH) -> Table:
             cells += [
                 Text(f"{amount(arms.low[i], question)} to {amount(arms.high[i], question)}"),
                 Text(judgement.words[value], style=STYLES[value]),
-                Text(str(judgement.guarantee) if value else ""),
+                *([Text(str(judgement.guarantee) if value else "")] if width >= WIDE else []),
                 Text("" if value else f"{whole(arms.needs[i])} more"),
             ]
             if arms.when is not None:
@@ -85,8 +91,10 @@ def table(judgement: Judgement, each: int = EACH) -> Table:
     return made
 
 
-def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
-    """How many rows the terminal does not show."""
+def left_out(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Iterator[str]:
+    """What the terminal does not show: rows, and in a narrow one a column."""
+    if width < WIDE and (judgement.arms.verdict != 0).any():
+        yield f"verdicts are {judgement.guarantee}"
     for value in (1, -1, 0):
         more = int((judgement.arms.verdict == value).sum()) - each
         if more > 0:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from goodarm.learning.offline import Epoch, LearningStep
 from goodarm.learning.train import LearnedPolicy
-from goodarm.report.drawing import COLOURS
+from goodarm.report.drawing import COLOURS, marked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,8 +59,9 @@ def draw(learned: LearnedPolicy) -> Figure:
 def _draw_epochs(left: Axes, right: Axes, epochs: Sequence[Epoch]) -> None:
     """Left: alpha and beta over the epochs. Right: the score, and how many of the verdicts were wrong."""
     number = range(1, len(epochs) + 1)
-    left.plot(number, [epoch.alpha for epoch in epochs], color=COLOURS[1], label="alpha", linewidth=1.5)
-    left.plot(number, [epoch.beta for epoch in epochs], color=COLOURS[0], label="beta", linewidth=1.5)
+    alphas, betas = [epoch.alpha for epoch in epochs], [epoch.beta for epoch in epochs]
+    left.plot(number, alphas, color=COLOURS[1], label="alpha", linewidth=1.5, **marked(0, 2, len(epochs)))
+    left.plot(number, betas, color=COLOURS[0], label="beta", linewidth=1.5, **marked(1, 2, len(epochs)))
     left.axhline(0.0, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
     left.set_ylabel("alpha, beta")
     right.plot(number, [epoch.score for epoch in epochs], color=COLOURS[0], linewidth=1.5)
@@ -96,17 +97,18 @@ def _draw_steps(left: Axes, right: Axes, info: LearningCurve) -> None:
         color="0.35",
     )
     left.set_xlabel("step")
-    left.set_ylabel(info.name)
+    left.set_ylabel(f"{info.name} (log scale)")
     left.set_yscale("log")
-    left.set_ylim(min(candidates), max(candidates))
+    shown = [*candidates, *(value for value, _ in info.steps)]
+    left.set_ylim(min(shown) / 1.15, max(shown) * 1.25)  # room for the words above the line
     left.set_yticks(candidates, [f"{value:g}" for value in candidates])
     left.minorticks_off()
-    right.plot(*zip(*info.bracket, strict=True), "s", color=COLOURS[1], label="bracket", markersize=5)
-    right.plot(*zip(*info.steps, strict=True), "o", color=COLOURS[0], label="steps", markersize=4, alpha=0.7)
+    right.plot(*zip(*info.bracket, strict=True), "s", color=COLOURS[1], label="looked at first", markersize=5)
+    right.plot(*zip(*info.steps, strict=True), "o", color=COLOURS[0], label="later steps", markersize=4, alpha=0.7)
     right.axvline(info.value, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
     right.set_xscale("log")
     right.set_xticks(candidates, [f"{value:g}" for value in candidates])
     right.minorticks_off()
     right.yaxis.set_major_formatter("{x:,.0f}")
-    right.set_xlabel(info.name)
+    right.set_xlabel(f"{info.name} (log scale)")
     right.set_ylabel("exploit score of a run")

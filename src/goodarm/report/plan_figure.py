@@ -37,6 +37,7 @@ class PlanFigure(NamedTuple):
     curves: list[ShareCurve]
     milestones: list[tuple[float, float]]
     budget: float | None
+    kind: str  # of arm that is looked for: good, or better than the control
     of_all: bool  # no arm is good: the share of all arms with a verdict is drawn instead
 
 
@@ -60,6 +61,7 @@ def info(plan: CampaignPlan) -> PlanFigure:
         [_curve(outlook, plan, samples, of_all) for outlook in outlooks],
         [(each.share, each.samples.median) for each in reached if math.isfinite(each.samples.median)],
         float(plan.budget) if plan.budget is not None and plan.budget <= 1.02 * samples[-1] else None,
+        "better" if against else "good",
         of_all,
     )
 
@@ -75,10 +77,9 @@ def draw(info: PlanFigure) -> Figure:
         colour, style = drawing.look(number)
         if number == 0:
             axes.fill_between(info.samples, curve.low, curve.high, color=colour, alpha=0.18, linewidth=0)
-        width = 2.2 if number == 0 else 1.2
-        handles += axes.plot(
-            info.samples, curve.mean, color=colour, linestyle=style if number == 0 else "-.", linewidth=width
-        )
+        style, width = (style, 2.2) if number == 0 else ("-.", 1.2)
+        marks = drawing.marked(number, len(info.curves), POINTS)
+        handles += axes.plot(info.samples, curve.mean, color=colour, linestyle=style, linewidth=width, **marks)
     _mark(axes, info)
     _dress(axes, info)
     drawing.legend_below(figure, handles, [curve.words for curve in info.curves])
@@ -88,12 +89,14 @@ def draw(info: PlanFigure) -> Figure:
 def _mark(axes: Axes, info: PlanFigure) -> None:
     """Where half, 80% and 90% are found, and the budget."""
     for number, (share, at) in enumerate(info.milestones):
+        left = at < 0.7 * info.samples[-1]  # further right its words would run into the budget's, or over the edge
         axes.plot([0.0, at, at], [share, share, 0.0], color="0.55", linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         axes.annotate(
             f"{share:.0%} by {short(at, 3)}",
             (at, 0.0),
-            xytext=(4, 4 + 11 * number),
+            xytext=(4 if left else -4, 4 + 11 * number),
             textcoords="offset points",
+            ha="left" if left else "right",
             fontsize=8.5,
             color="0.25",
         )
@@ -116,7 +119,7 @@ def _dress(axes: Axes, info: PlanFigure) -> None:
     axes.set_xlim(0.0, info.samples[-1])
     axes.set_ylim(0.0, 1.03)
     axes.set_xlabel("samples")
-    axes.set_ylabel("arms with a verdict" if info.of_all else "good arms found")
+    axes.set_ylabel("arms with a verdict" if info.of_all else f"{info.kind} arms found")
     axes.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))
     axes.yaxis.set_major_formatter(lambda value, place: drawing.tick(value, share=True))
     drawing.headed(axes, info.title, info.setting)

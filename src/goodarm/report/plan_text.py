@@ -55,11 +55,17 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
 def rest(plan: CampaignPlan) -> Iterator[str]:
     """What theory says, and how often the simulation erred."""
     low, median, high = map(_bound, plan.arm_bound)
+    knowing = "" if plan.control is None else ", even if it knows the mean of the control"
     spread = "" if low == high else f" ({low} to {high} for the middle half of the arms)"
     yield (
         f"For a verdict on every arm any policy needs on average at least {_bound(plan.lower_bound)} samples, "
-        f"{median} of an arm{spread}{'' if plan.control is None else ', even if it knows the mean of the control'}."
+        f"{median} for the median arm{spread}{knowing}."
     )
+
+
+def in_words(plan: CampaignPlan) -> list[str]:
+    """All that is said, a sentence or a few per line."""
+    return [*headline(plan), *answer(plan), *rest(plan), *plan.notes]
 
 
 def table(plan: CampaignPlan) -> Table:

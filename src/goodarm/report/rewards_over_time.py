@@ -60,17 +60,19 @@ def draw(info: RewardsOverTime) -> Figure:
     for number, curve in enumerate(info.curves):
         colour, style = drawing.look(number)
         axes.fill_between(curve.rounds, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
-        handles += axes.plot(curve.rounds, curve.mean, color=colour, linestyle=style, linewidth=1.8)
+        marks = drawing.marked(number, len(info.curves), curve.rounds.size)
+        handles += axes.plot(curve.rounds, curve.mean, color=colour, linestyle=style, linewidth=1.8, **marks)
     axes.axhline(1.0, color="0.4", linewidth=0.9, linestyle=(0, (1, 2)))
     axes.annotate(
         "always the best arm",
         (1.0, 1.0),
         xycoords=("axes fraction", "data"),
-        xytext=(-4, 3),
+        xytext=(-4, 6),
         textcoords="offset points",
         ha="right",
         color="0.35",
         fontsize=8.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
     )
     axes.set_xlim(0.0, max(curve.rounds[-1] for curve in info.curves))
     axes.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))

@@ -72,7 +72,10 @@ def draw_into(axes: Axes, info: VerdictsOverTime) -> tuple[list[object], list[st
     for number, curve in enumerate(info.curves):
         colour, style = drawing.look(number)
         axes.fill_between(info.rounds, curve.low, curve.high, step="post", color=colour, alpha=0.15, linewidth=0)
-        handles += axes.step(info.rounds, curve.mean, where="post", color=colour, linestyle=style, linewidth=1.8)
+        marks = drawing.marked(number, len(info.curves), info.rounds.size)
+        handles += axes.step(
+            info.rounds, curve.mean, where="post", color=colour, linestyle=style, linewidth=1.8, **marks
+        )
         labels.append(f"{curve.policy} ({curve.guarantee})")
     wrong = [curve for curve in info.curves if curve.wrong[-1] > 0.0]
     for curve in wrong:

@@ -19,7 +19,7 @@ from goodarm.simulation.progress import Progress, watched
 from goodarm.simulation.run import Run
 from goodarm.simulation.runs import Runs, estimate, figures
 from goodarm.simulation.simulate import check_workload, collect
-from goodarm.simulation.specification import Specification, specify
+from goodarm.simulation.specification import Specification, check_policy, specify
 from goodarm.simulation.summary import Summary, summarise, table_of
 from goodarm.simulation.tables import PER_DIFFERENCE, PER_POLICY_RUN, PER_RUN, ResultTable, WithTables
 from goodarm.verdict import Criterion
@@ -97,6 +97,8 @@ class ComparisonRequest:
         if self.goal not in GOALS:
             raise UnknownName("goal", self.goal, GOALS)
         check_workload(self.runs, self.workers, self.backend)
+        for policy in self.policies or ():
+            check_policy(policy)
         for each in self.settings.values():
             if self.informed and not isinstance(each.rewards, Bounded):
                 raise InvalidValue(

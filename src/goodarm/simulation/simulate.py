@@ -20,6 +20,8 @@ from goodarm.verdict import Criterion
 
 BACKENDS = ("threading", "loky", "dask", "ray")
 MOST_WORKERS = 1000
+MOST_RUNS = 1_000_000
+"""Every run stays in memory, 1.7 KB each with two arms and more with more: a slip of the finger must not fill it."""
 ROUNDS_PER_TASK = 4_000_000
 """Runs are handed out in batches of about this many rounds: long enough to hide the overhead of handing them out."""
 
@@ -101,6 +103,11 @@ def check_workload(runs: int, workers: int, backend: str) -> None:
     check_whole(runs=runs, workers=workers)
     if runs < 1:
         raise InvalidValue(f"runs must be at least 1; got {runs}.")
+    if runs > MOST_RUNS:
+        raise InvalidValue(
+            f"runs must be at most {MOST_RUNS:,}, since all are kept in memory; got {runs:,}. A mean's interval is "
+            "narrow long before: use fewer, or several calls with different seeds."
+        )
     if workers < 1:
         raise InvalidValue(f"workers must be at least 1; got {workers}.")
     if workers > MOST_WORKERS:

@@ -44,6 +44,7 @@ def specify(
     scan: bool = False,
 ) -> Specification:
     """What `simulate` would play, every part of it checked; nothing is played yet."""
+    check_policy(policy)
     check_whole(seed=seed, trajectory=trajectory, **({} if horizon is None else {"horizon": horizon}))
     check_real(delta=delta)
     if trajectory < 0:
@@ -58,6 +59,15 @@ def specify(
     fingerprint = found.fingerprint if made.certificate else ""
     made = made.on(found.name, fingerprint, problem, last)
     return Specification(made, found, problem, last, seed, trajectory, trace, scan)
+
+
+def check_policy(policy: object) -> None:
+    """Refuse an environment where a policy belongs: the two were given in the wrong order."""
+    if isinstance(policy, Environment):
+        raise InvalidValue(
+            f"the policy must be a name like 'hdoc+kt', or a Policy; got the environment {policy.name!r}. "
+            "Write simulate(policy, environment), but compare(environments, policies)."
+        )
 
 
 def _checked_horizon(horizon: int | None, environment: Environment, least: int) -> int:

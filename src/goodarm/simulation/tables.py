@@ -225,7 +225,8 @@ class ResultTable(Mapping[str, NDArray[Any]]):
             for row in zip(*(cells for _, cells in self._shown()), strict=True)
         )
         rest = "".join(f"<p>{line}</p>" for line in self._left_out())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f'<div style="overflow-x:auto">{table}</div>{rest}'
 
     def _shown(self) -> list[tuple[str, list[str]]]:
         return [(name, [_cell(value) for value in column[:SHOWN].tolist()]) for name, column in self.items()]

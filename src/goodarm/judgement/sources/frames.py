@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from goodarm.arguments import shown
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
@@ -30,7 +31,7 @@ class FrameSource:
             self.frame = nw.from_native(data).lazy() if hasattr(data, "collect") else nw.from_native(data)
         except TypeError:
             raise UnreadableTable(
-                f"can't read a {type(data).__name__} as a table. Give a path, a dataframe (pandas, polars, Arrow, "
+                f"can't read {shown(data)} as a table. Give a path, a dataframe (pandas, polars, Arrow, "
                 "DuckDB relation, Ibis, PySpark) or a dict of columns."
             ) from None
         self.native = data
@@ -196,5 +197,9 @@ def _from_mapping(data: Mapping[str, Any]) -> Any:
         if find_spec(name) is not None:
             import narwhals as nw
 
-            return nw.from_dict({key: list(values) for key, values in data.items()}, backend=name).to_native()
+            columns = {key: list(values) for key, values in data.items()}
+            if len({len(values) for values in columns.values()}) > 1:
+                lengths = ", ".join(f"{key} has {len(values):,}" for key, values in columns.items())
+                raise UnreadableTable(f"the table: its columns differ in length: {lengths}. Give one value per row.")
+            return nw.from_dict(columns, backend=name).to_native()
     raise UnreadableTable("a dict of columns needs pyarrow, polars or pandas. Install one: pip install 'goodarm[logs]'")

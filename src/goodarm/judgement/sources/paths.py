@@ -47,6 +47,10 @@ class Dialect:
 def find_files(place: str | Path) -> Files:
     """The files that a path, a folder or a glob stands for."""
     text = str(place)
+    if not text.strip():
+        raise UnreadableTable(
+            "the path of the log is empty. Give a file, a folder, a glob in quotes, or postgresql://..."
+        )
     path = Path(text)
     if path.is_dir():
         found = sorted(each for each in path.rglob("*") if each.is_file() and kind_of(each) and each.name[0] != ".")
