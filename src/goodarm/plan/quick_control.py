@@ -12,7 +12,8 @@ from goodarm.plan.quick import LIMIT, SHARES, QuickPlan, around, draws_for, evid
 from goodarm.problem import Problem
 
 BEYOND = 1.75
-"""What simulated campaigns take, as a multiple of the formula: between 1.6 and 2.0 in the settings of the tests."""
+"""What simulated campaigns take, as a multiple of the formula: chosen by hand after five settings of 7 campaigns each,
+in which it was 1.58 to 1.97. Two of the five are in the tests; no setting was kept apart to confirm it."""
 CONTROL_PULLS = np.exp(np.linspace(0.02, 5.0, 60))
 """Pulls of the control that are tried, as multiples of the fewest with which the hardest arm can be decided."""
 
