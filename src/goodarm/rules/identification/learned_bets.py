@@ -57,7 +57,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) ->
 
     Deadline: with n rounds left, a side's experts count on those of its gaps that the missing evidence rem allows for,
     rem/kl(mu_g, xi) <= n/2; on all of them where no gap is large enough, or there is no horizon. A timid bet on a small
-    gap can't pay any more before the end; with a dozen pulls for each arm this is worth a third of the score.
+    gap can't pay any more before the end (what this is worth: docs/learning.md).
 
     Landing: with rem = log(K/delta) - log E+, if fewer than 12 successes are missing at bets on q, k of them, then
     q = xi e^(rem/k): the last success lands on the budget instead of jumping over it. Mirrored for E-.
