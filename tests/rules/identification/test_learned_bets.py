@@ -80,10 +80,10 @@ def test_where_no_gap_is_large_enough_for_the_time_left_bets_are_as_without_an_e
 
 
 def test_few_rounds_are_used_boldly() -> None:
-    """Eleven pulls for each of ten good arms: with bets for which the end is far, hardly one is found in time."""
+    """Eleven pulls for each of ten good arms: the same bets without a deadline find fewer in time."""
     arms = bernoulli(lambda generator: generator.uniform(0.42, 0.65, 10), 0.4)
     played = simulate("value", arms, horizon=110, runs=200, seed=6)
-    timid = simulate("ucb(beta=1)+gap-mixture", arms, horizon=110, runs=200, seed=6)
+    timid = simulate("value(deadline=1e9)", arms, horizon=110, runs=200, seed=6)
     assert played.exploit_score.mean > 1.3 * timid.exploit_score.mean
     assert played.wrong_runs == 0
 

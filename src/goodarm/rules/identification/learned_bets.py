@@ -28,8 +28,6 @@ LANDING = 12.0
 """From so many successes before the verdict on, bets are sized to land on it."""
 SHORT = 1e-12
 """Aim this far beyond the budget, so that rounding does not leave the last success short of it."""
-HASTE = 0.5
-"""Bets count on gaps that are certified within this share of the rounds left: a later verdict is worth little."""
 
 
 def bet(reward: float, above: float, threshold: float) -> float:
@@ -44,7 +42,9 @@ def bet(reward: float, above: float, threshold: float) -> float:
     return reward * math.log(won) + (1.0 - reward) * math.log(lost)
 
 
-def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) -> tuple[float, float, float]:
+def observe(
+    arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0, deadline: float = 0.5
+) -> tuple[float, float, float]:
     """Two experts per side, each predicting from a ladder of gaps: weights fixed beforehand, and weights learned.
 
     Each expert v guesses q_v = sum v_g L_g mu_g / sum v_g L_g over the means mu_g of the ladder on its side of the
@@ -56,15 +56,14 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) ->
     (`goodarm.rules.identification.purse`, with its proof); `late=0` stakes 1/K on every arm beforehand.
 
     Deadline: with n rounds left, a side's experts count on those of its gaps that the missing evidence rem allows for,
-    rem/kl(mu_g, xi) <= n/2; on all of them where no gap is large enough, or there is no horizon. A timid bet on a small
-    gap can't pay any more before the end (what this is worth: docs/learning.md).
+    rem/kl(mu_g, xi) <= `deadline` * n; on all of them where no gap is large enough, or there is no horizon. A timid bet
+    on a small gap can't pay any more before the end (what this is worth: docs/learning.md).
 
     Landing: with rem = log(K/delta) - log E+, if fewer than 12 successes are missing at bets on q, k of them, then
     q = xi e^(rem/k): the last success lands on the budget instead of jumping over it. Mirrored for E-.
 
     Rewards without bounds: an expert multiplies its wealth by sum v_g L_g e^(slope_g x + drift_g) / sum v_g L_g, and
-    nothing lands. Where a model gives mean and width, the learned expert guesses as `learned-bets-normal`
-    does.
+    nothing lands. Where a model gives mean and width, the learned expert guesses as `learned-bets-normal` does.
 
     Why it is certified, however w was learned. Let F be everything seen before the pull, and the round. q+ is a
     function of F: a convex combination of numbers above xi, or xi e^(something positive), and below 1. So is q- below
@@ -79,7 +78,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, late: float = 1.0) ->
     for_good, for_bad, memory = arm.for_good, arm.for_bad, arm.memory
     if arm.pulls == 0.0:
         memory[0], memory[1] = 1.0, 1.0
-    soon = HASTE * (pool.horizon - pool.round + 1.0)
+    soon = deadline * (pool.horizon - pool.round + 1.0)
     if bar.bounded <= 0.0:
         first, last = in_time(ladder, half, end, soon, bar.budget - for_good)
         for_good, memory[0] = grown(for_good, memory[0], reward, chances, ladder, first, last)
@@ -208,5 +207,5 @@ learned_bets = EvidenceRule(
     observe=observe,
     learner=ladder_learner,
     memory=3,
-    limits=(("late", 0.0, 1.0),),
+    limits=(("late", 0.0, 1.0), ("deadline", 0.01, 1e9)),
 )
