@@ -128,7 +128,7 @@ class Session:
                     self._lapse()
                     yield self.fold
                     if self._fold is None:  # the caller may have caught the error and gone on
-                        raise Refused("an operation in this transaction failed half-way; nothing of it was written.")
+                        raise _half_done()
                     self.flush()
                     self._keep_snapshot()
                 self.verdicts_seen += self._own
@@ -238,8 +238,11 @@ class Session:
             self.snapshot_at = fold.number
 
 
-def _half_done() -> Refused:
-    return Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+def _half_done() -> UnusableStore:
+    """Not a refusal: those who did nothing wrong may try again, and do where a server says so."""
+    return UnusableStore(
+        "an operation in the same transaction failed half-way; nothing of the transaction was written. Try again."
+    )
 
 
 def _is_refusal(error: BaseException) -> bool:
