@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import Event, as_payload, verified
+from goodarm.campaign.journal import Event, as_payload, reading_back, verified
 from goodarm.campaign.stores import Store
 from goodarm.errors import DamagedJournal, UnknownName
 
@@ -45,17 +45,18 @@ def check(store: Store, campaign: int) -> Check:
     events = 0
     fold: Fold | None = None
     try:
-        for event in verified(store.read(campaign)):
-            events = event.number
-            if fold is None:
-                fold = Fold(event)
-                continue
-            found = _wrong(fold, event)
-            if found and fold.same_rules:
-                return Check(False, events, f"entry {event.number} ({event.kind}): {found}")
-            fold.apply(event)
-            if fold.disagreement:
-                break
+        with reading_back(lambda: events - 1):
+            for event in verified(store.read(campaign)):
+                events = event.number
+                if fold is None:
+                    fold = Fold(event)
+                    continue
+                found = _wrong(fold, event)
+                if found and fold.same_rules:
+                    return Check(False, events, f"entry {event.number} ({event.kind}): {found}")
+                fold.apply(event)
+                if fold.disagreement:
+                    break
     except DamagedJournal as error:
         return Check(False, events, str(error))
     if fold is None:

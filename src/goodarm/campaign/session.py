@@ -10,7 +10,7 @@ from typing import Any
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import Event, as_payload, chained, verified
+from goodarm.campaign.journal import Event, as_payload, chained, reading_back, verified
 from goodarm.campaign.replay import fold_all
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.stores import Snapshot, Store
@@ -79,10 +79,11 @@ class Session:
         """Fold entries that others have written."""
         fold = self.fold
         try:
-            for event in verified(events, fold.number, fold.chain):
-                fold.apply(event)
-                if event.kind == journal.VERDICT:
-                    self.verdicts_seen.append(event)
+            with reading_back(lambda: fold.number):
+                for event in verified(events, fold.number, fold.chain):
+                    fold.apply(event)
+                    if event.kind == journal.VERDICT:
+                        self.verdicts_seen.append(event)
         except BaseException:
             self._throw_away(fold.number)
             raise
