@@ -52,10 +52,18 @@ def test_told_names_only_what_this_tell_has_decided() -> None:
     other.tell_many([(ticket, 1.0) for ticket in other.ask(60)])
     assert other.verdicts().good
     assert one.tell(mine, 1.0).verdicts == []
-    with one.transaction():
-        for ticket in one.ask(60):
-            decided = one.tell(ticket, 0.0).verdicts
-            assert len(decided) <= 1
+
+
+def test_told_names_what_it_has_decided_within_a_transaction() -> None:
+    """Not what the operations before it have decided, though all are committed at once."""
+    campaign = Campaign.create("memory:", "c", ["a", "b", "c", "d"], 0.5)
+    block = campaign.ask(200)
+    own = {arm: [(ticket, 1.0) for ticket in block if ticket.arm == arm] for arm in ("a", "b")}
+    with campaign.transaction():
+        decided = [[row.arm for row in campaign.tell_many(own[arm]).verdicts] for arm in ("a", "b")]
+        nothing = campaign.tell_many([])
+    assert decided == [["a"], ["b"]]
+    assert nothing.verdicts == []
 
 
 def test_a_verdict_that_was_not_written_is_announced_to_nobody() -> None:
