@@ -147,3 +147,28 @@ def test_what_it_fails_at_is_not_written(package: Path, policy: str, before: str
     error, *rest = ran(package, TRANSACTION.format(before=before, operation=operation), policy)
     assert said in error
     assert rest == ["undone", "True True", "True"]
+
+
+TWO_TOLD = """
+import sys
+from goodarm import Campaign
+with Campaign.create(sys.argv[1], "c", ["a", "b"], 0.5, policy="uniform+third") as campaign:
+    for _ in range(2):
+        campaign.tell_arm("a", 1.0)
+"""
+CHECKED = """
+import sys
+from goodarm.campaign import open_store
+from goodarm.campaign.check import check_named
+with open_store(sys.argv[1]) as store:
+    print(*check_named(store, "c")[:3])
+"""
+
+
+def test_check_names_the_entry_at_which_a_rule_fails(package: Path) -> None:
+    """Its author has changed it since: no traceback, also where the campaign can't be opened."""
+    store = f"sqlite:///{package / 'store.db'}"
+    ran(package, TWO_TOLD, store)
+    (package / "stranger.py").write_text(RULES.replace("math.log(2.0 - arm.pulls)", "math.log(1.0 - arm.pulls)"))
+    (line,) = ran(package, CHECKED, store)
+    assert line.startswith("False 3 entry 3 can't be replayed: the rule 'third' failed: stranger.py, line 20, in ")

@@ -10,7 +10,7 @@ from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, as_payload, reading_back, verified
 from goodarm.campaign.stores import Store
-from goodarm.errors import DamagedJournal, UnknownName
+from goodarm.errors import DamagedJournal, RuleFailed, UnknownName
 
 
 class Check(NamedTuple):
@@ -59,6 +59,8 @@ def check(store: Store, campaign: int) -> Check:
                     break
     except DamagedJournal as error:
         return Check(False, events, str(error))
+    except RuleFailed as error:
+        return Check(False, events, f"entry {events} can't be replayed: {error}")
     if fold is None:
         return Check(False, 0, "the journal is empty")
     if fold.undeclared and not fold.disagreement:
