@@ -266,7 +266,7 @@ most 5%
         fold = self._look()
         until = fold.number if limit is None else min(after + limit, fold.number)
         for event in self._session.store.read(self._session.campaign, after, until):
-            yield operations.shown(fold, event)
+            yield operations.as_people_read(fold, event)
 
     def remaining(self, draws: int = 200) -> Remaining:
         """Expected further pulls of each arm, as `goodarm.plan.remaining`; 0 for arms that are not open."""

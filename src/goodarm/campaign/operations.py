@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from goodarm.arguments import shown as cut_short
+from goodarm.arguments import shown
 from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
@@ -105,7 +105,7 @@ def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
     for each in found:
         if not isinstance(each, tuple | list) or len(each) != 2:
             raise InvalidValue(
-                f"rewards are told as pairs, [(ticket, reward), ...] or {{ticket: reward}}; got {cut_short(each)}."
+                f"rewards are told as pairs, [(ticket, reward), ...] or {{ticket: reward}}; got {shown(each)}."
             )
     return found
 
@@ -276,8 +276,8 @@ def number_of(fold: Fold, arm: Any) -> int:
     return fold.index[arm]
 
 
-def shown(fold: Fold, event: Event) -> dict[str, Any]:
-    """An entry as people read it: ids for arms, tickets as they were handed out."""
+def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
+    """An entry with ids for arms, tickets as they were handed out."""
     entry: dict[str, Any] = {"number": event.number, "kind": event.kind, "at": iso(event.at)}
     if event.ticket:
         entry["ticket"] = spell(fold.terms.key, event.ticket)
