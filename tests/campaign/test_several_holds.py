@@ -114,6 +114,21 @@ def test_a_callback_that_raises_does_not_swallow_the_verdicts_after_it() -> None
     assert sorted(seen) == ["a", "b"]
 
 
+def test_a_callback_that_raises_does_not_swallow_the_verdict_for_the_others() -> None:
+    campaign = Campaign.create("memory:", "c", ["a"], 0.5)
+    seen: list[str] = []
+
+    def fragile(row: Any) -> None:
+        raise ValueError("the mail server is down")
+
+    campaign.on_verdict(fragile)
+    campaign.on_verdict(lambda row: seen.append(row.arm))
+    rewards = [(ticket, 1.0) for ticket in campaign.ask(40)]
+    with pytest.raises(ValueError, match="mail"):
+        campaign.tell_many(rewards)
+    assert seen == ["a"]
+
+
 def test_a_store_that_fails_within_a_transaction_undoes_all_of_it() -> None:
     """Though the error is caught: what was written before it may be gone already."""
     store = FailingStore()

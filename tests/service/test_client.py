@@ -196,3 +196,20 @@ def test_a_campaign_against_a_control(server: Server) -> None:
         assert "1 of 2 better than now by 2% or more, 1 not" in campaign.headline()
         assert campaign.check().ok
         assert [campaign.arm(arm).mean for arm in means] == [0.0, 0.5, -0.5]
+
+
+def test_a_callback_that_raises_leaves_the_verdict_to_the_others_and_is_not_called_again(server: Server) -> None:
+    with Campaign.create(server.address, "fragile", ["a"], 0.5) as campaign:
+        seen: list[str] = []
+
+        def fragile(row: Any) -> None:
+            seen.append("fragile")
+            raise ValueError("the mail server is down")
+
+        campaign.on_verdict(fragile)
+        campaign.on_verdict(lambda row: seen.append(row.arm))
+        rewards = [(ticket, 1.0) for ticket in campaign.ask(40)]
+        with pytest.raises(ValueError, match="mail"):
+            campaign.tell_many(rewards)
+        campaign.tally()
+        assert seen == ["fragile", "a"]

@@ -388,8 +388,7 @@ most 5%
     def _call_back(self) -> None:
         """Outside the transaction: a callback may take its time, use the campaign itself, or raise; the rest wait."""
         while (event := self._session.next_verdict()) is not None:
-            for callback in self._callbacks:
-                callback(views.arm_rows(self._session.fold, [event.arm or 0])[0])
+            views.announce(self._callbacks, views.arm_rows(self._session.fold, [event.arm or 0])[0])
 
 
 def _served() -> type[ServedCampaign]:

@@ -22,7 +22,7 @@ from goodarm.campaign.connection import Connection
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Told, Verdicts
+from goodarm.campaign.views import ArmRow, Told, Verdicts, announce
 from goodarm.campaign.waiting import WaitingTicket
 from goodarm.campaign.words import Tally, details
 from goodarm.errors import InvalidValue, Refused
@@ -256,8 +256,8 @@ class ServedCampaign(Campaign):
                 piece = self._connection.get(f"{self._path}/history?after={following}&limit={PIECE}&kind=verdict")
                 for event in piece["events"]:
                     row = self.arm(event["arm"])
-                    for listener in listeners:
-                        listener(row)
+                    self._heard = event["number"]
+                    announce(listeners, row)
                 self._heard = max(self._heard, piece["last"])
                 following = piece["next"]
         finally:
