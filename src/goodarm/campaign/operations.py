@@ -143,14 +143,19 @@ def too_late(fold: Fold, ticket: str) -> str:
 
 def checked_reward(fold: Fold, reward: Any) -> float:
     """A reward in its range, as a float."""
-    found = number(reward)
-    if found is None:
-        raise InvalidValue(f"a reward must be a number; got {reward!r}. Write 1.0 for a success and 0.0 for none.")
-    value = found + 0.0  # -0.0 is stored as 0.0
-    if math.isnan(value):
-        raise InvalidValue("a reward must be a number; got nan. Void the ticket if its reward is lost.")
+    value = read_reward(reward)
     fold.terms.rewards.check_reward(value)
     return value
+
+
+def read_reward(reward: Any) -> float:
+    """A reward as a float, whatever its range."""
+    found = number(reward)
+    if found is None:
+        raise InvalidValue(f"a reward must be a number; got {shown(reward)}. Write 1.0 for a success and 0.0 for none.")
+    if not math.isfinite(found):
+        raise InvalidValue(f"a reward must be a finite number; got {found}. Void the ticket if its reward is lost.")
+    return found + 0.0  # -0.0 is stored as 0.0
 
 
 def void(session: Session, given: Any, reason: str) -> None:
