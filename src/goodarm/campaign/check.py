@@ -9,8 +9,8 @@ from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, as_payload, reading_back, verified
-from goodarm.campaign.stores import Store
-from goodarm.errors import DamagedJournal, RuleFailed, UnknownName
+from goodarm.campaign.stores import Store, found_in
+from goodarm.errors import DamagedJournal, RuleFailed
 
 
 class Check(NamedTuple):
@@ -34,10 +34,7 @@ class Check(NamedTuple):
 
 def check_named(store: Store, name: str) -> Check:
     """Check a campaign without opening it: a damaged one can't be opened."""
-    campaign = store.find(name)
-    if campaign is None:
-        raise UnknownName("campaign", name, store.names())
-    return check(store, campaign)
+    return check(store, found_in(store, name))
 
 
 def check(store: Store, campaign: int) -> Check:

@@ -13,9 +13,9 @@ from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, as_payload, chained, reading_back, verified
 from goodarm.campaign.replay import fold_all
 from goodarm.campaign.snapshot import pack, unpack
-from goodarm.campaign.stores import Snapshot, Store
+from goodarm.campaign.stores import Snapshot, Store, found_in
 from goodarm.engine.step_file import can_be_packed
-from goodarm.errors import DamagedJournal, GoodarmError, Refused, RuleFailed, UnknownName, UnusableStore
+from goodarm.errors import DamagedJournal, GoodarmError, Refused, RuleFailed, UnusableStore
 
 SNAPSHOT_EVERY = 2_000
 """Entries between two snapshots, and at least two per arm: folded one by one in a fraction of a second."""
@@ -42,10 +42,7 @@ class Session:
         self._fold: Fold | None = None
         self._heard = 0
         """The newest committed entry of a fold that was thrown away: later verdicts have not been seen."""
-        found = store.find(name)
-        if found is None:
-            raise UnknownName("campaign", name, store.names())
-        self.campaign = found
+        self.campaign = found_in(store, name)
         self.snapshot_at = 0
 
     @property
