@@ -74,16 +74,21 @@ def with_model(folder: Path) -> list[Row]:
         for _ in range(MODELLED // 100):
             campaign.tell_many([(ticket, float(rng.random() < 0.5)) for ticket in campaign.ask(100)])
     what = f"opening {MODELLED:,} told rewards, {arms} arms with a linear model of 8 features"
-    with_one = seconds_row(f"{what}, with a snapshot, seconds", *timed(lambda: opened(address, ask=False)))
+    with_one = seconds_row(f"{what}, with a snapshot, processor seconds", *timed(lambda: opened(address, ask=False)))
     with open_store(address) as store:
         number = store.find("c") or 0
         with store.transaction(number):
             store.keep(number, None)
-    return [with_one, seconds_row(f"{what}, without one, seconds", *timed(lambda: opened(address, ask=False)))]
+    return [
+        with_one,
+        seconds_row(f"{what}, without one, processor seconds", *timed(lambda: opened(address, ask=False))),
+    ]
 
 
 def first_ask(path: Path, arms: int) -> Row:
     """A fresh process: import, open, ask."""
     found = [fresh(FIRST_ASK.format(store=f"sqlite:///{path}")) for _ in range(REPETITIONS)]
     processor, wall = (median([each[j] for each in found]) for j in (0, 1))
-    return seconds_row(f"first ask in a fresh process, {arms:,} arms, seconds", processor, wall, Target(at_most=1.0))
+    return seconds_row(
+        f"first ask in a fresh process, {arms:,} arms, processor seconds", processor, wall, Target(at_most=1.0)
+    )

@@ -2,6 +2,7 @@
 
     GoodarmError
     ├── InvalidValue        a number or text outside its range          (also a ValueError)
+    │   └── RuleFailed      a rule that can't be compiled, raises, or returns no number
     ├── UnknownName         no rule, policy or environment has this name (also a LookupError)
     ├── UnsoundPairing      a rule used where its guarantee does not hold
     ├── UnreadableTable     a file that can't be read as a table of arms
@@ -32,6 +33,10 @@ class InvalidValue(GoodarmError, ValueError):
     """A value outside its range; the message says which range and why."""
 
 
+class RuleFailed(InvalidValue):
+    """A rule that can't be compiled, raises, or returns no number: what was being done may be half done."""
+
+
 MOST_LISTED, MOST_COMPARED = 100, 10_000
 """Names that a message lists, and that a wrong one is compared with: a log may have a million."""
 
@@ -39,14 +44,14 @@ MOST_LISTED, MOST_COMPARED = 100, 10_000
 class UnknownName(GoodarmError, LookupError):
     """A name that nothing is registered under."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], none: str = "None is known.") -> None:
         names = sorted(known)
         near = get_close_matches(str(name), names[:MOST_COMPARED], n=3, cutoff=0.5)
         shown = [each if each.isprintable() else repr(each) for each in names[:MOST_LISTED]]
         more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(shown)}{more}."
         if not names:
-            hint = "There is none."
+            hint = none
         super().__init__(f"unknown {kind} {name!r}. {hint}")
 
 

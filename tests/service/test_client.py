@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -196,3 +197,50 @@ def test_a_campaign_against_a_control(server: Server) -> None:
         assert "1 of 2 better than now by 2% or more, 1 not" in campaign.headline()
         assert campaign.check().ok
         assert [campaign.arm(arm).mean for arm in means] == [0.0, 0.5, -0.5]
+
+
+def test_a_callback_that_raises_leaves_the_verdict_to_the_others_and_is_not_called_again(server: Server) -> None:
+    with Campaign.create(server.address, "fragile", ["a"], 0.5) as campaign:
+        seen: list[str] = []
+
+        def fragile(row: Any) -> None:
+            seen.append("fragile")
+            raise ValueError("the mail server is down")
+
+        campaign.on_verdict(fragile)
+        campaign.on_verdict(lambda row: seen.append(row.arm))
+        rewards = [(ticket, 1.0) for ticket in campaign.ask(40)]
+        with pytest.raises(ValueError, match="mail"):
+            campaign.tell_many(rewards)
+        campaign.tally()
+        assert seen == ["fragile", "a"]
+
+
+@pytest.mark.parametrize("at_a_server", [False, True])
+def test_what_is_no_reward_or_no_key_is_refused_alike_in_a_store_and_at_a_server(
+    server: Server, at_a_server: bool
+) -> None:
+    with Campaign.create(server.address if at_a_server else "memory:", "odd", ["a"], 0.5) as campaign:
+        (ticket,) = campaign.ask()
+        for rewards in (None, [1], "ab", [(ticket, 1.0, 2.0)]):
+            with pytest.raises(InvalidValue, match="rewards are told as pairs"):
+                campaign.tell_many(rewards)  # type: ignore[arg-type]  # that is the point
+        for reward, said in (
+            (True, "number; got True"),
+            ("1", "number; got '1'"),
+            (math.inf, "finite"),
+            (10**400, "finite"),
+        ):
+            with pytest.raises(InvalidValue, match=said):
+                campaign.tell(ticket, reward)  # type: ignore[arg-type]  # the same
+        for odd in (
+            lambda: campaign.ask(key=""),
+            lambda: campaign.step(ticket, 1.0, key=""),
+            lambda: campaign.tell_arm("a", 1.0, key=""),
+            lambda: campaign.ask_block(3, key=""),
+            lambda: Campaign.create(server.address, "other", ["a"], 0.5, key=""),
+        ):
+            with pytest.raises(InvalidValue, match="key must be a non-empty string; got ''"):
+                odd()
+        campaign.tell_many({ticket: np.int64(1)})
+        assert (campaign.tally().told, campaign.tally().pending) == (1, 0)

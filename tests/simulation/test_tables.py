@@ -235,7 +235,7 @@ def test_a_log_that_is_none_is_explained(rows: object, words: str) -> None:
 
 
 def test_a_store_without_campaigns_says_so() -> None:
-    with pytest.raises(goodarm.GoodarmError, match=r"unknown campaign 'c'\. There is none\."):
+    with pytest.raises(goodarm.GoodarmError, match=r"unknown campaign 'c'\. The store has no campaigns yet\."):
         goodarm.Campaign.open("memory:", "c")
 
 

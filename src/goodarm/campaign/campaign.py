@@ -156,11 +156,16 @@ most 5%
 
     def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
         """Tell and ask in one transaction: the next ticket, the same one for the same key; None if none is open."""
-        with self._writing():
-            late, following = operations.step(self._session, ticket, reward, key)
+        return self._stepped(ticket, reward, key)[1]
+
+    def _stepped(self, ticket: Ticket | str, reward: float, key: str | None) -> tuple[Told, Ticket | None]:
+        """`step`, with what telling has led to; the same key again gets both again."""
+        with self._writing() as fold:
+            late, decided, following = operations.step(self._session, ticket, reward, key)
+            told = Told(views.arm_rows(fold, decided), late)
         if late:
             raise LateReward(operations.too_late(self._session.fold, late[0]))
-        return following[0] if following else None
+        return told, following[0] if following else None
 
     def void(self, ticket: Ticket | Block | str, reason: str) -> None:
         """Withdraw a ticket, as if it had never been asked: only if that has nothing to do with its reward."""
@@ -261,7 +266,7 @@ most 5%
         fold = self._look()
         until = fold.number if limit is None else min(after + limit, fold.number)
         for event in self._session.store.read(self._session.campaign, after, until):
-            yield operations.shown(fold, event)
+            yield operations.as_people_read(fold, event)
 
     def remaining(self, draws: int = 200) -> Remaining:
         """Expected further pulls of each arm, as `goodarm.plan.remaining`; 0 for arms that are not open."""
@@ -383,8 +388,7 @@ most 5%
     def _call_back(self) -> None:
         """Outside the transaction: a callback may take its time, use the campaign itself, or raise; the rest wait."""
         while (event := self._session.next_verdict()) is not None:
-            for callback in self._callbacks:
-                callback(views.arm_rows(self._session.fold, [event.arm or 0])[0])
+            views.announce(self._callbacks, views.arm_rows(self._session.fold, [event.arm or 0])[0])
 
 
 def _served() -> type[ServedCampaign]:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import Event, as_payload, verified
-from goodarm.campaign.stores import Store
-from goodarm.errors import DamagedJournal, UnknownName
+from goodarm.campaign.journal import Event, as_payload, reading_back, verified
+from goodarm.campaign.stores import Store, found_in
+from goodarm.errors import DamagedJournal, RuleFailed
 
 
 class Check(NamedTuple):
@@ -34,10 +34,7 @@ class Check(NamedTuple):
 
 def check_named(store: Store, name: str) -> Check:
     """Check a campaign without opening it: a damaged one can't be opened."""
-    campaign = store.find(name)
-    if campaign is None:
-        raise UnknownName("campaign", name, store.names())
-    return check(store, campaign)
+    return check(store, found_in(store, name))
 
 
 def check(store: Store, campaign: int) -> Check:
@@ -45,19 +42,22 @@ def check(store: Store, campaign: int) -> Check:
     events = 0
     fold: Fold | None = None
     try:
-        for event in verified(store.read(campaign)):
-            events = event.number
-            if fold is None:
-                fold = Fold(event)
-                continue
-            found = _wrong(fold, event)
-            if found and fold.same_rules:
-                return Check(False, events, f"entry {event.number} ({event.kind}): {found}")
-            fold.apply(event)
-            if fold.disagreement:
-                break
+        with reading_back(lambda: events - 1):
+            for event in verified(store.read(campaign)):
+                events = event.number
+                if fold is None:
+                    fold = Fold(event)
+                    continue
+                found = _wrong(fold, event)
+                if found and fold.same_rules:
+                    return Check(False, events, f"entry {event.number} ({event.kind}): {found}")
+                fold.apply(event)
+                if fold.disagreement:
+                    break
     except DamagedJournal as error:
         return Check(False, events, str(error))
+    except RuleFailed as error:
+        return Check(False, events, f"entry {events} can't be replayed: {error}")
     if fold is None:
         return Check(False, 0, "the journal is empty")
     if fold.undeclared and not fold.disagreement:

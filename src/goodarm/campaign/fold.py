@@ -159,13 +159,7 @@ class Fold:
             )
         if self.undeclared and event.kind != journal.VERDICT:
             self.disagree(f"entry {event.number - 1} decides {self.books[self.undeclared[0]].entry.id!r}, by the rules")
-        try:
-            decided = handler(event)
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise DamagedJournal(
-                f"entry {event.number} ({event.kind}) can't follow those before it: {error!r}. No goodarm wrote it so; "
-                "restore the store from a backup."
-            ) from error
+        decided = handler(event)
         if decided:
             self.undeclared.extend(decided)
         self._chosen = None

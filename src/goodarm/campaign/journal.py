@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from goodarm.errors import DamagedJournal
+from goodarm.errors import DamagedJournal, GoodarmError
 
 CREATED = "created"
 ADDED = "added"
@@ -170,3 +171,20 @@ def changed_entry(number: int, kind: str) -> DamagedJournal:
         f"entry {number} of the journal ({kind}) is not what was written: its chain does not follow from its content "
         "and the entry before. Restore the store from a backup."
     )
+
+
+@contextmanager
+def reading_back(after: Callable[[], int]) -> Iterator[None]:
+    """A chain can be right and its entries nonsense, where somebody has written a journal by other means.
+
+    Not for entries that are being written: where those fail, the journal is as it was, and no backup helps.
+    """
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, GoodarmError):
+            raise
+        raise DamagedJournal(
+            f"an entry after {after()} of the journal can't follow those before it: {error!r}. goodarm did not write "
+            "this entry; restore the store from a backup."
+        ) from error

@@ -10,10 +10,9 @@ import numpy as np
 
 from goodarm.campaign import journal
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import Event, Row
+from goodarm.campaign.journal import Event, Row, reading_back
 from goodarm.campaign.journal_columns import CODES, Integers, JournalColumns, joined, verified_columns
 from goodarm.engine.told import ASK, TELL
-from goodarm.errors import DamagedJournal, GoodarmError
 
 LONG = 20_000
 """Shorter runs of plain entries are folded one by one: a compiled loop takes time to load."""
@@ -29,7 +28,7 @@ PLAIN = (ASKED, TOLD, GIVEN, MISSING, VERDICT, REQUEST)
 def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
     """Verify and apply the entries that follow, in order, as `Fold.apply` would, one by one."""
     at_once = not (fold.in_order or fold.draws) and fold.step.replayable
-    with _no_collecting(), _explained(fold):
+    with _no_collecting(), reading_back(lambda: fold.number):
         verified = verified_columns(chunks, fold.number, fold.chain)
         if at_once:
             for columns in _long(verified):
@@ -37,20 +36,6 @@ def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
         else:
             for columns in verified:
                 _one_by_one(fold, columns.rows)
-
-
-@contextmanager
-def _explained(fold: Fold) -> Iterator[None]:
-    """A chain can be right and its entries nonsense, where somebody has written a journal by other means."""
-    try:
-        yield
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        if isinstance(error, GoodarmError):
-            raise
-        raise DamagedJournal(
-            f"an entry after {fold.number} of the journal can't follow those before it: {error!r}. No goodarm wrote it "
-            "so; restore the store from a backup."
-        ) from error
 
 
 @contextmanager

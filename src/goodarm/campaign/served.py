@@ -19,10 +19,12 @@ from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
+from goodarm.campaign.operations import pairs_of, read_reward
+from goodarm.campaign.requests import check_key
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Told, Verdicts
+from goodarm.campaign.views import ArmRow, Told, Verdicts, announce
 from goodarm.campaign.waiting import WaitingTicket
 from goodarm.campaign.words import Tally, details
 from goodarm.errors import InvalidValue, Refused
@@ -68,7 +70,7 @@ class ServedCampaign(Campaign):
             given["after"] = f"{read_duration(given['after'])}s"
         entries = [arm.as_json() for arm in read_arms(arms)]
         with _connected(address, token) as connection:
-            connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, key or _new_key())
+            connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, _key(key))
             return cls(connection, name)
 
     @classmethod
@@ -82,30 +84,29 @@ class ServedCampaign(Campaign):
     # asking and telling
 
     def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
-        answer = self._post("/ask", {"n": n}, key=key or _new_key())
+        answer = self._post("/ask", {"n": n}, key=_key(key))
         return [Ticket(**ticket) for ticket in answer["tickets"]]
 
     def tell(self, ticket: Ticket | str, reward: float) -> Told:
-        return _told(self._post("/tell", {"ticket": _text(ticket), "reward": _number(reward)}))
+        return _told(self._post("/tell", {"ticket": _text(ticket), "reward": read_reward(reward)}))
 
     def tell_many(self, rewards: Mapping[Ticket | str, float] | Iterable[tuple[Ticket | str, float]]) -> Told:
-        pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
-        listed = [{"ticket": _text(ticket), "reward": _number(reward)} for ticket, reward in pairs]
+        listed = [{"ticket": _text(ticket), "reward": read_reward(reward)} for ticket, reward in pairs_of(rewards)]
         return _told(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
 
     def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
-        body = {"ticket": _text(ticket), "reward": _number(reward)}
-        following = self._post("/step", body, key=key or _new_key())["ticket"]
+        body = {"ticket": _text(ticket), "reward": read_reward(reward)}
+        following = self._post("/step", body, key=_key(key))["ticket"]
         return None if following is None else Ticket(**following)
 
     def void(self, ticket: Ticket | Block | str, reason: str) -> None:
         self._post("/void", {"ticket": _text(ticket), "reason": reason})
 
     def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
-        return _told(self._post("/tell-arm", {"arm": arm, "reward": _number(reward)}, key=key or _new_key()))
+        return _told(self._post("/tell-arm", {"arm": arm, "reward": read_reward(reward)}, key=_key(key)))
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
-        return Block(**self._post("/ask-block", {"n": n}, key=key or _new_key()))
+        return Block(**self._post("/ask-block", {"n": n}, key=_key(key)))
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
         body = {"ticket": _text(block), "rewards": {arm: list(told) for arm, told in rewards.items()}, "part": part}
@@ -114,7 +115,7 @@ class ServedCampaign(Campaign):
     # arms
 
     def add_arms(self, arms: ArmsGiven, *, key: str | None = None) -> None:
-        self._post("/arms", {"arms": [arm.as_json() for arm in read_arms(arms)]}, key=key or _new_key())
+        self._post("/arms", {"arms": [arm.as_json() for arm in read_arms(arms)]}, key=_key(key))
 
     def pause(self, arm: str) -> None:
         self._post("/pause", {"arm": arm})
@@ -256,8 +257,8 @@ class ServedCampaign(Campaign):
                 piece = self._connection.get(f"{self._path}/history?after={following}&limit={PIECE}&kind=verdict")
                 for event in piece["events"]:
                     row = self.arm(event["arm"])
-                    for listener in listeners:
-                        listener(row)
+                    self._heard = event["number"]
+                    announce(listeners, row)
                 self._heard = max(self._heard, piece["last"])
                 following = piece["next"]
         finally:
@@ -278,9 +279,9 @@ def _connected(address: str, token: str | None) -> Iterator[Connection]:
         raise
 
 
-def _new_key() -> str:
-    """A key by which the server recognises a request that is sent again."""
-    return uuid.uuid4().hex
+def _key(given: str | None) -> str:
+    """A key by which the server recognises a request that is sent again: the caller's own, or a new one."""
+    return uuid.uuid4().hex if given is None else check_key(given)
 
 
 def _rewards_text(rewards: Rewards) -> str:
@@ -296,13 +297,6 @@ def _rewards_text(rewards: Rewards) -> str:
 
 def _text(ticket: Ticket | Block | str) -> str:
     return ticket.ticket if isinstance(ticket, Ticket | Block) else ticket
-
-
-def _number(reward: Any) -> Any:
-    """numpy's numbers as JSON has them; anything else is refused by the server, as by the library."""
-    if isinstance(reward, float) and not math.isfinite(reward):
-        raise InvalidValue(f"a reward must be a finite number; got {reward!r}. Void the ticket if its reward is lost.")
-    return float(reward) if isinstance(reward, np.floating | np.integer) else reward
 
 
 def _row(row: Mapping[str, Any]) -> ArmRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -94,6 +94,18 @@ def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[
     found = intervals(fold, (arm for arm in wanted if fold.books[arm].decision is None))
     late = costs(fold, fold.at if now is None else now, wanted)
     return [_row(fold, arm, found.get(arm, (math.nan, math.nan)), late.get(arm, NOTHING)) for arm in wanted]
+
+
+def announce(callbacks: Iterable[Callable[[ArmRow], None]], row: ArmRow) -> None:
+    """Call all of them, though some raise: each hears of a verdict once. The first error is raised afterwards."""
+    errors: list[Exception] = []
+    for callback in list(callbacks):
+        try:
+            callback(row)
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
 
 
 def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:

@@ -32,7 +32,7 @@ def plain_flags(params: list[Any]) -> list[Any]:
 
 
 def add_group(app: Typer, name: str, group: Typer, lines: tuple[str, ...]) -> None:
-    """A group of verbs under a name, in the same dress, with examples."""
+    """A group of verbs under a name, with the same help style, and examples."""
     for each in group.registered_commands:
         each.cls = Verb
     app.add_typer(group, name=name, cls=Verbs, epilog=_written(lines))

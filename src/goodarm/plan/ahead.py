@@ -89,9 +89,9 @@ class CampaignPlan:
         return Estimate(mean / self.arms, low / self.arms, high / self.arms, runs)
 
 
-def _report(room: str) -> Any:
-    """A room that writes or draws, found by name when it is wanted: plans do not depend on it."""
-    return import_module(f"goodarm.report.{room}")
+def _report(module: str) -> Any:
+    """A report module, imported only when needed: plans do not depend on it."""
+    return import_module(f"goodarm.report.{module}")
 
 
 def plan(

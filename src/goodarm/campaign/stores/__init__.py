@@ -8,9 +8,9 @@ from pathlib import Path
 
 from goodarm.campaign.stores._base import Snapshot, Store
 from goodarm.campaign.stores.memory import MemoryStore
-from goodarm.errors import InvalidValue
+from goodarm.errors import InvalidValue, UnknownName
 
-__all__ = ["MemoryStore", "Snapshot", "Store", "held", "open_store"]
+__all__ = ["MemoryStore", "Snapshot", "Store", "found_in", "held", "open_store"]
 
 _shared: dict[str, MemoryStore] = {}
 
@@ -49,6 +49,14 @@ def held(store: str | Path | Store, *, create: bool = True) -> Iterator[Store]:
         if opened is not store:
             opened.close()
         raise
+
+
+def found_in(store: Store, name: str) -> int:
+    """The number of a campaign that must be there."""
+    found = store.find(name)
+    if found is None:
+        raise UnknownName("campaign", name, store.names(), none="The store has no campaigns yet.")
+    return found
 
 
 def _named(address: str, create: bool) -> Store | None:
