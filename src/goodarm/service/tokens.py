@@ -156,7 +156,7 @@ class Tokens:
         self.forget()
 
     def forget(self) -> None:
-        """Read everything anew."""
+        """Read everything again."""
         with self._lock:
             self._remembered.clear()
 
