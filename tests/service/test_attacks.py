@@ -182,6 +182,14 @@ def test_the_body_of_somebody_without_a_token_is_not_waited_for(tmp_path: Path) 
         assert raw_status(running, head, b"{") == 401
 
 
+def test_the_body_of_a_stranger_is_not_waited_for_where_a_later_token_closed_the_server(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with serving(store) as running:
+        make_token(store, "admin")
+        head = f"POST {path_of('c', '/ask')} HTTP/1.1\nHost: localhost\nContent-Length: 7000000"
+        assert raw_status(running, head, b"{") == 401
+
+
 def test_a_stream_ends_when_its_token_is_revoked(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/a.db"
     admin, reader = make_token(store, "admin"), make_token(store, "reader")
