@@ -2,6 +2,7 @@
 
     GoodarmError
     ├── InvalidValue        a number or text outside its range          (also a ValueError)
+    │   └── RuleFailed      a rule that can't be compiled, raises, or returns no number
     ├── UnknownName         no rule, policy or environment has this name (also a LookupError)
     ├── UnsoundPairing      a rule used where its guarantee does not hold
     ├── UnreadableTable     a file that can't be read as a table of arms
@@ -30,6 +31,10 @@ class GoodarmError(Exception):
 
 class InvalidValue(GoodarmError, ValueError):
     """A value outside its range; the message says which range and why."""
+
+
+class RuleFailed(InvalidValue):
+    """A rule that can't be compiled, raises, or returns no number: what was being done may be half done."""
 
 
 MOST_LISTED, MOST_COMPARED = 100, 10_000

@@ -156,11 +156,16 @@ most 5%
 
     def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
         """Tell and ask in one transaction: the next ticket, the same one for the same key; None if none is open."""
-        with self._writing():
-            late, following = operations.step(self._session, ticket, reward, key)
+        return self._stepped(ticket, reward, key)[1]
+
+    def _stepped(self, ticket: Ticket | str, reward: float, key: str | None) -> tuple[Told, Ticket | None]:
+        """`step`, with what telling has led to; the same key again gets both again."""
+        with self._writing() as fold:
+            late, decided, following = operations.step(self._session, ticket, reward, key)
+            told = Told(views.arm_rows(fold, decided), late)
         if late:
             raise LateReward(operations.too_late(self._session.fold, late[0]))
-        return following[0] if following else None
+        return told, following[0] if following else None
 
     def void(self, ticket: Ticket | Block | str, reason: str) -> None:
         """Withdraw a ticket, as if it had never been asked: only if that has nothing to do with its reward."""

@@ -32,16 +32,22 @@ def check_count(n: Any) -> None:
     check_whole("n", n, 1)
 
 
-def ask(session: Session, n: int, key: str | None, what: str = ASK, **asked: Any) -> list[Ticket]:
-    """Tickets; `what` and `asked` are the request that the key stands for, if it is more than an ask."""
-    fold = session.fold
+def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
     if n > LARGEST_ASK:
         raise InvalidValue(f"at most {LARGEST_ASK:,} tickets can be asked at once; got {n:,}. Use ask_block.")
-    before = answered(session, key, what, n=n, **asked)
+    before = answered(session, key, ASK, n=n)
     if before is not None:
         return [Ticket(*ticket) for ticket in before["tickets"]]
-    _refuse_ended(fold)
-    tickets = []
+    _refuse_ended(session.fold)
+    tickets = _hand_out(session, n)
+    keep(session, key, ASK, n=n, tickets=[list(ticket) for ticket in tickets])
+    return tickets
+
+
+def _hand_out(session: Session, n: int) -> list[Ticket]:
+    """New tickets, fewer than `n` if no arm is open any more."""
+    fold = session.fold
+    tickets: list[Ticket] = []
     for _ in range(n):
         arm = fold.choose()
         if arm < 0:
@@ -49,18 +55,26 @@ def ask(session: Session, n: int, key: str | None, what: str = ASK, **asked: Any
         number = fold.tickets + 1
         session.write(journal.ASKED, ticket=number, arm=arm)
         tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id))
-    keep(session, key, what, n=n, tickets=[list(ticket) for ticket in tickets], **asked)
     return tickets
 
 
-def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[list[str], list[Ticket]]:
-    """Tell and ask; returns tickets that were told too late, and the next one. A key is for one ticket and reward."""
+def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[list[str], Iterable[int], list[Ticket]]:
+    """Tell and ask; returns tickets that were told too late, arms that were decided, and the next ticket.
+
+    A key is for one ticket and reward: with it again the answer is the same, even if the campaign has ended since.
+    """
     told = given.ticket if isinstance(given, Ticket) else str(given)
     asked = {"told": told, "reward": checked_reward(session.fold, reward)}
-    answered(session, key, "step", **asked)  # refused before anything is told
+    before = answered(session, key, "step", **asked)  # refused before anything is told
+    if before is not None:
+        return [], before["decided"], [Ticket(*ticket) for ticket in before["tickets"]]
     late = tell(session, [(given, reward)])
-    # a late reward is refused, and whoever hears that would never learn of a ticket asked for with it
-    return late, [] if late or session.fold.ended else ask(session, 1, key, "step", **asked)
+    decided = session.own_verdicts()
+    if late:  # whoever hears that the reward is refused would never learn of a ticket asked for with it
+        return late, decided, []
+    tickets = [] if session.fold.ended else _hand_out(session, 1)
+    keep(session, key, "step", decided=decided, tickets=[list(ticket) for ticket in tickets], **asked)
+    return [], decided, tickets
 
 
 def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:

@@ -15,7 +15,7 @@ from goodarm.campaign.replay import fold_all
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.stores import Snapshot, Store
 from goodarm.engine.step_file import can_be_packed
-from goodarm.errors import DamagedJournal, GoodarmError, Refused, UnknownName, UnusableStore
+from goodarm.errors import DamagedJournal, GoodarmError, Refused, RuleFailed, UnknownName, UnusableStore
 
 SNAPSHOT_EVERY = 2_000
 """Entries between two snapshots, and at least two per arm: folded one by one in a fraction of a second."""
@@ -128,7 +128,7 @@ class Session:
                     self._lapse()
                     yield self.fold
                     if self._fold is None:  # the caller may have caught the error and gone on
-                        raise Refused("an operation in this transaction failed half-way; nothing of it was written.")
+                        raise _half_done()
                     self.flush()
                     self._keep_snapshot()
                 self.verdicts_seen += self._own
@@ -174,16 +174,23 @@ class Session:
         event = chained(
             fold.chain, fold.number + 1, kind, self.now(), ticket=ticket, arm=arm, reward=reward, payload=payload
         )
-        self._written.append(event)
-        fold.apply(event)
+        self._apply(fold, event)
         while fold.undeclared:
             arm = fold.undeclared[0]
             event = chained(
                 fold.chain, fold.number + 1, journal.VERDICT, self.now(), arm=arm, payload=as_payload(audit(fold, arm))
             )
-            self._written.append(event)
-            fold.apply(event)
+            self._apply(fold, event)
             self._own.append(event)
+
+    def _apply(self, fold: Fold, event: Event) -> None:
+        """Fold an entry, and keep it only if that went well: what a rule fails at could never be read back."""
+        try:
+            fold.apply(event)
+        except BaseException:
+            self._fold = None  # half applied: nothing of this transaction may be written
+            raise
+        self._written.append(event)
 
     def own_verdicts(self) -> list[int]:
         """The arms that the operation under way has decided."""
@@ -231,13 +238,16 @@ class Session:
             self.snapshot_at = fold.number
 
 
-def _half_done() -> Refused:
-    return Refused("an operation before this one in the same transaction failed; nothing of it was written.")
+def _half_done() -> UnusableStore:
+    """Not a refusal: those who did nothing wrong may try again, and do where a server says so."""
+    return UnusableStore(
+        "an operation in the same transaction failed half-way; nothing of the transaction was written. Try again."
+    )
 
 
 def _is_refusal(error: BaseException) -> bool:
     """Was an operation refused before it changed anything? Anything else may have been cut off half-way."""
-    return isinstance(error, GoodarmError) and not isinstance(error, UnusableStore | DamagedJournal)
+    return isinstance(error, GoodarmError) and not isinstance(error, UnusableStore | DamagedJournal | RuleFailed)
 
 
 def _refuse_other_rules(fold: Fold) -> None:

@@ -50,7 +50,7 @@ from goodarm.engine.live_checks import check_against_control, offsets_of
 from goodarm.engine.rule_parts import learner_parts
 from goodarm.engine.selectors import NO_INDEX
 from goodarm.engine.totals_loops import bar_at
-from goodarm.errors import InvalidValue
+from goodarm.errors import InvalidValue, RuleFailed
 from goodarm.policies import Policy
 from goodarm.problem import Bar, Problem
 from goodarm.rules.beliefs import (
@@ -315,7 +315,7 @@ class ControlStep:
         _index_loop(sampling.index, which.size > MANY)(self.state.arms, which, pool, self.bar, values, self.index)
         self.index[self.control] = -math.inf
         if np.isnan(self.index[which]).any():
-            raise InvalidValue(NO_INDEX)
+            raise RuleFailed(NO_INDEX)
 
     def _fit(self) -> None:
         fit, next_round = learner_parts(self.policy.learner)

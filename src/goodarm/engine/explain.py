@@ -13,7 +13,7 @@ from functools import wraps
 from types import CodeType, FunctionType
 from typing import Any, ParamSpec, TypeVar
 
-from goodarm.errors import GoodarmError, InvalidValue
+from goodarm.errors import GoodarmError, RuleFailed
 from goodarm.fingerprint import reachable, root
 from goodarm.rules.parameters import owner_of
 
@@ -50,25 +50,25 @@ class Explained:
         return getattr(self.dispatcher, name)
 
 
-def explained(error: Exception, loop: FunctionType) -> InvalidValue | None:
+def explained(error: Exception, loop: FunctionType) -> RuleFailed | None:
     """The error in our own words; None if the place is not in a function of the user's rule."""
     text = str(error)
     for place in _PLACE.finditer(text):
         line = int(place["line"] or place["at"])
         for function in _holding(reachable([loop]), place["file"] or place["from"], line):
-            return InvalidValue(
+            return RuleFailed(
                 f"{_whose(function.__code__)} runs in Python but can't be compiled: "
                 f"{_where(function.__code__, line)}: {_reason(text, place)}. {HINT}"
             )
     return None
 
 
-def without_a_number(loop: FunctionType) -> InvalidValue | None:
+def without_a_number(loop: FunctionType) -> RuleFailed | None:
     """The error of a rule that returns None on some branch; None if there is no rule of other people in the loop."""
     theirs = [each.__code__ for each in reachable([loop]) if not _is_ours(each.__module__)]
     if not theirs:
         return None
-    return InvalidValue(
+    return RuleFailed(
         f"{_whose(theirs[0])} returns None for some arm ({_where(theirs[0], theirs[0].co_firstlineno)}). Return a "
         "number on every branch."
     )
@@ -93,7 +93,7 @@ def explains_rules(method: Callable[P, R]) -> Callable[P, R]:
     return call
 
 
-def raised_in_python(error: Exception) -> InvalidValue | None:
+def raised_in_python(error: Exception) -> RuleFailed | None:
     """The error in our own words; None if it was not raised by a function of the user's rule."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
@@ -103,7 +103,7 @@ def raised_in_python(error: Exception) -> InvalidValue | None:
     code = last.tb_frame.f_code
     if owner_of(code, reachable) is None:
         return None
-    return InvalidValue(
+    return RuleFailed(
         f"{_whose(code)} failed: {_where(code, last.tb_lineno)}: {type(error).__name__}: {error}. A rule must return a "
         "number for every arm, also where rewards are all 0 or all 1; compiled code would go on with infinity or NaN."
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from goodarm.engine import kinetic_tree, winner_tree
 from goodarm.engine.compile import inlined
-from goodarm.errors import InvalidValue
+from goodarm.errors import RuleFailed
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm, read_arm_with_row
 from goodarm.rules.parameters import Formula, Setting, parameters_of, take
@@ -58,7 +58,7 @@ def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]
 def refuse_nan(kept: Table) -> None:
     """Refuse an index that was NaN, from what a selector keeps: a tree that counts it, or the arms' last indices."""
     if kept[:1, -1:].any() if kept.ndim == 2 else np.isnan(kept).any():
-        raise InvalidValue(NO_INDEX)
+        raise RuleFailed(NO_INDEX)
 
 
 @cache
@@ -109,7 +109,7 @@ def own_choice(choose: Formula) -> Formula:
         i = choose(arms, pool, bar, generator, *parameters[0])
         # compiled code checks no bounds, and a second verdict on an arm would spoil the counts
         if i < 0 or i >= len(arms) or not is_open(arms, i):
-            raise InvalidValue(
+            raise RuleFailed(
                 "a sampling rule chose an arm that is decided or does not exist; it must choose an open one"
             )
         return i  # type: ignore[no-any-return]  # a rule's function has no declared result
@@ -138,7 +138,7 @@ def _scan(value: Formula) -> Selector:
             if is_open(arms, i):
                 index = value(read_arm(arms, i), pool, bar, parameters)
                 if math.isnan(index):
-                    raise InvalidValue(NO_INDEX)
+                    raise RuleFailed(NO_INDEX)
                 if leader < 0 or index > best:
                     best, leader = index, i
         return leader
