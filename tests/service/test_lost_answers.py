@@ -124,7 +124,7 @@ def test_whatever_is_sent_again_is_done_once(server: Server, proxy: Proxy) -> No
 
 def test_a_campaign_of_somebody_else_with_the_same_name_is_still_refused(server: Server) -> None:
     Campaign.create(server.address, "taken", ["a"], 0.5).close()
-    with pytest.raises(Refused, match="there is a campaign 'taken'"):
+    with pytest.raises(Refused, match="already has a campaign 'taken'"):
         Campaign.create(server.address, "taken", ["a"], 0.5)
 
 
