@@ -146,7 +146,7 @@ class Desk(Generic[Subject]):
         return self._subjects[name]
 
     def _forget(self, name: str) -> None:
-        """After a fault nothing in memory is trusted: the next operation opens the subject anew."""
+        """After a fault nothing in memory is trusted: the next operation opens the subject again."""
         subject = self._subjects.pop(name, None)
         if subject is not None:
             try:

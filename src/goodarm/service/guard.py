@@ -10,13 +10,14 @@ from urllib.parse import unquote, urlsplit
 
 from fastapi import Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, State
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from goodarm.service.problems import Refusal, answer
 from goodarm.service.replies import SLASH
 from goodarm.service.settings import Settings, is_loopback
+from goodarm.service.side import UnusableSide
 from goodarm.service.tokens import WINDOW, Role, Tokens
 
 COOKIE = "goodarm_session"
@@ -67,7 +68,7 @@ class Door:
             await send(message)
 
         try:
-            refused = self._refused(scope)
+            refused = self._refused(scope) or await self._nobody(scope)
             if refused is not None:
                 await answer(refused.status, refused.kind, str(refused), refused.headers)(
                     scope, receive, send_with_headers
@@ -94,14 +95,18 @@ class Door:
         origin = headers.get("origin")
         if scope["method"] in UNSAFE and origin is not None and not self._own(origin, host):
             return Refusal(403, "origin", f"A page from {origin!r} may not change anything here.")
-        if self._is_nobody(scope, headers):
-            return not_known(NEEDED)
         return None
 
-    def _is_nobody(self, scope: Scope, headers: Headers) -> bool:
+    async def _nobody(self, scope: Scope) -> Refusal | None:
         """Somebody without any token or session: their body is not even read; FastAPI would read it first."""
+        headers = Headers(scope=scope)
         shown = "authorization" in headers or COOKIE in headers.get("cookie", "")
-        return not (self._settings.open or shown) and scope["method"] in UNSAFE and scope["path"].startswith("/api/")
+        if shown or scope["method"] not in UNSAFE or not scope["path"].startswith("/api/"):
+            return None
+        try:
+            return not_known(NEEDED) if await is_closed(scope["app"].state) else None
+        except UnusableSide:
+            return None  # the route finds the same, and says that the store is away
 
     def _own(self, origin: str, host: str) -> bool:
         """Where browsers see us as https://…, a page of the same name without TLS is not ours."""
@@ -194,10 +199,16 @@ async def role_now(request: Request) -> Role | None:
         return tokens.remembered(token) or await asyncio.to_thread(tokens.role_of, token)
     if session:
         return tokens.remembered(session, session=True) or await asyncio.to_thread(tokens.role_of_session, session)
-    settings: Settings = request.app.state.settings
-    if not settings.open or tokens.needed or await asyncio.to_thread(tokens.are_needed):
-        return None
-    return Role.admin
+    return None if await is_closed(request.app.state) else Role.admin
+
+
+async def is_closed(state: State) -> bool:
+    """Whether a token is needed: since the server started, or since one was made later."""
+    if not state.settings.open:
+        return True
+    tokens: Tokens = state.tokens
+    known = tokens.known_needed()
+    return await asyncio.to_thread(tokens.are_needed) if known is None else known
 
 
 def _count_wrong(request: Request) -> None:

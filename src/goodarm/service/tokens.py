@@ -110,10 +110,17 @@ class Tokens:
 
         It is not undone: whoever revokes the last token does not mean to let everyone in.
         """
-        now = self._clock()
-        if not self.needed and now - self._not_needed_at > REMEMBERED_SECONDS:
-            self.needed, self._not_needed_at = self.any_active(), now
+        if self.known_needed() is None:
+            now = self._clock()
+            if self.any_active():
+                self.needed = True  # never set to False: another thread may have found a newer token meanwhile
+            self._not_needed_at = now
         return self.needed
+
+    def known_needed(self) -> bool | None:
+        """What `are_needed` says without reading the tables; None if they were not read within the last second."""
+        recent = self._clock() - self._not_needed_at <= REMEMBERED_SECONDS
+        return self.needed if self.needed or recent else None
 
     def revoke(self, id: str) -> None:
         """From now on the token, and every session that it opened, is refused."""
@@ -156,7 +163,7 @@ class Tokens:
         self.forget()
 
     def forget(self) -> None:
-        """Read everything anew."""
+        """Read everything again."""
         with self._lock:
             self._remembered.clear()
 

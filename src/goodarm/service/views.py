@@ -91,7 +91,7 @@ def counts(campaign: Campaign) -> dict[str, Any]:
 
 
 def summary(campaign: Campaign) -> dict[str, Any]:
-    """A campaign at a glance; made anew when its journal has grown or its estimate was renewed."""
+    """A campaign at a glance; made again when its journal has grown or its estimate was renewed."""
     now = (campaign.number, estimated(campaign))
     known = _summaries.get(campaign)
     if known is None or (known["number"], known["remaining"]) != now or grows_old(campaign):
@@ -138,7 +138,7 @@ def estimated(campaign: Campaign) -> float | None:
 
 
 def renew(campaign: Campaign) -> None:
-    """Estimate anew what remains, if something changed and some time has passed."""
+    """Estimate again what remains, if something changed and some time has passed."""
     number, now = campaign.number, time.monotonic()
     again_at, known, value = _guesses.get(campaign, (-math.inf, -1, None))
     if known != number and now >= again_at:

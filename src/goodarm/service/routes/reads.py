@@ -121,8 +121,8 @@ async def export(
 
 
 async def _there(request: Request, name: CampaignName) -> str:
-    """Refuse a stream of a campaign that does not exist, before it begins."""
-    await request.app.state.desk.read(name, lambda campaign: None)
+    """Refuse a stream of a campaign that does not exist, or whose store is away, before it begins."""
+    await request.app.state.desk.read(name, lambda campaign: campaign.number)
     return name
 
 

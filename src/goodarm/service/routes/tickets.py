@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from goodarm.errors import Refused
 from goodarm.service.bodies import Ask, AskBlock, Tell, TellArm, TellBlock, TellMany, Void
 from goodarm.service.guard import route_of
 from goodarm.service.problems import documented
@@ -47,17 +46,14 @@ async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key
 
 @router.post("/step", response_model=Stepped, **route_of(Role.writer))
 async def step(request: Request, name: CampaignName, body: Tell, key: Key = None) -> Response:
-    """Tell and ask in one transaction."""
+    """Tell and ask in one transaction. The same key again gets the same verdicts and the same ticket."""
 
     def play(campaign: Any) -> dict[str, Any]:
-        verdicts = told(campaign.tell(body.ticket, body.reward))["verdicts"]
-        try:
-            following = campaign.step(body.ticket, body.reward, key=key)  # told already: only asks
-        except Refused:
-            if not campaign.tally().ended:  # the key was used for another request
-                raise
-            following = None  # the reward counts, and nothing more is asked
-        return {"ticket": None if following is None else ticket_row(following), "verdicts": verdicts}
+        result, following = campaign._stepped(body.ticket, body.reward, key)
+        return {
+            "ticket": None if following is None else ticket_row(following),
+            "verdicts": told(result)["verdicts"],
+        }
 
     return Reply(await request.app.state.desk.write(name, play))
 
