@@ -115,7 +115,7 @@ most 5%
                 if found is None:
                     opened.append(opened.add(name), events)
                 elif not requests.created_it(opened, found, key, terms):
-                    raise Refused(f"{opened.address} already has a campaign {name!r}. Choose another name.")
+                    raise Refused(f"the store already has a campaign {name!r}. Choose another name.")
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
     @classmethod

@@ -67,7 +67,7 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
     asked = {"told": told, "reward": checked_reward(session.fold, reward)}
     before = answered(session, key, "step", **asked)  # refused before anything is told
     if before is not None:
-        return [], before["decided"], [Ticket(*ticket) for ticket in before["tickets"]]
+        return [], before.get("decided", []), [Ticket(*ticket) for ticket in before["tickets"]]
     late = tell(session, [(given, reward)])
     decided = session.own_verdicts()
     if late:  # whoever hears that the reward is refused would never learn of a ticket asked for with it
