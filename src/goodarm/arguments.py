@@ -1,8 +1,12 @@
-"""Checks of plain arguments, before arithmetic trips over them: numbers are numbers, whole numbers are whole."""
+"""Checks of plain arguments, before arithmetic trips over them: numbers are numbers, whole numbers are whole.
+
+Python's and numpy's count; truth values, texts and arrays do not.
+"""
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+import math
+from numbers import Real
 from typing import Any
 
 from goodarm.errors import InvalidValue
@@ -21,22 +25,63 @@ def check_real(**numbers: Any) -> None:
             raise InvalidValue(f"{name} must be a number; got {shown(value)}.")
 
 
-def check_whole(**numbers: Any) -> None:
-    """Refuse what is no whole number.
+def check_whole(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
+    """The number as Python's own, or a refusal of what is no whole number in its range.
 
-    >>> check_whole(runs=2.5)
+    >>> check_whole("runs", 2.5)
     Traceback (most recent call last):
         ...
     goodarm.errors.InvalidValue: runs must be a whole number; got 2.5.
-    >>> check_whole(horizon=1e5)
+    >>> check_whole("horizon", 1e5, least=1)
     Traceback (most recent call last):
         ...
-    goodarm.errors.InvalidValue: horizon must be a whole number; got 100000.0. Write 100_000.
+    goodarm.errors.InvalidValue: horizon must be a whole number of at least 1; got 100000.0. Write 100_000.
     """
-    for name, value in numbers.items():
-        if not isinstance(value, Integral):
-            written = f" Write {int(value):_}." if isinstance(value, float) and value.is_integer() else ""
-            raise InvalidValue(f"{name} must be a whole number; got {shown(value)}.{written}")
+    found = whole(value)
+    if found is None or (least is not None and found < least) or (most is not None and found > most):
+        ends = ((f"at least {least}", least), (f"at most {most:,}" if most is not None else "", most))
+        limits = " and ".join(text for text, end in ends if end is not None)
+        written = f" Write {int(value):_}." if isinstance(value, float) and value.is_integer() else ""
+        of = f" of {limits}" if limits else ""
+        raise InvalidValue(f"{name} must be a whole number{of}; got {shown(value)}.{written}")
+    return found
+
+
+def number(value: Any) -> float | None:
+    """The number as a float, infinite if it is too large for one; None for anything that is no number.
+
+    >>> number(1), number(10**400), number(True), number("1")
+    (1.0, inf, None, None)
+    """
+    if type(value) is float:
+        return value
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    from_numpy = kind in ("f", "i", "u") and not getattr(value, "ndim", 1)
+    if isinstance(value, bool) or not (isinstance(value, int | float) or from_numpy):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def whole(value: Any) -> int | None:
+    """The number if it is a whole one, Python's or numpy's; None for anything else.
+
+    >>> whole(3), whole(3.0), whole(True)
+    (3, None, None)
+    """
+    if getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u") and not getattr(value, "ndim", 1):
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def checked_number(what: str, value: Any) -> float:
+    """The number as a float, or a refusal."""
+    found = number(value)
+    if found is None:
+        raise InvalidValue(f"{what} must be a number; got {shown(value)}.")
+    return found
 
 
 def shown(value: object) -> str:

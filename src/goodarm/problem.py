@@ -147,7 +147,7 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
 
     def __post_init__(self) -> None:
         check_real(threshold=self.threshold, delta=self.delta)
-        check_whole(arms=self.arms)
+        check_whole("arms", self.arms)
         if not 0.0 < self.delta < 1.0:
             raise InvalidValue(
                 f"delta must lie strictly between 0 and 1; got {self.delta}. "

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from goodarm.arguments import shown
-from goodarm.campaign.numbers import number
+from goodarm.arguments import number, shown
 from goodarm.errors import InvalidValue
 
 FIELDS = ("id", "label", "metadata", "features", "weight")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goodarm.campaign.numbers import number, whole
+from goodarm.arguments import number, whole
 from goodarm.errors import InvalidValue, Refused
 
 

@@ -9,13 +9,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from goodarm.arguments import check_whole
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign.arms import ArmsGiven, check_metadata
 from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.numbers import check_whole
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed, check_name
@@ -136,9 +136,9 @@ most 5%
         key : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
               asked for again
         """
-        operations.check_count(n)
+        count = operations.checked_count(n)
         with self._writing():
-            return operations.ask(self._session, n, key)
+            return operations.ask(self._session, count, key)
 
     def tell(self, ticket: Ticket | str, reward: float) -> Told:
         """The reward of a ticket. The same reward again is fine; another one is refused."""
@@ -183,9 +183,9 @@ most 5%
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
         """`n` asks in one entry: so many pulls of each arm; the same key again gets the same block."""
-        operations.check_count(n)
+        count = operations.checked_count(n)
         with self._writing():
-            return operations.ask_block(self._session, n, key)
+            return operations.ask_block(self._session, count, key)
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
         """Rewards of a block, {arm: (told, total)}, whole or in parts; a part told twice counts once."""
@@ -261,11 +261,11 @@ most 5%
 
     def history(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """The journal after an entry, in order, with ids and tickets as people know them."""
-        for what, value in (("after", after), ("limit", 0 if limit is None else limit)):
-            check_whole(what, value, 0)
+        start = check_whole("after", after, 0)
+        many = None if limit is None else check_whole("limit", limit, 0)
         fold = self._look()
-        until = fold.number if limit is None else min(after + limit, fold.number)
-        for event in self._session.store.read(self._session.campaign, after, until):
+        until = fold.number if many is None else min(start + many, fold.number)
+        for event in self._session.store.read(self._session.campaign, start, until):
             yield operations.as_people_read(fold, event)
 
     def remaining(self, draws: int = 200) -> Remaining:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from goodarm.arguments import shown
+from goodarm.arguments import check_whole, number, shown
 from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
@@ -14,7 +14,6 @@ from goodarm.campaign.blocks import check_part, read_part
 from goodarm.campaign.control import refuse_turning
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, digest
-from goodarm.campaign.numbers import check_whole, number
 from goodarm.campaign.requests import ASK, answered, keep
 from goodarm.campaign.session import Session
 from goodarm.campaign.tickets import Block, Ticket, read_ticket, spell
@@ -28,8 +27,8 @@ NO_TICKET = ""
 """Of a block without pulls: the next ticket's name would be somebody else's."""
 
 
-def check_count(n: Any) -> None:
-    check_whole("n", n, 1)
+def checked_count(n: Any) -> int:
+    return check_whole("n", n, 1)
 
 
 def ask(session: Session, n: int, key: str | None) -> list[Ticket]:

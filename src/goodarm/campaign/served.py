@@ -15,11 +15,12 @@ from urllib.parse import quote
 
 import numpy as np
 
+from goodarm.arguments import check_whole
 from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
-from goodarm.campaign.operations import pairs_of, read_reward
+from goodarm.campaign.operations import checked_count, pairs_of, read_reward
 from goodarm.campaign.requests import check_key
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
@@ -68,6 +69,8 @@ class ServedCampaign(Campaign):
             given["rewards"] = _rewards_text(given["rewards"])
         if isinstance(given.get("after"), timedelta | int | float):
             given["after"] = f"{read_duration(given['after'])}s"
+        for what in {"horizon", "seed"} & given.keys():
+            given[what] = check_whole(what, given[what])  # numpy's numbers are not JSON
         entries = [arm.as_json() for arm in read_arms(arms)]
         with _connected(address, token) as connection:
             connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, _key(key))
@@ -84,7 +87,7 @@ class ServedCampaign(Campaign):
     # asking and telling
 
     def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
-        answer = self._post("/ask", {"n": n}, key=_key(key))
+        answer = self._post("/ask", {"n": checked_count(n)}, key=_key(key))
         return [Ticket(**ticket) for ticket in answer["tickets"]]
 
     def tell(self, ticket: Ticket | str, reward: float) -> Told:
@@ -106,7 +109,7 @@ class ServedCampaign(Campaign):
         return _told(self._post("/tell-arm", {"arm": arm, "reward": read_reward(reward)}, key=_key(key)))
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
-        return Block(**self._post("/ask-block", {"n": n}, key=_key(key)))
+        return Block(**self._post("/ask-block", {"n": checked_count(n)}, key=_key(key)))
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
         body = {"ticket": _text(block), "rewards": {arm: list(told) for arm, told in rewards.items()}, "part": part}

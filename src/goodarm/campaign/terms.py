@@ -11,9 +11,9 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
+from goodarm.arguments import check_whole, checked_number, number
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.control import check_bar, check_control, policy_against_control
-from goodarm.campaign.numbers import check_whole, checked_number, number
 from goodarm.engine.live_checks import by_totals, check_live
 from goodarm.engine.rehearsal import rehearse
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
@@ -253,9 +253,6 @@ def check_terms(terms: Terms) -> None:
         )
     if not 0.0 <= terms.reserve < 1.0:
         raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
-    check_whole("seed", terms.seed, 0)
-    if terms.horizon is not None:
-        check_whole("horizon", terms.horizon, 1, LONGEST_HORIZON)
     _check_model(terms.made, terms.arms)
 
 
@@ -307,11 +304,11 @@ def agreed(
         policy=made.name,
         criterion=str(made.criterion),
         rewards=rewards,
-        horizon=horizon,
+        horizon=None if horizon is None else check_whole("horizon", horizon, 1, LONGEST_HORIZON),
         reserve=reserve,
         after=read_duration(after),
         unanswered=unanswered,
-        seed=seed,
+        seed=check_whole("seed", seed, 0),
         metadata=dict(metadata or {}),
         arms=tuple(read_arms(arms)),
         key=os.urandom(8).hex(),

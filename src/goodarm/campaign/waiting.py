@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 from typing import NamedTuple
 
+from goodarm.arguments import check_whole
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.views import iso
-from goodarm.errors import InvalidValue
 
 
 class WaitingTicket(NamedTuple):
@@ -30,10 +30,9 @@ class WaitingTicket(NamedTuple):
 
 def waiting_of(fold: Fold, now: float, limit: int) -> list[WaitingTicket]:
     """Tickets are numbered in the order of asking, so that the smallest numbers are the oldest."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InvalidValue(f"limit must be a whole number of at least 1; got {limit!r}.")
-    out = [*islice(fold.pending, limit), *islice(fold.blocks, limit)]
-    return [_waiting(fold, ticket, now) for ticket in sorted(out)[:limit]]
+    most = check_whole("limit", limit, 1)
+    out = [*islice(fold.pending, most), *islice(fold.blocks, most)]
+    return [_waiting(fold, ticket, now) for ticket in sorted(out)[:most]]
 
 
 def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:

@@ -69,7 +69,7 @@ class Environment:
 
     def __post_init__(self) -> None:
         check_real(threshold=self.threshold)
-        check_whole(horizon=self.horizon)
+        check_whole("horizon", self.horizon)
         self.rewards.check_threshold(self.threshold)
 
     def instance(self, generator: Generator) -> Instance:

@@ -204,7 +204,7 @@ def _learn_on_score(
             f"{rule} has no parameter to learn. Learn one of: {', '.join(LEARNABLE)}; "
             "or only a bound, with `calibrate=True` and `objective='none'`."
         )
-    check_whole(budget=budget)
+    check_whole("budget", budget)
     name, candidates = LEARNABLE[rule]
     name = _named(spec.policy, f"sampling.{name}")
     steps = (budget - len(candidates) * STREAMS) // 2

@@ -195,7 +195,9 @@ def _plan_for(
 
 
 def check_numbers(budget: int | None, runs: int | None) -> None:
-    check_whole(**{name: value for name, value in (("budget", budget), ("runs", runs)) if value is not None})
+    for name, value in (("budget", budget), ("runs", runs)):
+        if value is not None:
+            check_whole(name, value)
     if budget is not None and budget < 1:
         raise InvalidValue(f"budget must be at least one round; got {budget}.")
     if runs is not None and runs < 1:

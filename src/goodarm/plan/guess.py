@@ -58,7 +58,7 @@ def guess_means(
     if means is not None:
         return _from_table(threshold, arms, means)
     if arms is not None:
-        check_whole(arms=arms)
+        check_whole("arms", arms)
     if arms is None or arms < 1:
         raise InvalidValue(f"arms must be the number of arms, at least 1; got {arms}.")
     if arms > MOST_ARMS:

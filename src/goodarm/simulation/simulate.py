@@ -100,7 +100,8 @@ def collect(
 
 def check_workload(runs: int, workers: int, backend: str) -> None:
     """Refuse a number of runs or workers, or a backend, that nothing can be played with."""
-    check_whole(runs=runs, workers=workers)
+    check_whole("runs", runs)
+    check_whole("workers", workers)
     if runs < 1:
         raise InvalidValue(f"runs must be at least 1; got {runs}.")
     if runs > MOST_RUNS:

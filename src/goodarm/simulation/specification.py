@@ -45,7 +45,8 @@ def specify(
 ) -> Specification:
     """What `simulate` would play, every part of it checked; nothing is played yet."""
     check_policy(policy)
-    check_whole(seed=seed, trajectory=trajectory, **({} if horizon is None else {"horizon": horizon}))
+    for name, value in (("seed", seed), ("trajectory", trajectory), ("horizon", 1 if horizon is None else horizon)):
+        check_whole(name, value)
     check_real(delta=delta)
     if trajectory < 0:
         raise InvalidValue(f"trajectory, the number of points to record, must be 0 or larger; got {trajectory}.")
