@@ -105,13 +105,13 @@ def in_time(ladder: Ladder, first: int, last: int, rounds: float, missing: float
 
     Gaps grow away from the threshold, so that what is left out lies next to it.
     """
-    cost, most = ladder.table[COST], rounds / max(missing, TINY)
+    most = rounds / max(missing, TINY)
     near, far = first, last
     if first > 0:
-        while near < last and cost[near] > most:
+        while near < last and ladder.table[COST, near] > most:
             near += 1
     else:
-        while far > first and cost[far - 1] > most:
+        while far > first and ladder.table[COST, far - 1] > most:
             far -= 1
     return (near, far) if near < far else (first, last)
 
