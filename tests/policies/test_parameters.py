@@ -217,5 +217,12 @@ def test_a_signature_is_read_once() -> None:
 
 def test_a_policy_lists_what_it_can_be_given() -> None:
     made: Policy = policy("value")
-    assert made.parameters == {"firmness": 3.0, "first": 1.5, "growth": 1.5, "patience": 2.0, "late": 1.0}
+    assert made.parameters == {
+        "firmness": 3.0,
+        "first": 1.5,
+        "growth": 1.5,
+        "patience": 2.0,
+        "late": 1.0,
+        "deadline": 0.5,
+    }
     assert policy("value", **made.parameters).setting == made.setting
