@@ -222,6 +222,16 @@ def test_the_first_token_closes_a_server_that_was_open_and_revoking_it_does_not_
         assert running.call("GET", "/api/v1/campaigns").status == 401
 
 
+def test_a_token_that_was_made_and_revoked_before_anyone_asked_closes_it_too(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    with serving(store) as running:
+        revoke(store, make_token(store, "admin"))
+        deadline = time.monotonic() + 60.0
+        while running.call("GET", "/api/v1/campaigns").status != 401:
+            assert time.monotonic() < deadline, "open although a token was made"
+            time.sleep(0.1)
+
+
 def test_a_database_that_goes_away_is_said_to_be_away_and_comes_back() -> None:
     with postgresql() as database:
         store = database.new_database("away")

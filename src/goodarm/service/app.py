@@ -78,7 +78,7 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
     found = Campaigns(settings)
     state = app.state
     state.campaigns, state.desk = found, found.desk
-    state.tokens = Tokens(side)
+    state.tokens = Tokens(side, before=settings.tokens_before)
     state.webhooks = Webhooks(side, private=settings.private_targets)
     state.fanout = Fanout(found.changes, settings.update_every, log.warning)
     state.sender = Sender(found.desk, state.webhooks, Lease(side, "webhooks"), private=settings.private_targets)

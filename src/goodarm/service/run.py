@@ -95,7 +95,8 @@ def _with_rights(settings: Settings) -> Settings:
         raise InvalidValue(f"the folder of the store {settings.store!r} does not exist. Create it first.")
     side = open_side(settings.store)
     try:
-        any_token = Tokens(side).any_active()
+        tokens = Tokens(side)
+        any_token, made = tokens.any_active(), tokens.made()
     finally:
         side.close()
     if not is_loopback(settings.host) and not any_token:
@@ -103,7 +104,7 @@ def _with_rights(settings: Settings) -> Settings:
             f"a server on {settings.host} can be reached by others, and needs a token first: "
             f"goodarm token create --store {settings.store} --role admin"
         )
-    return replace(settings, open=not any_token)
+    return replace(settings, open=not any_token, tokens_before=made)
 
 
 def _listen(host: str, port: int, stalled_after: float) -> socket.socket:

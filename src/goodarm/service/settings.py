@@ -22,7 +22,8 @@ ORIGIN = re.compile(r"https?://[^/?#@\s]+/?")
 class Settings:
     """One server.
 
-    open            : nobody needs a token; only on loopback
+    open            : nobody needs a token; only on loopback, and until one is made
+    tokens_before   : tokens that had been made when the server started; where it is open, all of them are revoked
     private_targets : webhooks may call loopback and private addresses
     origin          : how browsers see the server behind a proxy, like https://goodarm.example.org
     demo            : simulated visitors feed a campaign
@@ -33,6 +34,7 @@ class Settings:
     port: int = 8000
     workers: int = 1
     open: bool = True
+    tokens_before: int = 0
     private_targets: bool = False
     origin: str | None = None
     demo: bool = False

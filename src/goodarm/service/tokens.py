@@ -75,9 +75,10 @@ class Tokens:
     writer None
     """
 
-    def __init__(self, side: Side, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, side: Side, clock: Callable[[], float] = time.time, before: int = 0) -> None:
         self._side = side
         self._clock = clock
+        self._before = before
         self._lock = threading.Lock()
         self._remembered: dict[str, tuple[float, Role | None, str]] = {}
         self._use_shown: dict[str, float] = {}
@@ -105,14 +106,19 @@ class Tokens:
         """Whether someone could log in."""
         return bool(self._side.rows("select 1 from goodarm_tokens where revoked_at is null limit 1"))
 
+    def made(self) -> int:
+        """How many tokens were ever made, revoked ones included."""
+        return int(self._side.rows("select count(*) from goodarm_tokens")[0][0])
+
     def are_needed(self) -> bool:
         """Whether a token was made since the server started without one: from then on everyone needs one.
 
-        It is not undone: whoever revokes the last token does not mean to let everyone in.
+        It is not undone: whoever revokes the last token does not mean to let everyone in. Tokens are counted: a worker
+        that nobody asked while there was one still learns of it.
         """
         if self.known_needed() is None:
             now = self._clock()
-            if self.any_active():
+            if self.made() > self._before:
                 self.needed = True  # never set to False: another thread may have found a newer token meanwhile
             self._not_needed_at = now
         return self.needed
