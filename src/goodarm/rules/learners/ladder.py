@@ -11,6 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import PULLS, TOTAL, Pool, Row, Table, having_learned
@@ -117,29 +118,38 @@ def fit(arms: Table, pool: Pool, bar: Bar, firmness: float = 3.0) -> Pool:
     """
     ladder = pool.learned
     rows, counts = grouped(arms, ladder)
-    fixed = ladder.table[FIXED]
-    weights = 0.5 * (ladder.table[WEIGHTS] + fixed)
-    for _ in range(SWEEPS):
-        before, weights = weights, one_sweep(rows, counts, weights, firmness * fixed)
-        if np.abs(weights - before).max() < 1e-4:
-            break
     table = ladder.table.copy()
-    table[WEIGHTS] = weights
+    weights, sums = table[WEIGHTS], np.empty(table.shape[1])
+    for g in range(sums.size):
+        weights[g] = 0.5 * (ladder.table[WEIGHTS, g] + ladder.table[FIXED, g])
+    for _ in range(SWEEPS):
+        for g in range(sums.size):
+            sums[g] = firmness * ladder.table[FIXED, g]
+        if one_sweep(rows, counts, weights, sums) < 1e-4:
+            break
     cut, scale = late_stakes(table, pool.horizon, bar)
     return having_learned(pool, Ladder(table, pool.horizon - pool.round, cut, scale))
 
 
-def one_sweep(rows: Table, counts: Row, weights: Row, sums: Row) -> Row:
-    """`sums` and the arms' posteriors under `weights`, added up and scaled to 1."""
+def one_sweep(rows: Table, counts: Row, weights: Row, sums: Row) -> float:
+    """Replace `weights` by `sums` plus the arms' posteriors, scaled to sum 1; return the largest change."""
     size = weights.size
-    for j in range(counts.size):
+    for j in range(len(rows)):
         chance = 0.0
         for g in range(size):
             chance += weights[g] * rows[j, g]
         share = counts[j] / chance
         for g in range(size):
             sums[g] += share * weights[g] * rows[j, g]
-    return sums / added_up(sums)
+    total = 0.0
+    for g in range(size):
+        total += sums[g]
+    change = 0.0
+    for g in range(size):
+        weight = sums[g] / total
+        change = max(change, abs(weight - weights[g]))
+        weights[g] = weight
+    return change
 
 
 def late_stakes(table: Table, horizon: float, bar: Bar) -> tuple[float, float]:
@@ -162,17 +172,12 @@ def late_stakes(table: Table, horizon: float, bar: Bar) -> tuple[float, float]:
     return float(cut), 1.0 / (chance * (1.0 + 0.5 * math.log(max(horizon / bar.arms, 1.0))))
 
 
-def added_up(numbers: Row) -> float:
-    """Their sum, one by one: numpy's own adds in another order as Python than compiled, and rounds otherwise."""
-    total = 0.0
-    for number in numbers:
-        total += number
-    return total
-
-
 def grouped(arms: Table, ladder: Ladder) -> tuple[Table, Row]:
-    """Likelihoods (M, 2 STEPS) of the M different (N, S) that pulled arms have, and how many arms have each."""
-    order = np.argsort(arms[:, PULLS] + arms[:, TOTAL] / (arms[:, PULLS] + 1.0), kind="mergesort")
+    """Likelihoods (M, 2 STEPS) of the M distinct (N, S) among the pulled arms, and how many arms have each.
+
+    Plain loops: numba needs seconds to compile numpy's sorting and slicing, and a fraction of one for these.
+    """
+    order = sorted_by_totals(arms)
     firsts = np.empty(order.size, dtype=np.int64)
     counts = np.zeros(order.size)
     found = 0
@@ -185,10 +190,38 @@ def grouped(arms: Table, ladder: Ladder) -> tuple[Table, Row]:
                 firsts[found] = i
                 counts[found] = 1.0
                 found += 1
-    rows = np.empty((found, ladder.table.shape[1]))
+    rows, members = np.empty((found, ladder.table.shape[1])), np.empty(found)
     for j in range(found):
-        rows[j] = likelihoods(arms[firsts[j], PULLS], arms[firsts[j], TOTAL], ladder)
-    return rows, counts[:found].copy()
+        members[j] = counts[j]
+        row = likelihoods(arms[firsts[j], PULLS], arms[firsts[j], TOTAL], ladder)
+        for g in range(row.size):
+            rows[j, g] = row[g]
+    return rows, members
+
+
+def sorted_by_totals(arms: Table) -> NDArray[np.int64]:
+    """The arms in the order of N + S/(N + 1), ties in the order of the table, by merging runs of 1, 2, 4, ... arms."""
+    size = len(arms)
+    keys, order, merged = np.empty(size), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    for i in range(size):
+        keys[i] = arms[i, PULLS] + arms[i, TOTAL] / (arms[i, PULLS] + 1.0)
+        order[i] = i
+    width = 1
+    while width < size:
+        for start_of_pair in range(0, size, 2 * width):
+            left, middle = start_of_pair, min(start_of_pair + width, size)
+            right, end = middle, min(start_of_pair + 2 * width, size)
+            for k in range(start_of_pair, end):
+                from_left = left < middle and (right >= end or keys[order[left]] <= keys[order[right]])
+                if from_left:
+                    merged[k] = order[left]
+                    left += 1
+                else:
+                    merged[k] = order[right]
+                    right += 1
+        order, merged = merged, order
+        width *= 2
+    return order
 
 
 ladder_learner = Learner(
