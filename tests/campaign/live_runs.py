@@ -15,13 +15,14 @@ from goodarm.campaign.journal import Event, as_payload
 from goodarm.campaign.terms import Terms, rules_fingerprint
 from goodarm.policies import policy
 from goodarm.problem import Bounded
+from goodarm.question import Threshold
 
 
 def terms_of(arms: int, threshold: float, rule: str, delta: float, reserve: float, criterion: str) -> Terms:
     made = policy(rule, criterion=criterion)
     return Terms(
-        threshold=threshold, delta=delta, policy=made.name, criterion=criterion, rewards=Bounded(), horizon=None,
-        reserve=reserve, after=None, unanswered="wait", seed=0, metadata={}, key="",
+        question=Threshold(threshold), delta=delta, policy=made.name, criterion=criterion, rewards=Bounded(),
+        horizon=None, reserve=reserve, after=None, unanswered="wait", seed=0, metadata={}, key="",
         arms=tuple(read_arms([f"arm {i}" for i in range(arms)])), version="", rules=rules_fingerprint(made),
     )  # fmt: skip
 
@@ -116,7 +117,7 @@ def play(terms: Terms, means: list[float], delay: Delay, seed: int) -> list[str]
             deliver(live, out, asked)
             if delay.retire:
                 retire_worst(live)
-            if not wrong(live.verdicts(), means, terms.threshold)[0] or terms.criterion == "fdr":
+            if not wrong(live.verdicts(), means, terms.question.bar)[0] or terms.criterion == "fdr":
                 continue
         break
     deliver(live, out, 10**9)
@@ -141,7 +142,7 @@ def retire_worst(live: Live) -> None:
     still = [book for book in fold.books if book.status == "open" and book.decision is None and book.told > 10]
     if len(still) > 1:
         worst = min(still, key=lambda book: book.total / book.told)
-        if worst.total / worst.told < fold.terms.threshold - 0.2:
+        if worst.total / worst.told < fold.terms.question.bar - 0.2:
             live.write(journal.RETIRED, None, worst.number, None, None)
 
 

@@ -14,18 +14,19 @@ from live_runs import Live, terms_of
 from typer.testing import CliRunner
 
 from goodarm.campaign import Campaign, open_store
-from goodarm.campaign.control import policy_against_control
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.terms import Terms, rules_fingerprint
 from goodarm.cli import app
 from goodarm.engine.control import LATER, ControlStep
+from goodarm.engine.evidence import evidence_for
 from goodarm.engine.live import OFFSET_COLUMN
 from goodarm.engine.totals_loops import bar_at
 from goodarm.errors import GoodarmError, InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import policy
 from goodarm.problem import Bounded, Gaussian, Problem
+from goodarm.question import Control
 from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, TOTAL
 from goodarm.rules.identification.gap_mixture import gap_mixture
 from goodarm.rules.identification.versus import against_control, better_by, versus
@@ -51,7 +52,7 @@ def campaign() -> Campaign:
 
 def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     assert campaign.headline() == (
-        "1 of 2 better than now by 2% or more, 1 not, 0 open; every arm is decided; the probability of any wrong "
+        "1 of 2 better than now by 2 pp or more, 1 not, 0 open; every arm is decided; the probability of any wrong "
         "verdict is at most 5%"
     )
     rows = {row.arm: row for row in campaign.arms()}
@@ -66,7 +67,7 @@ def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     assert audit["evidence"] >= audit["needed"]
     held = audit["control"]
     worst = better_by(
-        audit["asked"], audit["total"], held["asked"], held["total"] + held["pending"], campaign.terms.margin
+        audit["asked"], audit["total"], held["asked"], held["total"] + held["pending"], campaign.terms.question.bar
     )
     assert audit["evidence"] == worst
 
@@ -96,7 +97,7 @@ def test_a_snapshot_goes_on_as_the_fold_does(tmp_path: Path) -> None:
                 each.undeclared.clear()
         assert np.array_equal(fold.step.state.arms, again.step.state.arms)
     with Campaign.open(f"sqlite:///{tmp_path / 'a.db'}", "pages") as opened:
-        assert opened.terms.control == "now"
+        assert opened.terms.question == Control("now", 0.02)
         assert opened.tally().arms == 2
 
 
@@ -165,7 +166,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     run = CliRunner().invoke
     made = run(app, ["campaign", "create", store, "x", "--arms", "now,a,b", "--control", "now", "--margin", "0.02"])
     assert made.exit_code == 0
-    assert "0 of 2 better than now by 2% or more" in made.output
+    assert "0 of 2 better than now by 2 pp or more" in made.output
     asked = run(app, ["campaign", "ask", store, "x", "-n", "3"])
     for line in asked.output.splitlines():
         assert run(app, ["campaign", "tell", store, "x", line.split("\t")[0], "1"]).exit_code == 0
@@ -224,9 +225,9 @@ class CountedWhenTold(ControlStep):
 
 
 def against(arms: int, sampling: str) -> Terms:
-    made = policy_against_control(sampling, Bounded(), None)
+    made = evidence_for(Control("arm 0")).policy(sampling, Bounded(), None)
     plain = terms_of(arms + 1, 0.5, "uniform+gap-mixture", DELTA, 0.0, "fwer")
-    return replace(plain, threshold=None, policy=made.name, control="arm 0", margin=0.0, rules=rules_fingerprint(made))
+    return replace(plain, question=Control("arm 0"), policy=made.name, rules=rules_fingerprint(made))
 
 
 def twin(kind: type[ControlStep]) -> type[Fold]:

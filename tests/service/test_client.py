@@ -20,6 +20,7 @@ from goodarm.campaign.connection import ServerRefused, ServerUnreachable
 from goodarm.campaign.served import ServedCampaign
 from goodarm.errors import InvalidValue, LateReward, Refused, UnknownName, UnknownTicket
 from goodarm.problem import Gaussian
+from goodarm.question import Control
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_the_same_program_sees_the_same_with_a_store_and_with_a_server(server: S
     assert len(kinds) == served.number
     assert [kind for kind in kinds if kind != "request"] == [event["kind"] for event in local.history()]
     assert [event["number"] for event in served.history(after=3, limit=2)] == [4, 5]
-    assert served.terms.threshold == local.terms.threshold
+    assert served.terms.question == local.terms.question
     assert served.audit("a")["verdict"] == "good"
     assert served.arm("b/1").label == "B"
     np.testing.assert_array_equal(served.remaining(50).median, local.remaining(50).median)
@@ -193,8 +194,8 @@ def test_a_campaign_against_a_control(server: Server) -> None:
             block = campaign.ask_block(200)
             campaign.tell_block(block, {arm: (pulls, means[arm] * pulls) for arm, pulls in block.pulls.items()})
         assert {row.arm: row.verdict for row in campaign.arms()} == {"now": "control", "up": "better", "down": "worse"}
-        assert (campaign.terms.control, campaign.terms.margin) == ("now", 0.02)
-        assert "1 of 2 better than now by 2% or more, 1 not" in campaign.headline()
+        assert campaign.terms.question == Control("now", 0.02)
+        assert "1 of 2 better than now by 2 pp or more, 1 not" in campaign.headline()
         assert campaign.check().ok
         assert [campaign.arm(arm).mean for arm in means] == [0.0, 0.5, -0.5]
 

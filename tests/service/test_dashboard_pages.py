@@ -282,7 +282,7 @@ def test_a_campaign_against_a_control_is_started_from_the_page(server: Server, n
     page.get_by_label("Typical difference from it").fill("10%")
     expect(page.locator(".plan .sentence")).to_contain_text("pulls")
     page.get_by_role("button", name="Start the campaign").click()
-    expect(page.locator("h1.headline")).to_contain_text("0 of 2 better than now by 2% or more")
+    expect(page.locator("h1.headline")).to_contain_text("0 of 2 better than now by 2 pp or more")
     made = server.call("GET", path_of("form versus")).json
     assert (made["control"], made["margin"], made["delta"], made["arms"]) == ("now", 0.02, 0.05, 2)
 
@@ -311,7 +311,7 @@ def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: Ne
             server.call("POST", path_of("versus", "/tell-arm"), {"arm": arm, "reward": reward})
     page = new_page()
     shown(page, f"{server.address}/#/campaign/versus")
-    expect(page.locator("h1.headline")).to_contain_text("1 of 2 better than now by 2% or more")
+    expect(page.locator("h1.headline")).to_contain_text("1 of 2 better than now by 2 pp or more")
     expect(page.get_by_label("Every arm against the control")).to_be_visible()
     expect(page.locator('.spacer [data-arm="new"]')).to_contain_text("better")
     expect(page.locator(".ends i").first).to_have_text(re.compile(r"^-\d"))  # the scale reaches below no difference

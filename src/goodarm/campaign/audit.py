@@ -6,7 +6,6 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from goodarm.campaign.control import BETTER, WORSE
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.intervals import fresh_intervals
 from goodarm.campaign.terms import Terms
@@ -14,8 +13,6 @@ from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
 from goodarm.verdict import Guarantee
 from goodarm.version import __version__
-
-GOOD, BAD, OPEN = ("good", BETTER), ("bad", WORSE), "open"
 
 
 def audit(fold: Fold, arm: int) -> dict[str, Any]:
@@ -34,7 +31,7 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
         "told": book.told,
         "pending": book.pending,
         "total": book.total,
-        "mean": finite(book.total / book.told) if book.told else None,
+        "mean": finite(terms.question.estimate(book.entry.id, fold.totals_of)),
         "missing": book.missing,
         "void": book.void,
         "weight": book.weight,
@@ -44,23 +41,15 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
         "parameters": _parameters(terms),
         "version": __version__,
     }
-    control = terms.control_number
-    if control is not None:
-        own = fold.books[control]
-        content["mean"] = finite(book.total / book.told - own.total / own.told) if book.told and own.told else None
-        content["control"] = {"asked": own.asked, "told": own.told, "pending": own.pending, "total": own.total}
+    content |= terms.question.audited(fold.totals_of)
     notes = sentences(fold, arm, verdict)
     return content | ({"notes": notes} if notes else {})
 
 
 def _parameters(terms: Terms) -> dict[str, Any]:
-    """The rules' parameters; against a control without the identification rule's, which are the control's totals."""
+    """The rules' parameters, without those whose values come from the question."""
     given = asdict(terms.made.setting)
-    return {
-        name: dict(values)
-        for name, values in given.items()
-        if values and not (name == "identification" and terms.control is not None)
-    }
+    return {name: dict(values) for name, values in given.items() if values and name not in terms.question.fixes}
 
 
 def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
@@ -89,7 +78,7 @@ def evidence_of(fold: Fold, arm: int, verdict: str) -> float:
     fold.step.refresh()
     row = fold.step.state.arms[arm]
     for_good, for_bad = float(row[4]), float(row[5])
-    return for_good if verdict in GOOD else for_bad if verdict in BAD else max(for_good, for_bad)
+    return {1: for_good, -1: for_bad}.get(fold.terms.question.sign(verdict), max(for_good, for_bad))
 
 
 def needed(fold: Fold) -> float:

@@ -26,6 +26,7 @@ from goodarm.campaign.words import Tally, details, headline
 from goodarm.errors import LateReward, Refused
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, Rewards
+from goodarm.question import Question, asked
 
 if TYPE_CHECKING:
     from goodarm.campaign.served import ServedCampaign
@@ -72,6 +73,7 @@ most 5%
         *,
         control: str | None = None,
         margin: float = 0.0,
+        question: Question | None = None,
         criterion: str | None = None,
         clock: Clock = time.time,
         token: str | None = None,
@@ -80,6 +82,7 @@ most 5%
         """Create a campaign in a store, and hold it open.
 
         control, margin : in place of a threshold: is an arm's mean at least that of the arm `control` plus `margin`?
+        question   : in place of all three: what is asked, as an object of `goodarm.question`
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
         horizon    : about how many pulls there will be, for policies that plan with it; more are fine
         reserve    : the share of delta that is kept for arms added later
@@ -90,7 +93,7 @@ most 5%
         key        : a string of the caller's choice; creating the same name with the same key again opens it
         """
         given: dict[str, Any] = {
-            "threshold": threshold,
+            "question": asked(threshold, control, margin, question),
             "delta": delta,
             "policy": policy,
             "rewards": rewards,
@@ -101,8 +104,6 @@ most 5%
             "seed": seed,
             "metadata": metadata,
             "criterion": criterion,
-            "control": control,
-            "margin": margin,
         }
         if is_server(store):
             return cast(Self, _served().make(str(store), token, name, arms, given, key))

@@ -19,7 +19,7 @@ def doubt(fold: Fold) -> str:
     The rewards are those folded so far, in the order of asking: which ones come late does not matter.
     """
     rewards = fold.terms.rewards
-    if not isinstance(rewards, SubGaussian) or fold.terms.threshold is None:
+    if not isinstance(rewards, SubGaussian):
         return ""
     pulls = fold.step.state.arms[:, PULLS]
     count, arms = float(pulls.sum()), int((pulls > 0.0).sum())

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.blocks import OpenBlock
-from goodarm.campaign.control import BETTER, WORSE
 from goodarm.campaign.journal import Event
 from goodarm.campaign.terms import Terms, rules_fingerprint
 from goodarm.campaign.tickets import Queue
@@ -27,6 +26,7 @@ from goodarm.engine.step import Step
 from goodarm.engine.step_blocks import absorb_block, ask_block, note_block
 from goodarm.errors import DamagedJournal
 from goodarm.problem import SubGaussian
+from goodarm.question import Totals
 from goodarm.rules.sampling import ChoiceRule
 
 OPEN, PAUSED, RETIRED = "open", "paused", "retired"
@@ -71,6 +71,10 @@ class Book:
     def pending(self) -> int:
         return self.asked - self.told
 
+    @property
+    def totals(self) -> Totals:
+        return Totals(self.asked, self.told, self.pending, self.total)
+
 
 class Fold:
     """A campaign after some entry of its journal."""
@@ -82,10 +86,8 @@ class Fold:
             )
         terms = self.terms = Terms.from_json(created.content)
         self.step = new_step(terms)
-        weights = terms.weights or [1.0 / len(terms.judged)] * len(terms.judged)
-        if terms.control_number is not None:
-            weights = [*weights[: terms.control_number], 0.0, *weights[terms.control_number :]]
-        self.books = [Book(i, arm, weight) for i, (arm, weight) in enumerate(zip(terms.arms, weights, strict=True))]
+        shares = zip(terms.arms, terms.shares, strict=True)
+        self.books = [Book(i, arm, weight) for i, (arm, weight) in enumerate(shares)]
         self.index = {arm.id: i for i, arm in enumerate(terms.arms)}
         self.number, self.chain, self.at = created.number, created.chain, created.at
         self.started = created.at
@@ -332,9 +334,12 @@ class Fold:
         self.books[arm].decision = {**content, "number": event.number, "at": event.at}
         return ()
 
+    def totals_of(self, arm: str) -> Totals:
+        """What has happened to an arm's samples, by its id."""
+        return self.books[self.index[arm]].totals
+
     def verdict_by_rules(self, arm: int) -> str:
-        good, bad = (BETTER, WORSE) if self.terms.control is not None else ("good", "bad")
-        return {1: good, -1: bad}.get(int(self.step.state.arms[arm, 7]), "open")
+        return self.terms.question.word(int(self.step.state.arms[arm, 7]))
 
     def _paused(self, event: Event) -> Iterable[int]:
         return self._turn(event, PAUSED)
@@ -365,11 +370,10 @@ def new_step(terms: Terms) -> Step | ControlStep:
     if terms.made.estimator is not None:
         features = np.array([arm.features for arm in terms.arms], dtype=np.float64)
     horizon = math.inf if terms.horizon is None else float(terms.horizon)
-    if terms.control_number is not None:
-        return ControlStep(
-            terms.made, terms.problem, terms.control_number, terms.margin, horizon=horizon, weights=terms.weights
-        )
-    return Step(terms.made, terms.problem, horizon=horizon, features=features, seed=terms.seed, weights=terms.weights)
+    ids = [arm.id for arm in terms.arms]
+    return terms.evidence.step(
+        terms.made, terms.problem, ids, horizon=horizon, features=features, seed=terms.seed, weights=terms.weights
+    )
 
 
 def _nothing(event: Event) -> Iterable[int]:

@@ -11,7 +11,6 @@ from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.blocks import check_part, read_part
-from goodarm.campaign.control import refuse_turning
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, digest
 from goodarm.campaign.requests import ASK, answered, keep
@@ -263,7 +262,7 @@ def turn(session: Session, arm: str, kind: str) -> None:
     """Pause, resume or retire an arm; doing so again changes nothing."""
     fold = session.fold
     number = number_of(fold, arm)
-    refuse_turning(fold.terms, arm)
+    fold.terms.question.check_suspending(arm)
     status = fold.books[number].status
     wanted = {journal.PAUSED: states.PAUSED, journal.RESUMED: states.OPEN, journal.RETIRED: states.RETIRED}[kind]
     if status == wanted:

@@ -16,8 +16,6 @@ from goodarm.engine.control import ControlStep
 from goodarm.engine.live import OFFSET, PENDING_COLUMN, TOLD_BAD, TOLD_GOOD
 from goodarm.rules.beliefs import ARM_FIELDS, FOR_BAD, FOR_GOOD, PULLS, TOTAL, read_arm_with_row
 
-NAMES = {1.0: "good", -1.0: "bad"}
-
 
 class Cost(NamedTuple):
     """What the overdue tickets of one arm cost.
@@ -88,4 +86,5 @@ def _without(fold: Fold, arm: int, tickets: int) -> str:
     found = step.parts.decide(
         read_arm_with_row(row, 0), step.state.pool, step.assembly.bar, step.assembly.parameters[2]
     )
-    return NAMES.get(float(found), "")
+    sign = int(found)
+    return fold.terms.question.word(sign) if sign else ""

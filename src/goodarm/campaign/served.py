@@ -62,7 +62,8 @@ class ServedCampaign(Campaign):
         key: str | None = None,
     ) -> Self:
         """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
-        given = {key: value for key, value in terms.items() if value is not None and (key, value) != ("margin", 0.0)}
+        given = {key: value for key, value in terms.items() if value is not None}
+        given["question"] = given["question"].as_json()
         if "policy" in given and not isinstance(given["policy"], str):
             given["policy"] = given["policy"].name
         if "rewards" in given:

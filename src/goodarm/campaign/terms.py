@@ -13,22 +13,20 @@ from typing import Any
 
 from goodarm.arguments import check_whole, checked_number, number
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
-from goodarm.campaign.control import check_bar, check_control, policy_against_control
-from goodarm.engine.live_checks import by_totals, check_live
-from goodarm.engine.rehearsal import rehearse
-from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
+from goodarm.engine.evidence import Evidence, evidence_for
+from goodarm.engine.live_checks import by_totals
+from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import fingerprint
 from goodarm.policies import Policy
-from goodarm.policies import policy as make_policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards, SubGaussian
+from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Criterion, Guarantee
 from goodarm.version import __version__
 
-FORMAT = 2
-WITH_THRESHOLD = 1
-"""The format that an older goodarm reads too; it would misread a campaign against a control."""
+FORMAT = max(kind.format for kind in KINDS)
+"""The newest format of journals. A journal has the oldest format that has its kind of question."""
 DEFAULT_POLICY = "value+gap-mixture"
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
 UNANSWERED = ("wait", "zero", "void")
@@ -37,16 +35,15 @@ UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 6048
 
 @dataclass(frozen=True)
 class Terms:
-    """The problem, the policy, and what happens to tickets that are not answered.
+    """The question, the policy, and what happens to tickets that are not answered.
 
     after      : seconds after which a ticket is overdue; with `unanswered` "zero" or "void" it ends then
     reserve    : the share of delta that is kept for arms added later
     key        : a random text that distinguishes this campaign from all others; tickets carry a trace of it
     rules      : fingerprint of the rules' code when the campaign was created
-    control, margin : in place of a threshold: the id of the arm that the others are compared with, and by how much
     """
 
-    threshold: float | None
+    question: Question
     delta: float
     policy: str
     criterion: str
@@ -61,14 +58,12 @@ class Terms:
     key: str
     version: str
     rules: str
-    control: str | None = None
-    margin: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
-        against = {} if self.control is None else {"control": self.control, "margin": self.margin}
-        return against | {
-            "format": FORMAT if against else WITH_THRESHOLD,
-            "threshold": self.threshold,
+        return {
+            "format": self.question.format,
+            "threshold": None,  # goodarm 0.1 expects the field in every journal
+            **self.question.as_json(),
             "delta": self.delta,
             "policy": self.policy,
             "criterion": self.criterion,
@@ -93,24 +88,28 @@ class Terms:
                 f"the campaign was created by a newer goodarm (format {found}, this one reads up to {FORMAT}). "
                 "Upgrade goodarm: pip install --upgrade goodarm."
             )
-        given = {name: value for name, value in content.items() if name != "format"}
+        question = from_json(content)
+        of_question = {"format", "threshold", *question.as_json()}
+        given = {name: value for name, value in content.items() if name not in of_question}
+        given["question"] = question
         given["rewards"] = rewards_from_json(given["rewards"])
         given["arms"] = tuple(map(ArmEntry.from_json, given["arms"]))
         return Terms(**given)
 
     @cached_property
     def problem(self) -> Problem:
-        """With a control, the other arms' problem: the threshold is the margin, with differences mapped to [0, 1]."""
-        if self.threshold is None:
-            return Problem(0.5 * (1.0 + self.margin), len(self.arms) - 1, self.delta, self.rewards)
-        return Problem(self.threshold, len(self.arms), self.delta, self.rewards)
+        """The problem that the rules see."""
+        return self.question.problem(len(self.judged), self.delta, self.rewards)
+
+    @cached_property
+    def evidence(self) -> Evidence[Any]:
+        """How the question is answered."""
+        return evidence_for(self.question)
 
     @cached_property
     def made(self) -> Policy:
         """The policy, from its name."""
-        if self.control is not None:
-            return policy_against_control(self.policy, self.rewards, self.criterion)
-        return make_policy(self.policy, rewards=self.rewards, criterion=self.criterion)
+        return self.evidence.policy(self.policy, self.rewards, self.criterion)
 
     @property
     def by_totals(self) -> bool:
@@ -119,13 +118,8 @@ class Terms:
 
     @cached_property
     def judged(self) -> tuple[ArmEntry, ...]:
-        """The arms that get verdicts: all but the control."""
-        return tuple(arm for arm in self.arms if arm.id != self.control)
-
-    @cached_property
-    def control_number(self) -> int | None:
-        """The control's place among the arms."""
-        return next((i for i, arm in enumerate(self.arms) if arm.id == self.control), None)
+        """The arms that get verdicts."""
+        return tuple(arm for arm in self.arms if self.question.judges(arm.id))
 
     @property
     def weights(self) -> list[float] | None:
@@ -135,6 +129,12 @@ class Terms:
             return [(1.0 - self.reserve) / len(given)] * len(given) if self.reserve else None
         total = math.fsum(1.0 if weight is None else weight for weight in given)
         return [(1.0 if weight is None else weight) * (1.0 - self.reserve) / total for weight in given]
+
+    @property
+    def shares(self) -> list[float]:
+        """Each arm's share of delta at the start; 0 for arms that get no verdict."""
+        given = iter(self.weights or [1.0 / len(self.judged)] * len(self.judged))
+        return [next(given) if self.question.judges(arm.id) else 0.0 for arm in self.arms]
 
     def later_weight(self, m: int) -> float:
         """Share of delta of the m-th arm added later, m from 1: r K/((K + m - 1)(K + m)); all of them sum to r."""
@@ -153,27 +153,6 @@ class Terms:
         if self.made.criterion is Criterion.FDR:
             return f"of the arms called good, and of those called bad, at most {limit} are wrong on average{under}"
         return f"the probability of any wrong verdict is at most {limit}{under}"
-
-
-def live_policy(given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
-    """A policy that can run live: one that other processes find by its name, with verdicts that stay true."""
-    made = make_policy(given, rewards=rewards, criterion=criterion)
-    check_live(made, rewards)
-    if made.certificate is not None:
-        raise UnsoundPairing(
-            f"{made.name} was calibrated on simulated runs of one problem, and its certificate does not cover a live "
-            "campaign. Use a certified policy, for example 'value+gap-mixture'."
-        )
-    try:
-        found = make_policy(made.name, rewards=rewards, criterion=criterion)
-    except (UnknownName, InvalidValue):
-        found = None
-    if found is None or (found.sampling, found.identification) != (made.sampling, made.identification):
-        raise Refused(
-            f"the policy {made.name!r} has a rule without a registered name, so no other process could open the "
-            "campaign. Register it by an entry point, as CONTRIBUTING.md says, and name it."
-        )
-    return made
 
 
 def rules_fingerprint(policy: Policy) -> str:
@@ -272,7 +251,7 @@ def _check_kinds(delta: float, rewards: Any) -> None:
 
 def agreed(
     arms: ArmsGiven,
-    threshold: float | None,
+    question: Question,
     delta: float,
     policy: str | Policy,
     rewards: Rewards,
@@ -283,23 +262,14 @@ def agreed(
     seed: int,
     metadata: Mapping[str, Any] | None,
     criterion: str | None,
-    control: str | None = None,
-    margin: float = 0.0,
 ) -> Terms:
     """The terms, with every part checked."""
-    check_bar(threshold, control, margin)
-    threshold = None if threshold is None else checked_number("threshold", threshold)
-    delta, margin, reserve = (
-        checked_number(what, value) for what, value in (("delta", delta), ("margin", margin), ("reserve", reserve))
-    )
+    delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
     _check_kinds(delta, rewards)
     check_metadata(metadata or {}, "metadata")
-    against = control is not None
-    made = (policy_against_control if against else live_policy)(policy, rewards, criterion)
+    made = evidence_for(question).policy(policy, rewards, criterion)
     terms = Terms(
-        threshold=None if threshold is None else float(threshold),
-        control=control,
-        margin=float(margin),
+        question=question,
         delta=float(delta),
         policy=made.name,
         criterion=str(made.criterion),
@@ -315,10 +285,8 @@ def agreed(
         version=__version__,
         rules=rules_fingerprint(made),
     )
-    if against:
-        check_control(terms)
+    question.check([arm.id for arm in terms.arms], [arm.id for arm in terms.arms if arm.weight is not None])
+    terms.evidence.check(made, terms.problem)
     check_terms(terms)
     terms.problem.check_sums(horizon or 1)
-    if not against:
-        rehearse(made, terms.problem)
     return terms

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from goodarm.campaign import fold as states
-from goodarm.campaign.audit import BAD, GOOD, OPEN, evidence_of, needed
-from goodarm.campaign.control import CONTROL
+from goodarm.campaign.audit import evidence_of, needed
 from goodarm.campaign.doubts import doubt
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals
@@ -19,6 +18,7 @@ from goodarm.campaign.overdue import NOTHING, Cost, costs
 from goodarm.campaign.words import Tally
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded
+from goodarm.question import OPEN
 
 if TYPE_CHECKING:
     from goodarm.plan import Remaining
@@ -110,29 +110,28 @@ def announce(callbacks: Iterable[Callable[[ArmRow], None]], row: ArmRow) -> None
 
 def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
     book, terms = fold.books[arm], fold.terms
-    decision = book.decision
-    is_control = arm == terms.control_number
-    verdict = decision["verdict"] if decision else CONTROL if is_control else OPEN
+    decision, question = book.decision, terms.question
+    judged = question.judges(book.entry.id)
     if decision:
         low, high = (math.nan if decision[end] is None else decision[end] for end in ("low", "high"))
         evidence = math.nan if decision["evidence"] is None else decision["evidence"]
     else:
         low, high = ends
-        evidence = math.nan if is_control else evidence_of(fold, arm, OPEN)
+        evidence = evidence_of(fold, arm, OPEN) if judged else math.nan
     return ArmRow(
         arm=book.entry.id,
         label=book.entry.label or book.entry.id,
-        verdict=verdict,
+        verdict=decision["verdict"] if decision else question.undecided(book.entry.id),
         status=book.status,
         guarantee=decision["guarantee"] if decision else str(terms.made.guarantee),
         pulls=book.told,
         pending=book.pending,
         total=book.total,
-        mean=_mean(book) - (_mean(fold.books[terms.control_number]) if terms.control_number is not None else 0.0),
+        mean=question.estimate(book.entry.id, fold.totals_of),
         low=low,
         high=high,
         evidence=evidence,
-        needed=math.nan if is_control else needed(fold),
+        needed=needed(fold) if judged else math.nan,
         decided_at=iso(decision["at"]) if decision else None,
         weight=book.weight,
         missing=book.missing,
@@ -141,10 +140,6 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         overdue=late.tickets,
         held_back=late.held_back,
     )
-
-
-def _mean(book: Book) -> float:
-    return book.total / book.told if book.told else math.nan
 
 
 def verdicts_of(fold: Fold, now: float) -> Verdicts:
@@ -156,13 +151,13 @@ def verdicts_of(fold: Fold, now: float) -> Verdicts:
 def tally_of(fold: Fold, now: float) -> Tally:
     """Counts over all arms. A retired arm without a verdict is neither good, bad nor open."""
     good = bad = paused = retired = told = missing = void = 0
-    control = fold.terms.control
-    arms = len(fold.books) - (control is not None)
+    question = fold.terms.question
+    arms = len(fold.books) - len(question.references)
     for book in fold.books:
-        verdict = book.decision["verdict"] if book.decision else OPEN
-        good += verdict in GOOD
-        bad += verdict in BAD
-        undecided = verdict == OPEN and book.entry.id != control
+        sign = question.sign(book.decision["verdict"]) if book.decision else 0
+        good += sign > 0
+        bad += sign < 0
+        undecided = not sign and question.judges(book.entry.id)
         retired += undecided and book.status == states.RETIRED
         paused += undecided and book.status == states.PAUSED
         told += book.told
@@ -199,18 +194,16 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
     """Expected further pulls of each arm; 0 for those that are not open."""
     from goodarm.plan import remaining  # a first ask need not wait for it
 
-    if fold.terms.threshold is None:
-        raise InvalidValue(
-            "how many pulls remain is not known against a control, whose own rewards move every arm. The interval of "
-            "each arm shows how near its verdict is."
-        )
+    question = fold.terms.question
+    if question.no_forecast:
+        raise InvalidValue(question.no_forecast)
     rewards, told = fold.terms.rewards, [book.told for book in fold.books]
     bounded = isinstance(rewards, Bounded)
     totals = [min(book.total, book.told) if bounded else book.total for book in fold.books]
     left = remaining(
         told,
         totals,
-        threshold=fold.terms.threshold,
+        threshold=question.bar,
         delta=fold.terms.delta,
         draws=draws,
         scale=None if bounded else rewards.sigma(),
@@ -223,8 +216,8 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
 
 
 def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:
-    """About how many more pulls until no arm is open; None where nobody knows."""
-    if fold.terms.threshold is None or not any(map(is_open, fold.books)):
+    """About how many more samples until no arm is undecided; None where that can't be estimated."""
+    if fold.terms.question.no_forecast or not any(map(is_open, fold.books)):
         return None
     return float(remaining_of(fold, draws).median.sum())
 
@@ -233,7 +226,8 @@ def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
     """The open arms with the most evidence, nearest to their verdict first."""
     fold.step.refresh()
     arms = fold.step.state.arms
-    still = [book.number for book in fold.books if is_open(book) and book.entry.id != fold.terms.control]
+    judges = fold.terms.question.judges
+    still = [book.number for book in fold.books if is_open(book) and judges(book.entry.id)]
     still.sort(key=lambda arm: -max(float(arms[arm, 4]), float(arms[arm, 5])))
     return arm_rows(fold, still[:many], now)
 

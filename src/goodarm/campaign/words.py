@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from goodarm.campaign.control import by_margin
 from goodarm.campaign.terms import Terms
-from goodarm.problem import Bounded
+from goodarm.question import amounts
 
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
@@ -43,9 +42,7 @@ def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
     358 of 2,000 above 2%, 671 below, 971 open; about 46 million more pulls to finish; the probability of any wrong
     verdict is at most 5%
     """
-    above, below = f"above {threshold_words(terms)}", "below"
-    if terms.control is not None:
-        above, below = f"better than {terms.control}{by_margin(terms.margin)}", "not"
+    above, below = terms.question.phrases(amounts(terms.rewards))
     parts = [f"{tally.good:,} of {tally.arms:,} {above}, {tally.bad:,} {below}, {tally.open:,} open"]
     if tally.retired:
         parts[0] += f", {tally.retired:,} retired"
@@ -87,12 +84,6 @@ def details(tally: Tally) -> list[str]:
 
 def _counted(number: int, word: str) -> str:
     return f"{number:,} {word}" + ("" if number == 1 else "s")
-
-
-def threshold_words(terms: Terms) -> str:
-    """A share as a percentage, anything else as a number."""
-    bar = terms.margin if terms.threshold is None else terms.threshold
-    return f"{bar * 100:g}%" if isinstance(terms.rewards, Bounded) else f"{bar:g}"
 
 
 def count_words(value: float) -> str:

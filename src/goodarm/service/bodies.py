@@ -76,6 +76,12 @@ class NewCampaign(Body):
     threshold: Number | None = Field(None, examples=[0.5], description="the bar; or name a control")
     control: ArmId | None = Field(None, examples=[None], description="the arm that the others are compared with")
     margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
+    question: dict[str, Any] | None = Field(
+        None,
+        examples=[None],
+        max_length=100,
+        description="in place of all three: the fields of any question, as in a summary",
+    )
     delta: Delta = 0.05
     policy: str | None = Field(None, max_length=200, examples=["value+gap-mixture"])
     rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")

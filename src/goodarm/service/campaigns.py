@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from goodarm.campaign import Campaign, open_store
 from goodarm.campaign.terms import rewards_from_text
 from goodarm.errors import UnknownName
+from goodarm.question import from_json
 from goodarm.service import demo, views
 from goodarm.service.bodies import NewCampaign
 from goodarm.service.desk import Desk
@@ -59,6 +60,8 @@ class Campaigns:
         given = body.model_dump(exclude_none=True) | ({"key": key} if key else {})
         given["arms"] = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
         try:
+            if "question" in given:
+                given["question"] = from_json(given["question"])
             if "rewards" in given:
                 given["rewards"] = rewards_from_text(given["rewards"])
             await asyncio.to_thread(self._create, given)

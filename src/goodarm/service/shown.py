@@ -38,6 +38,7 @@ class Summary(Shown):
     tally: dict[str, Any] | None = Field(None, description="how many arms and tickets are in each state")
     control: str | None = Field(None, description="the arm that the others are compared with, if there is one")
     margin: float | None = None
+    question: dict[str, Any] = Field(description="what is asked of each arm: its kind, its fields and its words")
 
 
 class Campaigns(Shown):

@@ -112,11 +112,11 @@ def grows_old(campaign: Campaign) -> bool:
 
 def _summary(campaign: Campaign) -> dict[str, Any]:
     terms = campaign.terms
+    question = terms.question.shown(terms.rewards)
     if campaign not in _created:
         _created[campaign] = next(iter(campaign.history(limit=1)))["at"]
     return {
         "name": campaign.name,
-        "threshold": terms.margin if terms.threshold is None else terms.threshold,
         "delta": terms.delta,
         "criterion": terms.criterion,
         "policy": terms.policy,
@@ -126,8 +126,10 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
         "metadata": dict(terms.metadata),
         **counts(campaign),
         "tally": campaign.tally()._asdict(),
-        "control": terms.control,
-        "margin": None if terms.control is None else terms.margin,
+        "threshold": question["bar"],
+        "control": question.get("control"),
+        "margin": question.get("margin"),
+        "question": question,
     }
 
 
@@ -220,7 +222,7 @@ def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, A
     terms = campaign.terms
     unknown = np.full(len(points), np.nan)
     ends = dict.fromkeys(("low", "high", "for_good", "for_bad"), unknown)
-    if decides_by_intervals(terms) and terms.control is None:  # against a control, the control's history matters too
+    if decides_by_intervals(terms) and not terms.question.references:  # the history of those would matter, too
         rule, bar = terms.made.identification, terms.problem.bar
         values = take(terms.made.setting.identification, rule.defaults)
         asked = asked if terms.by_totals else told
