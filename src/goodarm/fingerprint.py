@@ -1,18 +1,21 @@
-"""What a function reaches: every plain function that it calls, and a fingerprint of their code.
+"""What a function reaches: every plain function that it calls, and fingerprints of their code.
 
-Rules are plain Python functions and call others. One walk over the functions that are reachable through globals,
-closures and defaults serves two ends: the compiler registers each of them and keys its disk cache by their code, and a
-certificate says which code it was measured with.
+Rules are plain Python functions and call others. One walk follows globals, closures and defaults to every function that
+is reachable. It has three users. The compiler registers each function and keys its disk cache by `fingerprint`, and a
+certificate records with `fingerprint` which code it was measured with. A campaign records its rules with
+`source_fingerprint`, so that a new version of Python does not look like new rules.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
-from collections.abc import Collection, Iterable, Iterator
+import inspect
+import linecache
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
-
-import numpy as np
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -23,9 +26,17 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _values(function: FunctionType, packages: Collection[str] | None = None) -> Iterator[tuple[str, Any]]:
+def _compiled_names(function: FunctionType) -> set[str]:
+    return set(_names(function.__code__))
+
+
+def _values(
+    function: FunctionType,
+    packages: Collection[str] | None = None,
+    names_of: Callable[[FunctionType], set[str]] = _compiled_names,
+) -> Iterator[tuple[str, Any]]:
     """What the function can see: its globals by name (also `module.name`), its closure, its defaults."""
-    names = sorted(set(_names(function.__code__)))
+    names = sorted(names_of(function))
     for name in names:
         if name in function.__globals__:
             value = function.__globals__[name]
@@ -61,10 +72,15 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
             yield from functions_in(element)
 
 
-def reachable(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> list[FunctionType]:
+def reachable(
+    functions: Iterable[FunctionType],
+    packages: Collection[str] | None = None,
+    names_of: Callable[[FunctionType], set[str]] = _compiled_names,
+) -> list[FunctionType]:
     """The functions and all plain functions that they call, each once, in a fixed order.
 
-    packages : go only into functions and modules of these top-level packages; None goes everywhere
+    packages : enter only functions and modules of these top-level packages; None enters all
+    names_of : the names that a function looks up, from its byte code or from its source
     """
     found: dict[FunctionType, None] = {}
     waiting = list(functions)
@@ -73,17 +89,17 @@ def reachable(functions: Iterable[FunctionType], packages: Collection[str] | Non
         if function in found or (packages is not None and package_of(function) not in packages):
             continue
         found[function] = None
-        waiting.extend(called for _, value in _values(function, packages) for called in functions_in(value))
+        waiting.extend(called for _, value in _values(function, packages, names_of) for called in functions_in(value))
     return list(found)
 
 
 def _constant_text(value: Any) -> str:
     """A value that numba freezes into compiled code, written out in full; empty for what it does not freeze."""
-    if isinstance(value, np.ndarray):
+    if not isinstance(value, type) and hasattr(value, "dtype") and hasattr(value, "tobytes"):  # an array or its number
         return repr((value.dtype.str, value.shape, value.tobytes()))
     if isinstance(value, tuple):
         return f"({','.join(map(_constant_text, value))})"
-    return repr(value) if isinstance(value, bool | int | float | complex | str | bytes | np.generic) else ""
+    return repr(value) if isinstance(value, bool | int | float | complex | str | bytes) else ""
 
 
 def _code_text(code: CodeType) -> str:
@@ -112,7 +128,7 @@ def root(module: str) -> str:
 
 
 def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> str:
-    """A hash that changes whenever any reachable function, or a constant that it reads, changes.
+    """A hash of byte code: it changes whenever a reachable function, a constant that it reads, or Python changes.
 
     >>> fingerprint([lambda x: x + 1]) == fingerprint([lambda x: x + 1])
     True
@@ -125,3 +141,127 @@ def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | N
         for name, value in _values(function, packages):
             digest.update(f"{name}={_constant_text(value)};".encode())
     return digest.hexdigest()
+
+
+def source_fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> str:
+    """The same for source code: versions of Python, comments, docstrings, annotations and formatting do not count.
+
+    Functions whose source can't be read are hashed by their byte code, and so change with the version of Python.
+
+    >>> source_fingerprint([root])[:16]
+    '65da9c0040189816'
+    """
+    digest = hashlib.sha256()
+    for function in reachable(functions, packages, _source_names):
+        node = _node(function)
+        text = _code_text(function.__code__) if node is None else _function_text(node)
+        digest.update(text.encode())
+        for name, value in _values(function, packages, _source_names):
+            digest.update(f"{name}={_constant_text(value)};".encode())
+    return digest.hexdigest()
+
+
+Written = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def _source_names(function: FunctionType) -> set[str]:
+    """All names and attributes in the source of a function; those of its byte code where there is no source."""
+    node = _node(function)
+    if node is None:
+        return _compiled_names(function)
+    found, waiting = set(), [node.args, *(node.body if isinstance(node.body, list) else [node.body])]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, ast.Name | ast.Attribute):
+            found.add(part.id if isinstance(part, ast.Name) else part.attr)
+        for name, value in ast.iter_fields(part):
+            if name not in WITHOUT_EFFECT:
+                waiting += [
+                    each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST)
+                ]
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _node(function: FunctionType) -> Written | None:
+    """The syntax tree of a function, found by where its code begins; None without source."""
+    code = function.__code__
+    try:
+        file = inspect.getsourcefile(function)
+        lines = linecache.getlines(file, function.__globals__) if file else []
+        candidates = _written_in("".join(lines)).get((code.co_firstlineno, function.__name__), ())
+    except (OSError, SyntaxError, TypeError):
+        return None
+    return candidates[0] if len(candidates) == 1 else _at_position(candidates, code)
+
+
+def _at_position(candidates: Collection[Written], code: CodeType) -> Written | None:
+    """Several lambdas on one line are told apart by the columns of their code."""
+    columns = [
+        start for _, _, start, end in code.co_positions() if start is not None and end is not None and start < end
+    ]
+    inside = [node for node in candidates if all(node.col_offset <= at < (node.end_col_offset or 0) for at in columns)]
+    return inside[0] if len(inside) == 1 else None
+
+
+@lru_cache(maxsize=256)
+def _written_in(source: str) -> dict[tuple[int, str], list[Written]]:
+    """The functions in a file by first line, that of a decorator if there is one, and name."""
+    found: dict[tuple[int, str], list[Written]] = {}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, Written):
+            decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+            first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+            name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+            found.setdefault((first, name), []).append(node)
+    return found
+
+
+def _function_text(node: Written) -> str:
+    """Arguments and body. The name does not count: what calls the function names it."""
+    body = node.body if isinstance(node, ast.Lambda) else _statements(node.body)
+    return f"{_text(node.args)}:{_text(body)}"
+
+
+WITHOUT_EFFECT = {"annotation", "returns", "ctx", "kind", "type_comment", "type_ignores", "type_params"}
+"""Fields of the syntax tree that do not change what a function does. Later versions of Python may add to them."""
+
+
+def _text(value: Any) -> str:
+    """A syntax tree as text that is the same under every version of Python.
+
+    `ast.dump` is not: its output changes with new fields and with the defaults that it leaves out. Here all fields
+    that are None or empty are left out, since each version of Python adds some.
+    """
+    if isinstance(value, list):
+        return f"[{','.join(map(_text, value))}]"
+    if isinstance(value, ast.Constant):
+        return f"{type(value.value).__name__} {value.value!r}"
+    if isinstance(value, ast.JoinedStr):
+        return f"JoinedStr({_text(_merged(value.values))})"
+    if isinstance(value, ast.AST):
+        shown = ((name, getattr(value, name, None)) for name in value._fields if name not in WITHOUT_EFFECT)
+        inner = (
+            f"{name}={_text(_statements(each) if name == 'body' and isinstance(each, list) else each)}"
+            for name, each in shown
+            if each is not None and each != []
+        )
+        return f"{type(value).__name__}({','.join(inner)})"
+    return repr(value)
+
+
+def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Statements without docstrings and other literals that are computed for nothing."""
+    return [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
+
+
+def _merged(parts: list[ast.expr]) -> list[ast.expr]:
+    """The parts of an f-string with neighbouring texts joined: versions of Python cut them in different places."""
+    found: list[ast.expr] = []
+    for part in parts:
+        last = found[-1] if found else None
+        if isinstance(part, ast.Constant) and isinstance(last, ast.Constant):
+            found[-1] = ast.Constant(f"{last.value}{part.value}")
+        elif not (isinstance(part, ast.Constant) and part.value == ""):
+            found.append(part)
+    return found

@@ -76,10 +76,14 @@ def _concluded(fold: Fold, events: int) -> Check:
             f"today's rules differ in a verdict from those the campaign began with: {fold.disagreement}; {made_with}. "
             "Its recorded verdicts stand.",
         )
-    note = ""
-    if not fold.same_rules:
-        note = f"the rules' code has changed since goodarm {fold.terms.version}, but decides as it did"
-    return Check(True, events, note=note)
+    return Check(True, events, note=_noted(fold))
+
+
+def _noted(fold: Fold) -> str:
+    begun = f"goodarm {fold.terms.version}"
+    if fold.same_rules is None:
+        return f"{begun} did not record the source of its rules; the rules of this version reach the recorded verdicts"
+    return "" if fold.same_rules else f"the rules' code has changed since {begun}, but decides as it did"
 
 
 def _wrong(fold: Fold, event: Event) -> str:

@@ -18,7 +18,7 @@ from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.blocks import OpenBlock
 from goodarm.campaign.journal import Event
-from goodarm.campaign.terms import Terms, rules_fingerprint
+from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
 from goodarm.campaign.tickets import Queue
 from goodarm.engine.control import ControlStep
 from goodarm.engine.live import PENDING_COLUMN
@@ -112,7 +112,10 @@ class Fold:
 
     def _set_up(self) -> None:
         terms = self.terms
-        self.same_rules = rules_fingerprint(terms.made) == terms.rules
+        self.rules = rules_fingerprint(terms.made)
+        """Fingerprint of the rules that this fold runs, which may be newer than those the campaign began with."""
+        self.same_rules = self.rules == terms.rules if terms.rules.startswith(SOURCE) else None
+        """Whether these are the rules the campaign began with; None where the journal does not tell."""
         self.in_order = not terms.by_totals
         self.lapses = terms.unanswered != "wait"
         self.queues: dict[int, Queue] = {}

@@ -231,7 +231,7 @@ class Session:
     def _keep_snapshot(self) -> None:
         fold = self.fold
         since, enough = fold.number - self.snapshot_at, max(SNAPSHOT_EVERY, 2 * len(fold.books))
-        if since >= enough and fold.same_rules and can_be_packed(fold.step):
+        if since >= enough and not fold.disagreement and can_be_packed(fold.step):
             self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, pack(fold)))
             self.snapshot_at = fold.number
 

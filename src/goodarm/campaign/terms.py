@@ -16,7 +16,7 @@ from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.engine.evidence import Evidence, evidence_for
 from goodarm.engine.live_checks import by_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName
-from goodarm.fingerprint import fingerprint
+from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import Policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards, SubGaussian
@@ -28,6 +28,8 @@ from goodarm.version import __version__
 FORMAT = max(kind.format for kind in KINDS)
 """The newest format of journals. A journal has the oldest format that has its kind of question."""
 DEFAULT_POLICY = "value+gap-mixture"
+SOURCE = "source:"
+"""Begins a fingerprint of source code. Without it a fingerprint is of byte code, as goodarm 0.1.0 wrote it."""
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
 UNANSWERED = ("wait", "zero", "void")
 UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
@@ -156,13 +158,14 @@ class Terms:
 
 
 def rules_fingerprint(policy: Policy) -> str:
-    """A hash of the code of the rules that choose and decide."""
+    """A hash of the source of the rules that choose and decide, the same under every version of Python."""
     functions: list[Callable[..., Any]] = [policy.sampling.formula, policy.identification.formula]
     if isinstance(policy.identification, EvidenceRule):
         functions.append(policy.identification.observe)
     if policy.learner is not None:
         functions += [policy.learner.start, policy.learner.fit, policy.learner.next_round]
-    return fingerprint(functions)[:32]  # type: ignore[arg-type]  # formulas are plain functions
+    plain = [function for formula in functions for function in functions_in(formula)]
+    return SOURCE + source_fingerprint(plain, {"goodarm", *map(package_of, plain)})[:32]
 
 
 def read_duration(given: float | str | timedelta | None) -> float | None:
