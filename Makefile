@@ -1,4 +1,4 @@
-# One target per verb. `make test` and `make demo` create .venv and install into it on the way.
+# One target per verb. Each creates .venv and installs into it what it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,8 @@ DEMO_READY := $(VENV)/.ready-demo
 REPORT_READY := $(VENV)/.ready-report
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo reproduce docs wheel test lint types contract pytest bench format audit clean browser node postgresql java
+.PHONY: demo reproduce docs wheel check test lint types contract fast pytest coverage minimum bench format audit clean browser node \
+postgresql java
 
 # The main job: a live campaign of 200 headlines with delayed clicks, its log judged, the page to look at.
 demo: $(DEMO_READY)
@@ -30,6 +31,10 @@ docs: $(DOCS_READY)
 wheel: | $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
+# What to run before a pull request: nothing but Python packages is installed.
+check: lint types contract fast
+
+# Everything, and the slowest tests at the end. As root it installs Chromium, PostgreSQL and Java by apt-get.
 test: lint types contract pytest
 
 lint: $(READY)
@@ -42,8 +47,15 @@ types: $(READY)
 contract: $(READY)
 	$(BIN)/lint-imports
 
+fast: $(READY)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --durations=20
+
 pytest: $(READY) browser node postgresql java
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal --durations=20
+
+# Which lines the fast tests execute: a summary here, the lines in coverage/index.html. Compiled rules are not traced.
+coverage: $(READY)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html
 
 # What the dashboard's tests need beyond Python; where it can't be had they are skipped, and say so.
 browser:
@@ -62,6 +74,12 @@ node: | $(BIN)/python
 	@command -v npm >/dev/null || { echo "no npm: types of the dashboard and axe are not checked"; exit 0; }; \
 	[ -x $(NODE)/node_modules/.bin/tsc ] || npm install --silent --no-fund --no-audit --prefix $(NODE) $(NODE_PACKAGES) || \
 	echo "npm could not install $(NODE_PACKAGES): types of the dashboard and axe are not checked"
+
+# The fast tests with the oldest allowed version of every direct dependency, in an environment of its own. Needs uv.
+minimum: | $(BIN)/python
+	uv venv --quiet --clear --python $(BIN)/python $(VENV)/minimum
+	uv pip install --quiet --python $(VENV)/minimum/bin/python --resolution lowest-direct --editable '.[test]'
+	$(VENV)/minimum/bin/pytest -n 2 --dist worksteal -m "not slow"
 
 bench: $(BENCH_READY)
 	$(BIN)/python -m benchmarks
@@ -84,7 +102,7 @@ audit: $(READY)
 	@cat audit/report.md
 
 clean:
-	rm -rf $(VENV) demo reproduction site dist audit
+	rm -rf $(VENV) demo reproduction site dist audit coverage .coverage
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "goodarm needs Python 3.11 or newer; call: make PYTHON=python3.11 ...")'

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 LIVE = {
     "live_headlines.py": ["'Your knife is blunt, and you know it' is good", "'Ten ways to sharpen a knife' is good"],

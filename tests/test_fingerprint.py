@@ -113,7 +113,8 @@ RECORDED = {
 RECORD = """
 import json, fingerprinted as f
 from goodarm.fingerprint import source_fingerprint as of
-found = {"helper": f.helper, "rule": f.rule, "closed over 2": f.closed(2), "first": f.lambdas()[0], "second": f.lambdas()[1]}
+first, second = f.lambdas()
+found = {"helper": f.helper, "rule": f.rule, "closed over 2": f.closed(2), "first": first, "second": second}
 print(json.dumps({name: of([function])[:16] for name, function in found.items()}))
 """
 

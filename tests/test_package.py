@@ -48,42 +48,6 @@ def test_the_package_is_typed() -> None:
     assert (Path(goodarm.__file__).parent / "py.typed").is_file()
 
 
-LONG = {
-    ("engine/loop.py", "loop"): "the round is written once; every way to split it made the simulator slower",
-}
-"""Functions that may have 40 lines and more, and why."""
-
-
-def lengths(path: Path) -> dict[str, int]:
-    """Lines of each function's body; its docstring does not count, functions inside of it count on their own."""
-    found: dict[str, int] = {}
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            lines = {line for part in body for line in range(part.lineno, (part.end_lineno or part.lineno) + 1)}
-            for inner in ast.walk(node):
-                if inner is not node and isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
-                    lines -= set(range(inner.lineno, (inner.end_lineno or inner.lineno) + 1))
-            found[node.name] = max(len(lines), found.get(node.name, 0))
-    return found
-
-
-def test_functions_are_short() -> None:
-    room = Path(goodarm.__file__).parent
-    found = {
-        (path.relative_to(room).as_posix(), name)
-        for path in room.rglob("*.py")
-        for name, lines in lengths(path).items()
-        if lines >= 40
-    }
-    assert found == set(LONG)
-
-
-def test_files_are_short() -> None:
-    room = Path(goodarm.__file__).parent
-    assert [path for path in room.rglob("*.py") if path.read_text(encoding="utf-8").count("\n") >= 400] == []
-
-
 def loaded_by(code: str) -> set[str]:
     """The heavy packages that a fresh process has loaded after running the code."""
     ask = f"{code}\nimport sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"

@@ -261,7 +261,7 @@ def _merged(parts: list[ast.expr]) -> list[ast.expr]:
     for part in parts:
         last = found[-1] if found else None
         if isinstance(part, ast.Constant) and isinstance(last, ast.Constant):
-            found[-1] = ast.Constant(f"{last.value}{part.value}")
+            found[-1] = ast.Constant(str(last.value) + str(part.value))
         elif not (isinstance(part, ast.Constant) and part.value == ""):
             found.append(part)
     return found

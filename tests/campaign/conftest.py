@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from servers import PostgresqlServer, postgresql
 
-STORES = ("memory", "sqlite", "postgresql")
+POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.slow)
+STORES = ("memory", "sqlite", POSTGRESQL)
 
 
 class HandClock:
@@ -50,7 +51,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return address
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", POSTGRESQL])
 def durable(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty store that outlives the process."""
     if request.param == "sqlite":

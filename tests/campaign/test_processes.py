@@ -18,6 +18,8 @@ from servers import PostgresqlServer
 
 from goodarm import Campaign
 
+pytestmark = pytest.mark.slow
+
 WORKERS = 4
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["goodarm.campaign", "goodarm.campaign.stores.sqlite", "psycopg"])

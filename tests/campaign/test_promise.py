@@ -27,6 +27,8 @@ from goodarm.rules.identification.kt import kt
 from goodarm.rules.parameters import Formula
 from goodarm.testing.error_rates import LAW_LEVEL, Trial
 
+pytestmark = pytest.mark.slow
+
 DELTA = 0.1
 TRIAL = Trial(level=LAW_LEVEL, runs=300, delta=DELTA)
 JUST_BELOW = 0.2999

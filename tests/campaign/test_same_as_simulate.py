@@ -15,6 +15,8 @@ from goodarm.simulation.run import Run, assembly_of, play
 from goodarm.simulation.specification import Specification
 from goodarm.streams import ENVIRONMENT, generator, reward_key, run_key
 
+pytestmark = pytest.mark.slow
+
 GRID = [0.0, 0.25, 0.5, 0.75, 1.0]
 """Few values, so that arms tie often."""
 

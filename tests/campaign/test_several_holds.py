@@ -14,6 +14,8 @@ from goodarm.campaign.stores import MemoryStore
 from goodarm.engine.live import PENDING_COLUMN
 from goodarm.errors import DamagedJournal, LateReward, UnusableStore
 
+pytestmark = pytest.mark.slow
+
 
 class FailingStore(MemoryStore):
     """A store whose disk is full for a while."""

@@ -41,7 +41,21 @@ def violations(subject: Subject) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", PAIRINGS)
+def representative() -> set[str]:
+    """Pairings for the fast lane: every rule once or twice, each with another partner."""
+    found: set[str] = set()
+    for place, rule in enumerate([*sampling_names(), *INDEPENDENT]):
+        partners = [name for name in PAIRINGS if name.startswith(f"{rule}+") or name.endswith(f"+{rule}")]
+        if not found.intersection(partners):
+            found.add(partners[place % len(partners)])
+    return found
+
+
+FAST = representative()
+BY_LANE = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in PAIRINGS]
+
+
+@pytest.mark.parametrize("name", BY_LANE)
 def test_every_pairing_conforms(name: str) -> None:
     """The engine's own loop and trees, played as plain Python: compiling each pairing would take minutes."""
     pairing = PAIRINGS[name]
@@ -55,6 +69,7 @@ def test_the_checks_look_at_verdicts(name: str) -> None:
     assert Subject(pairing, usual_environment(pairing), horizon=150, compiled=False).first.verdicts.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMED)
 def test_every_named_policy_conforms_compiled(name: str) -> None:
     """Every sampling rule is compared with Python, arm by arm and compiled, in tests/engine/test_agreement.py."""
@@ -70,6 +85,7 @@ def test_most_pairings_are_allowed() -> None:
         assert any(name.endswith(f"+{rule}") for name in PAIRINGS), rule
 
 
+@pytest.mark.slow
 def test_a_spawned_process_plays_the_same_runs() -> None:
     subjects = [Subject(policy(name), usual_environment(policy(name))) for name in NAMED]
     for subject, run in zip(subjects, in_a_new_process(subjects), strict=True):

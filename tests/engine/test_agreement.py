@@ -12,6 +12,8 @@ from goodarm.simulation.specification import Specification
 from goodarm.testing.reference import scan
 from goodarm.testing.subject import draws_at_random
 
+pytestmark = pytest.mark.slow
+
 GRID = [0.0, 0.25, 0.5, 0.75, 1.0]
 """Few values, so that arms tie often."""
 

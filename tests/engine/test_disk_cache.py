@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = "BONUS = 1.0\n"
 HELPERS = """
 import numpy as np

@@ -16,6 +16,8 @@ from servers import postgresql
 import goodarm
 from goodarm.errors import GoodarmError
 
+pytestmark = pytest.mark.slow
+
 ROWS = 20_000
 HARD = ("plain", 'say "hi"', "two\nlines", "🥐", "<b>&", "it's")
 

@@ -12,6 +12,8 @@ from goodarm.policies.names import identification_rule
 from goodarm.problem import Gaussian, Problem
 from goodarm.rules.identification.versus import as_if_paired, versus
 
+pytestmark = pytest.mark.slow
+
 DELTA, LEVEL = 0.1, 1e-6
 RUNS, ROWS, ARMS = 400, 600, 4
 

@@ -12,6 +12,8 @@ import goodarm
 from goodarm.environments.datasets._tables import counts
 from goodarm.judgement import Judgement
 
+pytestmark = pytest.mark.slow
+
 Counts = NDArray[np.int64]
 
 

@@ -19,6 +19,8 @@ from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import Specification
 from goodarm.verdict import Guarantee
 
+pytestmark = pytest.mark.slow
+
 HORIZON = 20_000
 
 

@@ -12,6 +12,8 @@ from goodarm.learning import learn, offline
 from goodarm.learning.train import MOST_RUNS
 from goodarm.simulation.simulate import simulate
 
+pytestmark = pytest.mark.slow
+
 ENVIRONMENT, HORIZON = "synth-small", 100_000
 GRID = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 LEARNING_SEED, GRID_SEED = 11, 12

@@ -16,6 +16,8 @@ from goodarm.rules.beliefs import ARM_FIELDS, Arm, Pool, write_arm
 from goodarm.rules.learners.contenders import Contenders, bound, fit, kept
 from goodarm.rules.learners.prior import posterior_mean, posterior_scale
 
+pytestmark = pytest.mark.slow
+
 SMALL = bernoulli(np.linspace(0.40, 0.70, 12), threshold=0.6, horizon=3000)
 
 

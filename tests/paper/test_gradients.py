@@ -15,6 +15,8 @@ import pytest
 from goodarm.paper.objectives import identification_objective, reward_objective, sampling_objective
 from goodarm.paper.soft_index import soft_index
 
+pytestmark = pytest.mark.slow
+
 XI, SHARPNESS, ETA1, ETA2, COLDNESS = 0.5, 10.0, 2e-3, 1e-3, 0.99
 STATES = range(25)
 STEP = 1e-4

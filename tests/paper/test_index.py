@@ -16,6 +16,8 @@ from goodarm.paper.soft_index import gamma_of, gather, pick, shrunk_belief, soft
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import ARM_FIELDS, Arm, read_arm, write_arm
 
+pytestmark = pytest.mark.slow
+
 BAR = Problem(threshold=0.5, arms=10).bar
 
 

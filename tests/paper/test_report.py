@@ -33,6 +33,8 @@ from goodarm.paper.scope import DATASETS, Request
 from goodarm.report.chart import STYLE_OF, draw_one
 from goodarm.report.numbers import json_text
 
+pytestmark = pytest.mark.slow
+
 REQUEST = Request(quick=True, only=("synth-small", "open-bandit-sample"), runs=2, workers=2)
 
 

@@ -20,6 +20,8 @@ from goodarm.paper.scope import DATASETS, ENTRIES, FULL, QUICK, Request
 from goodarm.paper.tasks import Task, tasks_of
 from goodarm.simulation.simulate import simulate
 
+pytestmark = pytest.mark.slow
+
 SMALL = Request(quick=True, only=("open-bandit-sample", "table1"), runs=2)
 
 

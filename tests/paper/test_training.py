@@ -16,6 +16,8 @@ from goodarm.paper.soft_index import FLOOR
 from goodarm.paper.training import OPTIONS, PaperTraining, train_paper
 from goodarm.rules.beliefs import Pool
 
+pytestmark = pytest.mark.slow
+
 MOSTLY_GOOD = bernoulli(np.linspace(0.475, 0.55, 20), threshold=0.5, horizon=2000)
 
 

@@ -1,4 +1,4 @@
-"""The API, by a real server: the contract of docs/service.md, line by line."""
+"""The API: the contract of docs/service.md, line by line. Only what needs a connection uses a real server."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import InProcess, in_process
 from serving import Server, events, path_of, serving
 
 AWKWARD = [
@@ -23,28 +24,39 @@ AWKWARD = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(f"sqlite:///{tmp_path_factory.mktemp('api')}/a.db", "--private-webhooks") as running:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
+    with in_process(f"sqlite:///{tmp_path_factory.mktemp('api')}/a.db", private_targets=True) as running:
         yield running
 
 
-@pytest.fixture
-def name(server: Server, request: pytest.FixtureRequest) -> str:
-    """A new campaign for each test."""
-    made = f"{request.node.name} {random.randrange(10**9)}"[:200]
+@pytest.fixture(scope="module")
+def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that can be connected to, for streams and for bodies without a length."""
+    with serving(f"sqlite:///{tmp_path_factory.mktemp('api')}/b.db") as running:
+        yield running
+
+
+def new_campaign(server: Server | InProcess, wanted: str) -> str:
+    made = f"{wanted} {random.randrange(10**9)}"[:200]
     answer = server.call("POST", "/api/v1/campaigns", {"name": made, "arms": ["calm", "loud"], "threshold": 0.5})
     assert answer.status == 201, answer.body
     return made
 
 
-def ask(server: Server, name: str, n: int = 1, **headers: str) -> list[dict[str, str]]:
+@pytest.fixture
+def name(server: InProcess, request: pytest.FixtureRequest) -> str:
+    """A new campaign for each test."""
+    return new_campaign(server, request.node.name)
+
+
+def ask(server: Server | InProcess, name: str, n: int = 1, **headers: str) -> list[dict[str, str]]:
     answer = server.call("POST", path_of(name, "/ask"), {"n": n}, headers=headers)
     assert answer.status == 200, answer.body
     tickets: list[dict[str, str]] = answer.json["tickets"]
     return tickets
 
 
-def decide(server: Server, name: str, good: str = "calm") -> None:
+def decide(server: Server | InProcess, name: str, good: str = "calm") -> None:
     """Tell until nothing is open."""
     for _ in range(100):
         tickets = ask(server, name, 10)
@@ -66,7 +78,7 @@ def problem(answer: Any, status: int) -> str:
     return str(found["detail"])
 
 
-def test_a_campaign_from_creation_to_its_verdicts(server: Server, name: str) -> None:
+def test_a_campaign_from_creation_to_its_verdicts(server: InProcess, name: str) -> None:
     summary = server.call("GET", path_of(name)).json
     assert (summary["arms"], summary["open"], summary["told"], summary["closed"]) == (2, 2, 0, False)
     decide(server, name)
@@ -84,7 +96,7 @@ def test_a_campaign_from_creation_to_its_verdicts(server: Server, name: str) -> 
     assert checked["events"] == verdicts["number"]
 
 
-def test_an_arm_has_its_way_and_its_audit(server: Server, name: str) -> None:
+def test_an_arm_has_its_way_and_its_audit(server: InProcess, name: str) -> None:
     decide(server, name)
     page = server.call("GET", path_of(name, "/arms/calm")).json
     assert page["verdict"] == page["audit"]["verdict"] == "good"
@@ -97,7 +109,7 @@ def test_an_arm_has_its_way_and_its_audit(server: Server, name: str) -> None:
     assert "unknown arm 'no'" in problem(server.call("GET", path_of(name, "/arms/no")), 404)
 
 
-def test_progress_and_history_agree_with_the_summary(server: Server, name: str) -> None:
+def test_progress_and_history_agree_with_the_summary(server: InProcess, name: str) -> None:
     decide(server, name)
     summary = server.call("GET", path_of(name)).json
     last = server.call("GET", path_of(name, "/progress")).json["points"][-1]
@@ -113,14 +125,14 @@ def test_progress_and_history_agree_with_the_summary(server: Server, name: str) 
     assert [event["kind"] for event in only] == ["verdict", "verdict"]
 
 
-def test_the_same_key_gets_the_same_tickets(server: Server, name: str) -> None:
+def test_the_same_key_gets_the_same_tickets(server: InProcess, name: str) -> None:
     first = ask(server, name, 3, **{"Idempotency-Key": "k"})
     assert ask(server, name, 3, **{"Idempotency-Key": "k"}) == first
     assert ask(server, name, 3, **{"Idempotency-Key": "other"}) != first
     assert server.call("GET", path_of(name)).json["asked"] == 6
 
 
-def test_tells_are_idempotent_and_contradictions_are_refused(server: Server, name: str) -> None:
+def test_tells_are_idempotent_and_contradictions_are_refused(server: InProcess, name: str) -> None:
     (ticket,) = ask(server, name)
     body = {"ticket": ticket["ticket"], "reward": 1.0}
     assert [server.call("POST", path_of(name, "/tell"), body).status for _ in range(2)] == [200, 200]
@@ -129,7 +141,7 @@ def test_tells_are_idempotent_and_contradictions_are_refused(server: Server, nam
     assert server.call("GET", path_of(name)).json["told"] == 1
 
 
-def test_step_void_and_tell_arm(server: Server, name: str) -> None:
+def test_step_void_and_tell_arm(server: InProcess, name: str) -> None:
     (ticket,) = ask(server, name)
     body = {"ticket": ticket["ticket"], "reward": 1.0}
     stepped = server.call("POST", path_of(name, "/step"), body, headers={"Idempotency-Key": "s"}).json
@@ -142,7 +154,7 @@ def test_step_void_and_tell_arm(server: Server, name: str) -> None:
     assert (tally["told"], tally["pending"], tally["void"]) == (2, 0, 1)
 
 
-def test_blocks(server: Server, name: str) -> None:
+def test_blocks(server: InProcess, name: str) -> None:
     block = server.call("POST", path_of(name, "/ask-block"), {"n": 1000}).json
     assert sum(block["pulls"].values()) == 1000
     told = {arm: [pulls, pulls * 1.0 if arm == "calm" else 0.0] for arm, pulls in block["pulls"].items()}
@@ -152,7 +164,7 @@ def test_blocks(server: Server, name: str) -> None:
     assert server.call("POST", path_of(name, "/tell-block"), body).json["verdicts"] == []
 
 
-def test_arms_are_paused_resumed_retired_and_added_with_a_reserve(server: Server, name: str) -> None:
+def test_arms_are_paused_resumed_retired_and_added_with_a_reserve(server: InProcess, name: str) -> None:
     for verb, state in (("pause", "paused"), ("resume", None), ("retire", "retired")):
         assert server.call("POST", path_of(name, f"/{verb}"), {"arm": "loud"}).status == 200
         rows = server.call("GET", path_of(name, "/verdicts")).json["arms"]
@@ -164,7 +176,7 @@ def test_arms_are_paused_resumed_retired_and_added_with_a_reserve(server: Server
     assert server.call("POST", path_of(f"{name} r", "/arms"), {"arms": ["late"]}).json["arms"] == 2
 
 
-def test_a_step_on_a_closed_campaign_counts_the_reward_and_asks_nothing(server: Server, name: str) -> None:
+def test_a_step_on_a_closed_campaign_counts_the_reward_and_asks_nothing(server: InProcess, name: str) -> None:
     (ticket,) = ask(server, name)
     server.call("POST", path_of(name, "/close"), {"reason": "the budget is spent"})
     stepped = server.call("POST", path_of(name, "/step"), {"ticket": ticket["ticket"], "reward": 1.0})
@@ -172,12 +184,12 @@ def test_a_step_on_a_closed_campaign_counts_the_reward_and_asks_nothing(server: 
     assert server.call("GET", path_of(name)).json["told"] == 1
 
 
-def test_a_closed_campaign_asks_nothing(server: Server, name: str) -> None:
+def test_a_closed_campaign_asks_nothing(server: InProcess, name: str) -> None:
     assert server.call("POST", path_of(name, "/close")).json["closed"] is True
     assert "has ended" in problem(server.call("POST", path_of(name, "/ask"), {"n": 1}), 409)
 
 
-def test_reads_have_an_etag_that_changes_with_the_journal(server: Server, name: str) -> None:
+def test_reads_have_an_etag_that_changes_with_the_journal(server: InProcess, name: str) -> None:
     for rest in ("", "/verdicts", "/arms", "/arms/calm", "/progress", "/history", "/remaining"):
         first = server.call("GET", path_of(name, rest))
         again = server.call("GET", path_of(name, rest), headers={"If-None-Match": first.headers["etag"]})
@@ -189,7 +201,7 @@ def test_reads_have_an_etag_that_changes_with_the_journal(server: Server, name: 
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
-def test_an_export_can_be_imported(server: Server, name: str, kind: str, tmp_path: Path) -> None:
+def test_an_export_can_be_imported(server: InProcess, name: str, kind: str, tmp_path: Path) -> None:
     from goodarm.campaign import Campaign
 
     decide(server, name)
@@ -203,7 +215,7 @@ def test_an_export_can_be_imported(server: Server, name: str, kind: str, tmp_pat
 
 
 @pytest.mark.parametrize("text", AWKWARD)
-def test_names_ids_and_labels_may_contain_anything_printable(server: Server, text: str) -> None:
+def test_names_ids_and_labels_may_contain_anything_printable(server: InProcess, text: str) -> None:
     name = f"{text} {random.randrange(10**9)}".replace("\u202e", "").replace("\u202c", "")
     arms = [{"id": text, "label": text, "metadata": {text: text}}, "b"]
     made = server.call("POST", "/api/v1/campaigns", {"name": name, "arms": arms, "threshold": 0.5})
@@ -241,7 +253,7 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
 
 @pytest.mark.parametrize(("method", "rest", "body", "status", "words"), WRONG)
 def test_bad_input_is_refused_and_changes_nothing(
-    server: Server, name: str, method: str, rest: str, body: Any, status: int, words: str
+    server: InProcess, name: str, method: str, rest: str, body: Any, status: int, words: str
 ) -> None:
     headers = {"Content-Type": "application/json"} if isinstance(body, bytes) else {}
     before = server.call("GET", path_of(name)).json["number"]
@@ -266,7 +278,7 @@ WRONG_CAMPAIGNS: list[tuple[dict[str, Any], int, str]] = [
 
 @pytest.mark.parametrize(("change", "status", "words"), WRONG_CAMPAIGNS)
 def test_a_campaign_that_makes_no_sense_is_refused(
-    server: Server, change: dict[str, Any], status: int, words: str
+    server: InProcess, change: dict[str, Any], status: int, words: str
 ) -> None:
     terms = {"name": "wrong", "arms": ["a", "b"], "threshold": 0.5} | change
     body = json.dumps(terms).encode()
@@ -275,18 +287,23 @@ def test_a_campaign_that_makes_no_sense_is_refused(
     assert server.call("GET", path_of("wrong")).status == 404
 
 
-def test_a_name_that_is_taken_is_refused(server: Server, name: str) -> None:
+def test_a_name_that_is_taken_is_refused(server: InProcess, name: str) -> None:
     terms = {"name": name, "arms": ["a"], "threshold": 0.5}
     assert "already" in problem(server.call("POST", "/api/v1/campaigns", terms), 409)
 
 
-def test_a_body_that_is_too_large_is_refused_with_or_without_a_length(server: Server, name: str) -> None:
+def test_a_body_that_is_too_large_is_refused(server: InProcess, name: str) -> None:
     body = b" " * 8_000_001
     headers = {"Content-Type": "application/json"}
     assert "8,000,000 bytes" in problem(server.call("POST", path_of(name, "/ask"), body, headers=headers), 413)
+
+
+@pytest.mark.slow
+def test_a_body_that_is_too_large_is_refused_without_a_length(listening: Server) -> None:
     from http.client import HTTPConnection
 
-    connection = HTTPConnection(server.host, server.port, timeout=60)
+    name, headers = new_campaign(listening, "large"), {"Content-Type": "application/json"}
+    connection = HTTPConnection(listening.host, listening.port, timeout=60)
     pieces = (b" " * 1_000_000 for _ in range(9))
     try:
         connection.request("POST", path_of(name, "/ask"), pieces, headers, encode_chunked=True)
@@ -298,7 +315,7 @@ def test_a_body_that_is_too_large_is_refused_with_or_without_a_length(server: Se
     assert status == 413
 
 
-def test_a_plan(server: Server) -> None:
+def test_a_plan(server: InProcess) -> None:
     made = server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "gap": 0.3}).json
     assert 0 < made["half"] <= made["eighty"] <= made["ninety"] <= made["rounds"]["median"] <= made["rounds"]["high"]
     assert "pulls" in made["sentence"]
@@ -317,7 +334,9 @@ def test_a_plan(server: Server) -> None:
     assert "between 0 and 1" in problem(server.call("POST", "/api/v1/plan", outside), 400)
 
 
-def test_the_stream_tells_changes_and_resumes_where_it_was_left(server: Server, name: str) -> None:
+@pytest.mark.slow
+def test_the_stream_tells_changes_and_resumes_where_it_was_left(listening: Server) -> None:
+    server, name = listening, new_campaign(listening, "stream")
     connection, response = server.stream(path_of(name, "/events"))
     assert response.headers["content-type"].startswith("text/event-stream")
     stream = events(response)
@@ -340,7 +359,7 @@ def test_the_stream_tells_changes_and_resumes_where_it_was_left(server: Server, 
     problem(server.call("GET", path_of("no such campaign", "/events")), 404)
 
 
-def test_figures_for_prometheus(server: Server, name: str) -> None:
+def test_figures_for_prometheus(server: InProcess, name: str) -> None:
     decide(server, name)
     text = server.call("GET", "/metrics").body.decode()
     label = json.dumps(name)
@@ -350,12 +369,12 @@ def test_figures_for_prometheus(server: Server, name: str) -> None:
     assert "goodarm_request_seconds_bucket" in text
 
 
-def test_health(server: Server) -> None:
+def test_health(server: InProcess) -> None:
     assert server.call("GET", "/healthz").json["status"] == "ok"
     assert server.call("GET", "/readyz").json["status"] == "ok"
 
 
-def test_the_examples_of_the_openapi_document_run(server: Server) -> None:
+def test_the_examples_of_the_openapi_document_run(server: InProcess) -> None:
     document = server.call("GET", "/api/v1/openapi.json").json
     schemas = document["components"]["schemas"]
 

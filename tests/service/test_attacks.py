@@ -18,6 +18,8 @@ from serving import COMMAND, Server, events, make_token, path_of, serving
 from goodarm.errors import InvalidValue
 from goodarm.service.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:

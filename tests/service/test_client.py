@@ -22,6 +22,8 @@ from goodarm.errors import InvalidValue, LateReward, Refused, UnknownName, Unkno
 from goodarm.problem import Gaussian
 from goodarm.question import Control
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:

@@ -14,6 +14,8 @@ from goodarm.campaign import connection as connections
 from goodarm.campaign.connection import Connection, ServerRefused, ServerUnreachable
 from goodarm.errors import InvalidValue, UnknownName
 
+pytestmark = pytest.mark.slow
+
 
 class Script:
     """Answers one after the other; the last one again and again. None breaks the connection off."""

@@ -11,6 +11,8 @@ import pytest
 from browsing import PATIENCE, NewPage
 from serving import Server, make_token, path_of, serving
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 

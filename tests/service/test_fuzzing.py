@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from fuzzing import fuzz
 
+pytestmark = pytest.mark.slow
+
 REQUESTS = 10_000
 SECONDS = 1500.0
 """The time limit of this test on a slow and busy machine; a quiet one needs a tenth of it."""

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from serving import COMMAND, Server, make_token, path_of, serving
 
+pytestmark = pytest.mark.slow
+
 ROLES = ("reader", "writer", "admin")
 OPEN_TO_ALL = {("POST", "/login"), ("POST", "/logout"), ("GET", "/healthz"), ("GET", "/readyz")}
 WRITERS = ("/ask", "/tell", "/tell-many", "/tell-arm", "/step", "/void", "/ask-block", "/tell-block")

@@ -15,6 +15,8 @@ from goodarm import Campaign
 from goodarm.campaign import connection as connections
 from goodarm.errors import Refused
 
+pytestmark = pytest.mark.slow
+
 
 class Proxy:
     """Passes requests on; while `lose` is above 0, the answer is thrown away and the connection broken off."""

@@ -12,6 +12,8 @@ from serving import Server, events, path_of, serving
 
 from goodarm import Campaign
 
+pytestmark = pytest.mark.slow
+
 ARMS = 2_000
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 

@@ -14,6 +14,8 @@ from goodarm.service.lease import Lease
 from goodarm.service.side import open_side
 from goodarm.service.tokens import Role, Tokens
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[str]:

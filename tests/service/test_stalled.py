@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from serving import Server, events, is_held, path_of, serving
 
+pytestmark = pytest.mark.slow
+
 ARMS = 10_000
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from serving import Answer, Server, path_of
 
+pytestmark = pytest.mark.slow
+
 
 def start(server: Server, name: str) -> list[str]:
     """A new campaign, and two of its tickets."""

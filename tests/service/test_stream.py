@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from goodarm.service.stream import QUEUE, Change, Client, Fanout
+
+pytestmark = pytest.mark.slow
 
 
 class Journal:

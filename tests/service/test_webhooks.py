@@ -22,6 +22,8 @@ from goodarm.service.signature import TOLERANCE, verify
 from goodarm.service.targets import resolve
 from goodarm.service.webhooks import ATTEMPTS, NOTE, UnknownWebhook, Webhook, Webhooks, outbox, send
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("url", [
     "http://127.0.0.1/x", "http://localhost:8000/", "http://[::1]/", "http://10.1.2.3/", "http://192.168.0.1/",

@@ -20,6 +20,8 @@ from serving import Server, events, is_held, path_of, serving
 from goodarm.service.lease import SECONDS
 from goodarm.service.signature import verify
 
+pytestmark = pytest.mark.slow
+
 
 def until(condition: Any, seconds: float = 60.0) -> None:
     """Wait for something that must happen; how long it takes is the machine's affair."""

@@ -15,6 +15,8 @@ from goodarm.simulation.simulate import play_in_parallel
 from goodarm.simulation.specification import specify
 from goodarm.simulation.stop import Interrupted, Stop
 
+pytestmark = pytest.mark.slow
+
 LONG = bernoulli([0.5, 0.5], threshold=0.5, horizon=4_000_000)
 """One run per batch, and none ends early."""
 

@@ -12,6 +12,8 @@ from goodarm.engine.loop import Tables
 from goodarm.simulation.run import assembly_of, play
 from goodarm.simulation.specification import Specification
 
+pytestmark = pytest.mark.slow
+
 SETTING = {"runs": 7, "horizon": 2000, "seed": 3}
 
 

@@ -33,6 +33,8 @@ from goodarm.testing.identification import LONG, PATHS, SHORT, RuleCheck
 from goodarm.testing.rule_checks import check_evidence_is_a_fair_game
 from goodarm.testing.subject import usual_environment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(("rule", "instance"), cases(), ids=lambda value: value.name)
 def test_certified_rules_keep_their_error_rate(rule: IdentificationRule, instance: HardInstance) -> None:

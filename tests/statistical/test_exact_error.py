@@ -23,6 +23,8 @@ from goodarm.testing.reference import pulled
 from goodarm.testing.rule_checks import NOTHING
 from goodarm.verdict import Guarantee
 
+pytestmark = pytest.mark.slow
+
 BY_TOTALS = [rule for rule in certified() if rule.by_totals and rule.valid_for(Bounded())]
 
 

@@ -19,6 +19,8 @@ from goodarm.environments.laws import bernoulli_reward
 from goodarm.errors import InvalidValue, ModelWarning
 from goodarm.numerics import binomial_tail
 
+pytestmark = pytest.mark.slow
+
 RUNS, DELTA = 60, 0.05
 MOST_WRONG = 14
 RULES = {"self-normalised": "", "design": ", first=1"}

@@ -6,6 +6,8 @@ import pytest
 
 from goodarm import simulate
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("dataset", "times", "runs"), [("synth-small", 1.2, 12), ("synth-large", 40.0, 6), ("movielens", 30.0, 6)]

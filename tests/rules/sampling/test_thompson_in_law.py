@@ -15,6 +15,8 @@ from goodarm.rules.sampling.thompson import leader
 from goodarm.rules.sampling.top_two import other_leader
 from goodarm.testing import arm_after
 
+pytestmark = pytest.mark.slow
+
 DRAWS = 4000
 
 
