@@ -44,6 +44,32 @@ def test_whoever_cites_it_cites_this_version() -> None:
     assert f"version = {{{goodarm.__version__}}}" in (root / "README.md").read_text(encoding="utf-8")
 
 
+SCRIPT = """
+campaign = goodarm.Campaign.create("memory:", "headlines", ["a", "b"], threshold=0.5)
+for ticket in campaign.ask(2):
+    campaign.tell(ticket, 1.0)
+samples: float = goodarm.plan(arms=10, threshold=0.5, gap=0.2, runs=2).lower_bound
+left = goodarm.remaining([10], [5], threshold=0.5).median.sum()
+good: list[str] = goodarm.judge({"arm": ["a"], "pulls": [10], "total": [5]}, threshold=0.5).good
+wrong: int = goodarm.simulate(goodarm.policy("value"), goodarm.bernoulli([0.2, 0.8], 0.5), runs=2).wrong_runs
+"""
+
+
+def test_strict_mypy_accepts_a_script_that_uses_every_public_name(tmp_path: Path) -> None:
+    names = "\n".join(f"print(goodarm.{name})" for name in goodarm.__all__)
+    root = Path(__file__).parents[1]
+
+    def check(text: str) -> str:
+        script = tmp_path / "script.py"
+        script.write_text(f"import goodarm\n{text}{names}\n", encoding="utf-8")
+        command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(root / "pyproject.toml"), str(script)]
+        return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+
+    assert "Success" in check(SCRIPT)
+    assert "no-untyped-call" in check(f"{SCRIPT}\ndef untyped(x): return x\nuntyped(goodarm.plan())\n")
+    assert "attr-defined" in check("goodarm.plan.remaining([1], [1], threshold=0.5)\n")
+
+
 def test_the_package_is_typed() -> None:
     assert (Path(goodarm.__file__).parent / "py.typed").is_file()
 

@@ -11,9 +11,8 @@ import pytest
 from goodarm.environments import bernoulli
 from goodarm.errors import InvalidValue, UnknownName, UnreadableTable
 from goodarm.numerics import bernoulli_kl
-from goodarm.plan import campaign_lower_bound, decidable, plan, pulls_lower_bound, remaining
-from goodarm.plan.quick import LIMIT, quick_plan
-from goodarm.plan.quick_control import quick_plan_against
+from goodarm.planning import campaign_lower_bound, decidable, plan, pulls_lower_bound, remaining
+from goodarm.planning.quick import LIMIT, quick_plan
 from goodarm.problem import Gaussian, Problem
 from goodarm.report import plan_figure
 from goodarm.report.plan_text import answer, headline
@@ -304,21 +303,21 @@ def test_a_quick_plan_against_a_control_is_near_what_simulated_campaigns_take(
 ) -> None:
     simulated = plan(arms=arms, control=control, margin=margin, gap=gap, runs=7).asked
     assert simulated is not None
-    quick = quick_plan_against(control=control, margin=margin, arms=arms, gap=gap)
+    quick = quick_plan(control=control, margin=margin, arms=arms, gap=gap)
     assert simulated.rounds.mean / 1.4 < quick.median < 1.4 * simulated.rounds.mean
     assert quick.half < quick.eighty <= quick.ninety <= quick.median == quick.high
 
 
 def test_a_quick_plan_against_a_control_grows_with_what_is_asked() -> None:
     def pulls(arms: int = 10, gap: float = 0.1, delta: float = 0.05) -> float:
-        return quick_plan_against(control=0.3, arms=arms, gap=gap, delta=delta).median
+        return quick_plan(control=0.3, arms=arms, gap=gap, delta=delta).median
 
     assert pulls(arms=5) < pulls() < pulls(arms=40) < 4 * pulls()  # the control's pulls serve all arms
     assert pulls(gap=0.05) == pytest.approx(4 * pulls(), rel=0.1)
     assert pulls(delta=0.01) > pulls()
-    assert quick_plan_against(control=0.3, arms=3, prior="uniform:0.2999999,0.3").median == LIMIT  # never decided
+    assert quick_plan(control=0.3, arms=3, prior="uniform:0.2999999,0.3").median == LIMIT  # never decided
     with pytest.raises(InvalidValue, match="strictly between 0 and 1"):
-        quick_plan_against(control=0.9, margin=0.2, arms=3)
+        quick_plan(control=0.9, margin=0.2, arms=3)
 
 
 def test_a_quick_plan_for_gaussian_rewards_scales_with_the_square_of_gap_over_scale() -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from goodarm.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from goodarm import plan as plan
     from goodarm.campaign import Campaign as Campaign
     from goodarm.environments import Environment as Environment
     from goodarm.environments import bernoulli as bernoulli
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
     from goodarm.models.linear import Linear as Linear
     from goodarm.models.mixed import Mixed as Mixed
     from goodarm.models.neural import Neural as Neural
+    from goodarm.planning import plan as plan
+    from goodarm.planning import remaining as remaining
     from goodarm.policies import Policy as Policy
     from goodarm.policies import policy as policy
     from goodarm.problem import Bounded as Bounded
@@ -74,8 +75,9 @@ _WHERE = {
     "gaussian": "goodarm.environments",
     "judge": "goodarm.judgement",
     "learn": "goodarm.learning",
-    "plan": "goodarm",
+    "plan": "goodarm.planning",
     "policy": "goodarm.policies",
+    "remaining": "goodarm.planning",
     "replay": "goodarm.environments",
     "simulate": "goodarm.simulation.simulate",
     "table": "goodarm.environments",
@@ -85,8 +87,6 @@ __all__ = sorted(_WHERE)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plan":  # a room that can be called: goodarm.plan(...), goodarm.plan.remaining(...)
-        return import_module("goodarm.plan")
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'goodarm' has no attribute {name!r}")

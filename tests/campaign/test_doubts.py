@@ -11,7 +11,7 @@ import pytest
 
 from goodarm import Campaign, Gaussian, gaussian, simulate
 from goodarm.errors import InvalidValue, ScaleWarning
-from goodarm.plan import remaining
+from goodarm.planning import remaining
 
 
 def told(scale: float, rewards: int = 300, name: str = "memory:") -> Campaign:

@@ -214,7 +214,7 @@ def test_progress_true_is_silent_where_nobody_watches(capsys: pytest.CaptureFixt
         lambda: goodarm.Campaign.create("memory:", "c", ["a"], threshold=0.5).tell_many([1]),
         lambda: goodarm.Campaign.create("memory:", "c", ["a"], threshold=0.5).tell_many(None),
         lambda: goodarm.plan(arms="x", threshold=0.5),
-        lambda: goodarm.plan.remaining([1], ["a"], threshold=0.5),
+        lambda: goodarm.remaining([1], ["a"], threshold=0.5),
     ],
 )
 def test_what_is_no_argument_is_an_error_of_ours(call: object) -> None:
@@ -241,7 +241,7 @@ def test_a_store_without_campaigns_says_so() -> None:
 
 def test_plan_is_there_after_importing_goodarm() -> None:
     assert goodarm.plan(arms=2, threshold=0.5, gap=0.3, budget=500, runs=2).arms == 2
-    assert goodarm.plan.remaining([10], [5], threshold=0.5).median.shape == (1,)
+    assert goodarm.remaining([10], [5], threshold=0.5).median.shape == (1,)
 
 
 def test_a_plan_says_itself_and_draws_itself() -> None:

@@ -30,7 +30,7 @@ from goodarm.question import Question, asked
 
 if TYPE_CHECKING:
     from goodarm.campaign.served import ServedCampaign
-    from goodarm.plan import Remaining
+    from goodarm.planning import Remaining
 
 
 class Campaign:
@@ -270,7 +270,7 @@ most 5%
             yield operations.as_people_read(fold, event)
 
     def remaining(self, draws: int = 200) -> Remaining:
-        """Expected further pulls of each arm, as `goodarm.plan.remaining`; 0 for arms that are not open."""
+        """Expected further pulls of each arm, as `goodarm.planning.remaining`; 0 for arms that are not open."""
         return views.remaining_of(self._look(), draws)
 
     def tally(self) -> Tally:

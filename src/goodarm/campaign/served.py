@@ -29,7 +29,7 @@ from goodarm.campaign.views import ArmRow, Told, Verdicts, announce
 from goodarm.campaign.waiting import WaitingTicket
 from goodarm.campaign.words import Tally, details
 from goodarm.errors import InvalidValue, Refused
-from goodarm.plan import Remaining
+from goodarm.planning import Remaining
 from goodarm.problem import Bounded, Gaussian, Rewards
 
 TOKEN = "GOODARM_TOKEN"

@@ -21,7 +21,7 @@ from goodarm.problem import Bounded
 from goodarm.question import OPEN
 
 if TYPE_CHECKING:
-    from goodarm.plan import Remaining
+    from goodarm.planning import Remaining
 
 
 class ArmRow(NamedTuple):
@@ -192,7 +192,7 @@ def is_open(book: Book) -> bool:
 
 def remaining_of(fold: Fold, draws: int) -> Remaining:
     """Expected further pulls of each arm; 0 for those that are not open."""
-    from goodarm.plan import remaining  # a first ask need not wait for it
+    from goodarm.planning import remaining  # a first ask need not wait for it
 
     question = fold.terms.question
     if question.no_forecast:

@@ -13,8 +13,8 @@ from goodarm.cli._options import Delta, Json, Seed, Workers, cores, some_path, w
 from goodarm.cli._show import console, in_options, print_json
 
 if TYPE_CHECKING:
-    from goodarm.plan import CampaignPlan
-    from goodarm.plan.ahead import Progress
+    from goodarm.planning import CampaignPlan
+    from goodarm.planning.kinds import Progress
 
 EXAMPLES = (
     "goodarm plan --arms 200 --threshold 0.02 --gap 0.01 --budget 1e6",
@@ -69,7 +69,7 @@ def plan(
     json: Json = False,
 ) -> None:
     """How many pulls an arm and a campaign will take, and what a looser goal would save."""
-    from goodarm.plan import plan as make_plan
+    from goodarm.planning import plan as make_plan
     from goodarm.report.files import plan_about, refuse_other_results, results_folder, write_plan
 
     with results_folder(out), _progress() as progress:

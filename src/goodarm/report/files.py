@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goodarm.errors import MissingExtra, UnusableFolder
-from goodarm.plan import CampaignPlan
+from goodarm.planning import CampaignPlan
 from goodarm.report import plan_figure, rewards_over_time, verdicts_over_time
 from goodarm.report.drawing import save
 from goodarm.report.numbers import json_text
@@ -109,8 +109,8 @@ def _write(results: Comparison, summary: dict[str, Any], name: str, figure: Figu
 def plan_about(made: CampaignPlan) -> dict[str, Any]:
     """What distinguishes one plan from another in the same folder."""
     names = ["arms", "threshold", "delta", "means", "policy", "budget", "seed"]
-    names += [] if made.control is None else ["control", "margin"]
-    return {name: getattr(made, name) for name in names}
+    compared = ["control", "margin"] if made.question.question.references else []
+    return {name: getattr(made, name) for name in names + compared}
 
 
 def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:

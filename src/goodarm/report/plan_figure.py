@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from goodarm.plan import CampaignPlan, Outlook
+from goodarm.planning import CampaignPlan, Outlook
 from goodarm.report import drawing
 from goodarm.report.drawing import Floats
 from goodarm.report.numbers import short
@@ -52,16 +52,14 @@ def info(plan: CampaignPlan) -> PlanFigure:
     if not outlooks:
         runs = "not simulated: the budget is too small to pull each arm once"
     reached = plan.asked.milestones if plan.asked else ()
-    against = plan.control is not None
-    bar = f"control {plan.control:g}, margin {plan.margin:g}" if against else f"threshold {plan.threshold:g}"
     return PlanFigure(
-        f"{plan.arms:,} arms, {bar}, delta {plan.delta:g}",
+        f"{plan.arms:,} arms, {plan.question.title}, delta {plan.delta:g}",
         f"{plan.means.split(' (a guess')[0]}\n{plan.policy} ({plan.guarantee}), {runs}",
         samples,
         [_curve(outlook, plan, samples, of_all) for outlook in outlooks],
         [(each.share, each.samples.median) for each in reached if math.isfinite(each.samples.median)],
         float(plan.budget) if plan.budget is not None and plan.budget <= 1.02 * samples[-1] else None,
-        "better" if against else "good",
+        plan.question.question.good,
         of_all,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from goodarm.plan import CampaignPlan, OneCampaign, Outlook
+from goodarm.planning import CampaignPlan, OneCampaign, Outlook
 from goodarm.report.numbers import counted, percent, short
 from goodarm.simulation.runs import Estimate
 
@@ -23,10 +23,7 @@ _NOT_SHOWN = ("decided_at", "finds")
 def headline(plan: CampaignPlan) -> Iterator[str]:
     """What was asked."""
     budget = f", budget {plan.budget:,} samples" if plan.budget is not None else ""
-    bar = f"threshold {plan.threshold:g}"
-    if plan.control is not None:
-        bar = f"against a control of mean {plan.control:g} by a margin of {plan.margin:g}"
-    yield f"{counted(plan.arms, 'arm')}, {bar}, delta {plan.delta:g}{budget}; {plan.means}"
+    yield f"{counted(plan.arms, 'arm')}, {plan.question.words}, delta {plan.delta:g}{budget}; {plan.means}"
     if plan.asked is not None:
         simulated = counted(plan.runs, "simulated campaign")
         yield f"{plan.policy} ({plan.guarantee}), {simulated} of at most {plan.last_round:,} samples"
@@ -34,7 +31,7 @@ def headline(plan: CampaignPlan) -> Iterator[str]:
 
 def answer(plan: CampaignPlan) -> Iterator[str]:
     """First what people plan for: samples until most good arms are found, in one campaign; then what a budget buys."""
-    asked, kind = plan.asked, "good" if plan.control is None else "better"
+    asked, kind = plan.asked, plan.question.question.good
     if asked is None:
         return
     if not asked.milestones:
@@ -55,11 +52,10 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
 def rest(plan: CampaignPlan) -> Iterator[str]:
     """What theory says, and how often the simulation erred."""
     low, median, high = map(_bound, plan.arm_bound)
-    knowing = "" if plan.control is None else ", even if it knows the mean of the control"
     spread = "" if low == high else f" ({low} to {high} for the middle half of the arms)"
     yield (
         f"For a verdict on every arm any policy needs on average at least {_bound(plan.lower_bound)} samples, "
-        f"{median} for the median arm{spread}{knowing}."
+        f"{median} for the median arm{spread}{plan.question.knowing}."
     )
 
 
@@ -96,7 +92,8 @@ def table(plan: CampaignPlan) -> Table:
 
 def as_json(made: CampaignPlan) -> dict[str, Any]:
     """Everything except the individual verdicts."""
-    shown = {each.name: getattr(made, each.name) for each in fields(made)}
+    names = [each.name for each in fields(made) if each.name != "question"]
+    shown = {name: getattr(made, name) for name in [*names, "threshold", "control", "margin"]}
     shown["pulls_per_arm"] = _tuple(made.pulls_per_arm)
     shown["asked"] = _outlook(made.asked) if made.asked else None
     shown["alternatives"] = [_outlook(each) for each in made.alternatives]

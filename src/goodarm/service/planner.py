@@ -9,10 +9,8 @@ from typing import Any
 
 from goodarm.campaign.terms import rewards_from_text
 from goodarm.campaign.words import count_words
-from goodarm.errors import InvalidValue
-from goodarm.plan.quick import LIMIT, QuickPlan, quick_plan
-from goodarm.plan.quick_control import quick_plan_against
-from goodarm.problem import Bounded
+from goodarm.planning.kinds import planned_question
+from goodarm.planning.quick import LIMIT, QuickPlan, quick_plan
 from goodarm.service.bodies import PlanWish
 from goodarm.service.problems import Refusal
 
@@ -44,15 +42,8 @@ class Planner:
 def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
     given = wish.model_dump(exclude_none=True)
     rewards = rewards_from_text(given.pop("rewards", "bounded"))
-    if ("threshold" in given) == ("control" in given) or ("margin" in given and "threshold" in given):
-        raise InvalidValue(
-            "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
-        )
-    if "threshold" in given:
-        return partial(quick_plan, **given, rewards=rewards)
-    if not isinstance(rewards, Bounded):
-        raise InvalidValue(f"against a control, rewards lie between 0 and 1; got {wish.rewards!r}.")
-    return partial(quick_plan_against, **given)
+    planned_question(given.get("threshold"), given.get("control"), given.get("margin", 0.0))  # refused before waiting
+    return partial(quick_plan, **given, rewards=rewards)
 
 
 def shown(plan: QuickPlan) -> dict[str, Any]:

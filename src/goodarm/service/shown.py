@@ -86,7 +86,7 @@ class ArmTable(Shown):
 
 
 class RemainingShown(Shown):
-    """Expected further pulls, one entry per arm, as `goodarm.plan.remaining`."""
+    """Expected further pulls, one entry per arm, as `goodarm.planning.remaining`."""
 
     median: list[float | None]
     low: list[float | None]

@@ -1,34 +1,30 @@
-"""A plan at once, without simulation: for a page on which somebody moves the bar to see what it costs."""
+"""A plan at once, by a formula instead of simulation: for a page on which people move the bar to see what it costs."""
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from goodarm.plan.guess import MeansGuess, guess_means, guess_real_means
-from goodarm.plan.under_way import kl
+from goodarm.planning.guess import MeansGuess, guess_means, guess_real_means
+from goodarm.planning.kinds import LIMIT as LIMIT
+from goodarm.planning.kinds import planned_question
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards  # noqa: F401  Gaussian: the example
 
-LIMIT = 1e12
-"""Pulls of one arm beyond which nobody would wait."""
 WORK = 50_000
 """Arms times draws."""
 FEWEST, MOST = 10, 200
-SHARES = (0.5, 0.8, 0.9)
-SUBSTITUTIONS = 60
 
 Floats = NDArray[np.float64]
 
 
 class QuickPlan(NamedTuple):
-    """Pulls in all, over draws of the means.
+    """Samples in all, over draws of the means.
 
     half, eighty, ninety : until that share of the arms is decided, the easiest first (medians)
-    median, high         : until no arm is open; half, and nine in ten, of the campaigns end by then
+    median, high         : until no arm is undecided; half, and nine in ten, of the campaigns end by then
     guess                : what was assumed about the means, in words
     """
 
@@ -42,7 +38,9 @@ class QuickPlan(NamedTuple):
 
 def quick_plan(
     *,
-    threshold: float,
+    threshold: float | None = None,
+    control: float | None = None,
+    margin: float = 0.0,
     arms: int,
     delta: float = 0.05,
     gap: float | None = None,
@@ -50,14 +48,17 @@ def quick_plan(
     rewards: Rewards = Bounded(),
     seed: int = 0,
 ) -> QuickPlan:
-    """How many pulls a campaign takes, from its means alone.
+    """How many samples a campaign takes, from its means alone; against a control, those of the control included.
 
     For each draw of the means, an arm of mean mu takes the smallest n with
         n d(mu, xi) - log(1 + 2 n d(mu, xi))/2 >= log(K/delta),
     d being the relative entropy of two rewards: kl for rewards in [0, 1], as in `remaining`, and for Gaussian ones
     (mu - xi)^2/(2 scale^2). So n = ceil(E/d), where E solves E - log(1 + 2 E)/2 = log(K/delta), and a campaign takes
-    the sum over its arms. The simulation, `plan`, is slower, and includes what a policy wastes.
+    the sum over its arms. `PlannedControl.spent` has the formula against a control. The simulation, `plan`, is slower,
+    and includes what a policy wastes.
 
+    control, margin : in place of a threshold: what mean the control is expected to have, and by how much better an arm
+                 is to be; `arms` does not count the control
     gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as mean;
                  for Gaussian rewards normal, with the standard deviation of one reward. Their prior is normal:MEAN,SD
 
@@ -65,20 +66,19 @@ def quick_plan(
     810.0
     >>> quick_plan(threshold=10.0, arms=10, gap=1.0, rewards=Gaussian(2.0)).median
     540.0
+    >>> made = quick_plan(control=0.3, margin=0.02, arms=10, gap=0.1)
+    >>> round(made.half), round(made.median)
+    (5662, 8375)
     """
-    problem = Problem(threshold=threshold, arms=arms, delta=delta, rewards=rewards)
+    planned = planned_question(threshold, control, margin)
+    planned.check_rewards(rewards)
+    problem = Problem(threshold=planned.bar, arms=arms, delta=delta, rewards=rewards)
     guess = _guess(problem, gap, prior)
-    draws = 1 if gap is not None else draws_for(arms)
+    draws = 1 if gap is not None else int(min(max(WORK // arms, FEWEST), MOST))
     generator = default_rng(seed)
-    means = np.array([guess.draw(generator) for _ in range(draws)])
-    spent = np.cumsum(np.sort(_pulls(means, problem), axis=1), axis=1)
-    half, eighty, ninety = (_median(spent[:, int(np.ceil(share * arms)) - 1]) for share in SHARES)
-    return QuickPlan(half, eighty, ninety, _median(spent[:, -1]), float(np.quantile(spent[:, -1], 0.9)), guess.words)
-
-
-def draws_for(arms: int) -> int:
-    """How often the means are drawn: less often where there are many of them."""
-    return int(min(max(WORK // arms, FEWEST), MOST))
+    spent = np.array([planned.spent(guess.draw(generator), problem) for _ in range(draws)])
+    half, eighty, ninety, median = (float(each) for each in np.median(spent, axis=0))
+    return QuickPlan(half, eighty, ninety, median, float(np.quantile(spent[:, -1], 0.9)), guess.words)
 
 
 def _guess(problem: Problem, gap: float | None, prior: str | None) -> MeansGuess:
@@ -86,22 +86,6 @@ def _guess(problem: Problem, gap: float | None, prior: str | None) -> MeansGuess
     if isinstance(rewards, Bounded):
         return guess_means(threshold, arms, gap=gap, prior=prior or (around(threshold) if gap is None else None))
     return guess_real_means(threshold, arms, gap=gap, prior=prior or f"normal:{threshold!r},{rewards.scale!r}")
-
-
-def _pulls(means: Floats, problem: Problem) -> Floats:
-    """Pulls of each arm until its verdict; LIMIT where nobody would wait for it."""
-    rewards, xi = problem.rewards, problem.threshold
-    per_pull = kl(means, xi) if isinstance(rewards, Bounded) else (means - xi) ** 2 / (2.0 * rewards.scale**2)
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.minimum(np.ceil(evidence_needed(problem) / per_pull), LIMIT)
-
-
-def evidence_needed(problem: Problem) -> float:
-    """E with E - log(1 + 2 E)/2 = log(K/delta); repeated substitution shrinks the error by 1/(1 + 2 E) each time."""
-    needed = evidence = math.log(problem.arms / problem.delta)
-    for _ in range(SUBSTITUTIONS):
-        evidence = needed + 0.5 * math.log1p(2.0 * evidence)
-    return evidence
 
 
 def around(threshold: float) -> str:
@@ -113,7 +97,3 @@ def around(threshold: float) -> str:
     if threshold <= 0.5:
         return f"beta:1,{(1.0 - threshold) / threshold:.6g}"
     return f"beta:{threshold / (1.0 - threshold):.6g},1"
-
-
-def _median(values: Floats) -> float:
-    return float(np.median(values))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
@@ -17,24 +16,18 @@ from numpy.typing import NDArray
 from goodarm.arguments import check_whole
 from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue, MissingExtra
-from goodarm.plan.bounds import campaign_lower_bound, decidable, pulls_lower_bounds
-from goodarm.plan.guess import MeansGuess, guess_means
-from goodarm.plan.outlook import Outlook, outlook
+from goodarm.planning.bounds import decidable, pulls_lower_bounds
+from goodarm.planning.guess import MeansGuess, guess_means
+from goodarm.planning.kinds import PlannedQuestion, Progress, median_bound, planned_question
+from goodarm.planning.outlook import Outlook
 from goodarm.policies import DEFAULT_POLICY, Policy
 from goodarm.problem import Problem
 from goodarm.simulation.runs import Estimate
-from goodarm.simulation.simulate import simulate
-from goodarm.simulation.specification import specify
 
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
 
 DRAWS, FEWEST_DRAWS, MEANS_TO_DRAW = 200, 3, 100_000
 """Draws of the means over which a lower bound's median is taken: fewer for many arms, one where the means are known."""
-ROUNDS_TO_SIMULATE = 2.5e7
-"""Of each setting, unless the budget needs more: a minute of one core for all of them with `value`."""
-FEWEST_RUNS, MOST_RUNS = 10, 60
-"""Fewer than ten campaigns can't say where nine in ten lie."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +38,11 @@ class CampaignPlan:
     arm_bound : pulls that every policy needs on average for one arm: quartiles over the arms
     possible  : False where the budget is below the lower bound
     asked     : as asked; None where the budget is too small to pull each arm once
-    control   : the mean of the control that arms are compared with; then the threshold is that mean plus the margin
+    question  : what is asked; `threshold` is the mean that an arm must reach
     """
 
     arms: int
-    threshold: float
+    question: PlannedQuestion
     delta: float
     means: str
     policy: str
@@ -64,8 +57,19 @@ class CampaignPlan:
     asked: Outlook | None
     alternatives: tuple[Outlook, ...]
     notes: tuple[str, ...]
-    control: float | None = None
-    margin: float = 0.0
+
+    @property
+    def threshold(self) -> float:
+        return self.question.bar
+
+    @property
+    def control(self) -> float | None:
+        """The expected mean of the control that arms are compared with, if there is one."""
+        return self.question.control
+
+    @property
+    def margin(self) -> float:
+        return self.question.margin
 
     def __str__(self) -> str:
         return "\n".join(_report("plan_text").in_words(self))
@@ -114,7 +118,7 @@ def plan(
     """How many pulls an arm and a campaign will take.
 
     control, margin : in place of a threshold: what mean the control is expected to have, and by how much an arm is to
-               be better; the policy is that of campaigns against a control
+               be better; verdicts are then by the totals of both
     gap      : every mean lies this far from the threshold, half of them above
     means    : a table with the columns arm and mean: a path, a dataframe or a dict
     prior    : "beta:A,B" or "uniform:LOW,HIGH": means drawn anew in each run
@@ -128,59 +132,33 @@ def plan(
     >>> half = made.asked.milestones[0]
     >>> half.share, half.samples.low <= half.samples.median <= half.samples.high < made.asked.end.high
     (0.5, True)
+    >>> made = plan(arms=4, control=0.3, margin=0.0, gap=0.15, runs=5)
+    >>> made.policy, made.threshold, made.asked.decided.mean, made.asked.wrong_runs
+    ('value-normal+versus', 0.3, 1.0, 0)
     """
-    if control is not None:
-        from goodarm.plan.against import plan_against
-
-        if threshold is not None or policy != DEFAULT_POLICY:
-            raise InvalidValue(
-                "with `control`, leave `threshold` and `policy` out: arms are compared with the control."
-            )
-        return plan_against(control, margin, arms, delta, gap, means, prior, budget, runs, seed, progress)
-    if threshold is None or margin:
-        raise InvalidValue(
-            "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
-        )
-    return _plan_for(threshold, arms, delta, gap, means, prior, policy, budget, runs, seed, workers, progress)
-
-
-def _plan_for(
-    threshold: float,
-    arms: int | None,
-    delta: float,
-    gap: float | None,
-    means: Source | None,
-    prior: str | None,
-    policy: str | Policy,
-    budget: int | None,
-    runs: int | None,
-    seed: int,
-    workers: int,
-    progress: Progress | None,
-) -> CampaignPlan:
-    """The plan of a campaign with a threshold; the arguments are those of `plan`."""
-    Problem(threshold=threshold, arms=1, delta=delta)  # a wrong threshold or delta is reported first
-    guess = guess_means(threshold, arms, gap=gap, means=means, prior=prior)
-    problem = Problem(threshold=threshold, arms=guess.arms, delta=delta)
+    question = planned_question(threshold, control, margin)
+    Problem(threshold=question.bar, arms=1, delta=delta)  # a wrong threshold or delta is reported first
+    guess = guess_means(question.bar, arms, gap=gap, means=means, prior=prior)
+    question.check_arms(guess.arms)
+    problem = Problem(threshold=question.bar, arms=guess.arms, delta=delta)
     check_numbers(budget, runs)
     draws = draws_of(guess)
-    last_round = budget or _own_last_round(guess, problem, draws)
-    many = runs or int(min(max(ROUNDS_TO_SIMULATE / last_round, FEWEST_RUNS), MOST_RUNS))
-    made = specify(policy, guess.environment(threshold), horizon=max(last_round, guess.arms), seed=seed, delta=delta)
-    settings = _settings(guess, problem) if last_round >= guess.arms else []
-    play = _Play(guess, made.policy, many, seed, workers, progress, len(settings) * many, draws)
-    outlooks = [play.outlook(words, each, last_round) for words, each in settings]
-    if budget is not None and outlooks and _falls_short(outlooks[0]):
-        play.in_all += many
-        outlooks.append(play.outlook(f"budget {2 * budget:,}", problem, 2 * budget))
+    last_round = budget or question.last_round(problem, draws)
+    many = runs or question.runs(guess.arms, last_round)
+    made = question.policy(policy, guess, last_round, seed, delta)
+    enough = last_round >= guess.arms + len(question.question.references)
+    player = question.player(guess, made, many, seed, workers, progress)
+    outlooks = player.outlooks(question.settings(guess, problem) if enough else [], last_round, draws)
+    if question.doubles and budget is not None and outlooks and _falls_short(outlooks[0]):
+        outlooks += player.outlooks([(f"budget {2 * budget:,}", problem)], 2 * budget, draws)
     bound = median_bound(draws, problem)
     return CampaignPlan(
         arms=guess.arms,
-        threshold=threshold,
+        question=question,
         delta=delta,
         means=guess.words,
-        policy=made.policy.name,
-        guarantee=made.policy.promise,
+        policy=made.name,
+        guarantee=made.promise,
         budget=budget,
         last_round=last_round,
         runs=many,
@@ -204,62 +182,9 @@ def check_numbers(budget: int | None, runs: int | None) -> None:
         raise InvalidValue(f"runs must be at least 1; got {runs}.")
 
 
-def _settings(guess: MeansGuess, problem: Problem) -> list[tuple[str, Problem]]:
-    """As asked; twice the delta; the bar a little lower and a little higher while the means stay where they are."""
-    xi, delta = problem.threshold, min(2.0 * problem.delta, 0.5 + 0.5 * problem.delta)
-    step = 0.1 * min(xi, 1.0 - xi)
-    if guess.gap is not None:
-        step = min(step, guess.gap / 2.0)  # an arm should not change sides
-    lower, higher = (float(f"{value:.6g}") for value in (xi - step, xi + step))
-    return [
-        ("as asked", problem),
-        (f"delta {delta:g}", Problem(xi, problem.arms, delta)),
-        (f"threshold {lower:g}", Problem(lower, problem.arms, problem.delta)),
-        (f"threshold {higher:g}", Problem(higher, problem.arms, problem.delta)),
-    ]
-
-
 def _falls_short(asked: Outlook) -> bool:
     """Is the last milestone out of reach in half of the campaigns?"""
     return bool(asked.milestones) and not math.isfinite(asked.milestones[-1].samples.median)
-
-
-class _Play:
-    """Simulates one setting after the other on the same rewards, and reports its progress."""
-
-    def __init__(
-        self,
-        guess: MeansGuess,
-        policy: Policy,
-        runs: int,
-        seed: int,
-        workers: int,
-        progress: Progress | None,
-        in_all: int,
-        draws: list[Floats],
-    ) -> None:
-        self.guess, self.policy, self.runs, self.seed = guess, policy, runs, seed
-        self.workers, self.progress, self.in_all, self.draws = workers, progress, in_all, draws
-        self.ended = 0
-
-    def outlook(self, words: str, problem: Problem, last_round: int) -> Outlook:
-        played = simulate(
-            self.policy,
-            self.guess.environment(problem.threshold),
-            horizon=last_round,
-            runs=self.runs,
-            seed=self.seed,
-            delta=problem.delta,
-            workers=self.workers,
-            progress=self._told,
-        )
-        bound = median_bound(self.draws, problem)
-        return outlook(words, problem, last_round, bound, played.runs, played.wrong_runs)
-
-    def _told(self, ended: int) -> None:
-        self.ended += ended
-        if self.progress is not None:
-            self.progress(self.ended, self.in_all)
 
 
 def draws_of(guess: MeansGuess) -> list[Floats]:
@@ -271,29 +196,11 @@ def draws_of(guess: MeansGuess) -> list[Floats]:
     return [guess.draw(generator) for _ in range(min(DRAWS, max(FEWEST_DRAWS, MEANS_TO_DRAW // guess.arms)))]
 
 
-def median_bound(draws: list[Floats], problem: Problem) -> float:
-    return float(np.median([campaign_lower_bound(means, problem) for means in draws]))
-
-
 def quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
     """Over the arms of all draws; taken by rank, since an arm on the threshold costs inf."""
     bounds = np.sort(np.concatenate([pulls_lower_bounds(means, problem) for means in draws[:20]]))
     low, median, high = (float(bounds[int(q * (bounds.size - 1))]) for q in (0.25, 0.5, 0.75))
     return low, median, high
-
-
-def _own_last_round(guess: MeansGuess, problem: Problem, draws: list[Floats]) -> int:
-    """Without a budget: three times what the evidence of nine tenths of the arms costs, up to a limit."""
-    patience = ROUNDS_TO_SIMULATE / FEWEST_RUNS
-    return int(max(min(3.0 * cost_of(problem, draws), patience), 10.0 * guess.arms))
-
-
-def cost_of(problem: Problem, draws: list[Floats]) -> float:
-    """Pulls that the evidence of nine tenths of the arms costs, taking the easiest ones."""
-    divergence, needed = problem.rewards.divergence, math.log(problem.arms / problem.delta)
-    information = np.sort([divergence(float(mean), problem.threshold) for mean in draws[0]])
-    cheaper = information[information.size // 10 :]
-    return float(np.sum(needed / np.maximum(cheaper, 1e-300)))
 
 
 def notes_on(
