@@ -1,97 +1,94 @@
-"""What every store must do, whatever is in it: rows in, rows out, whole or not at all."""
+"""Every store passes the checks that are shipped for other people's stores, and a broken one does not."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
 import pytest
 
-from goodarm.campaign.journal import NOTE, TOLD, Event, chained
-from goodarm.campaign.stores import Snapshot, Store, open_store
-from goodarm.errors import GoodarmError
+from goodarm.campaign.journal import Event
+from goodarm.campaign.stores import MemoryStore, Snapshot, Store, open_store
+from goodarm.testing import StoreCheck, Violation, store_checks
 
 
-@pytest.fixture
-def store(address: str) -> object:
-    with open_store(address) as opened:
-        yield opened
+@pytest.mark.parametrize("check", store_checks(), ids=str)
+def test_our_stores_conform(check: StoreCheck, address: str) -> None:
+    check(lambda: open_store(address))
 
 
-def chain_of(many: int) -> list[Event]:
-    events: list[Event] = []
-    for number in range(1, many + 1):
-        previous = events[-1].chain if events else b""
-        events.append(chained(previous, number, NOTE, 0.1 * number, payload='{"a":1}'))
-    return events
+class Forgetful(MemoryStore):
+    """Keeps what a failed transaction has written."""
+
+    @contextmanager
+    def transaction(self, campaign: int | None) -> Iterator[None]:
+        with self._lock:
+            yield
 
 
-def filled(store: Store, events: list[Event], name: str = "c") -> int:
-    with store.transaction(None):
-        campaign = store.add(name)
-        store.append(campaign, events)
-    return campaign
+class Careless(MemoryStore):
+    """Writes whatever it is given."""
+
+    def append(self, campaign: int, events: Sequence[Event]) -> None:
+        self._kept[campaign].events += events
 
 
-def test_rows_come_back_as_they_went_in(store: Store) -> None:
-    odd = chained(b"", 1, TOLD, 1e9 + 1 / 3, ticket=2**40, arm=3, reward=5e-324, payload='{"a":"\\u0000|\\n"}')
-    campaign = filled(store, [odd])
-    assert list(store.read(campaign)) == [odd]
-    assert store.ending(campaign, 2**40, "") == odd
-    assert store.ending(campaign, 7, "") is None
+class Unlocked(MemoryStore):
+    """Lets others write between two steps of a transaction."""
+
+    @contextmanager
+    def transaction(self, campaign: int | None) -> Iterator[None]:
+        yield
+
+    def newer(self, campaign: int, after: int) -> Iterable[Event]:
+        found = list(super().newer(campaign, after))
+        time.sleep(0.005)
+        return found
 
 
-def test_ranges(store: Store) -> None:
-    events = chain_of(45)
-    campaign = filled(store, events)
-    assert list(store.read(campaign)) == events
-    assert list(store.read(campaign, 10, 12)) == events[10:12]
-    assert list(store.newer(campaign, 40)) == events[40:]
-    assert list(store.newer(campaign, 45)) == []
+class Inclusive(MemoryStore):
+    """Begins a range with its start."""
+
+    def newer(self, campaign: int, after: int) -> Iterable[Event]:
+        return super().newer(campaign, max(after - 1, 0))
 
 
-def test_what_fails_leaves_nothing(store: Store) -> None:
-    campaign = filled(store, chain_of(3))
-    with pytest.raises(ZeroDivisionError):
-        fail(store, campaign)
-    assert len(list(store.read(campaign))) == 3
-    assert store.names() == ["c"]
-    filled(store, chain_of(1), "d")
-    assert store.names() == ["c", "d"]
+class Stale(MemoryStore):
+    """Keeps the first snapshot."""
+
+    def keep(self, campaign: int, snapshot: Snapshot | None) -> None:
+        if self.snapshot(campaign) is None:
+            super().keep(campaign, snapshot)
 
 
-def fail(store: Store, campaign: int) -> None:
-    with store.transaction(campaign):
-        store.append(campaign, chain_of(5)[3:])
-        store.add("d")
-        raise ZeroDivisionError
+class Rounding(MemoryStore):
+    """Keeps rewards in six digits."""
+
+    def append(self, campaign: int, events: Sequence[Event]) -> None:
+        rounded = [event._replace(reward=event.reward and round(event.reward, 6)) for event in events]
+        super().append(campaign, rounded)
 
 
-def test_a_ticket_ends_once_whatever_the_code_does(store: Store) -> None:
-    first = chained(b"", 1, TOLD, 0.0, ticket=5, arm=0, reward=1.0)
-    again = chained(first.chain, 2, TOLD, 0.0, ticket=5, arm=0, reward=1.0)
-    campaign = filled(store, [first])
-    with pytest.raises(GoodarmError, match=r"once|twice|duplicate"), store.transaction(campaign):
-        store.append(campaign, [again])
-    assert list(store.read(campaign)) == [first]
+class Private(MemoryStore):
+    """Shows its entries to nobody else."""
 
 
-def test_a_number_is_written_once(store: Store) -> None:
-    if store.address.startswith("memory"):
-        pytest.skip("a list has no numbers that could be taken twice")
-    campaign = filled(store, chain_of(2))
-    with pytest.raises(GoodarmError), store.transaction(campaign):
-        store.append(campaign, chain_of(2)[1:])
-    assert len(list(store.read(campaign))) == 2
+BROKEN: list[tuple[type[Store], str]] = [
+    (Forgetful, "a_transaction_that_fails_leaves_nothing"),
+    (Careless, "a_ticket_ends_once"),
+    (Careless, "a_number_is_written_once"),
+    (Unlocked, "one_writes_at_a_time"),
+    (Inclusive, "ranges_exclude_their_start_and_include_their_end"),
+    (Stale, "snapshots_are_replaced_and_removed"),
+    (Rounding, "rows_come_back_as_they_went_in"),
+    (Private, "what_was_committed_is_seen_by_others_and_stays"),
+]
 
 
-def test_snapshots_are_replaced_and_removed(store: Store) -> None:
-    campaign = filled(store, chain_of(1))
-    assert store.snapshot(campaign) is None
-    for snapshot in (Snapshot(1, b"chain", b"body"), Snapshot(2, b"chain 2", b"\x00\xff"), None):
-        with store.transaction(campaign):
-            store.keep(campaign, snapshot)
-        assert store.snapshot(campaign) == snapshot
-
-
-def test_campaigns_of_one_store_do_not_mix(store: Store) -> None:
-    one, other = filled(store, chain_of(3), "one"), filled(store, chain_of(2), "other")
-    assert (store.find("one"), store.find("other"), store.find("none")) == (one, other, None)
-    assert len(list(store.read(one))) == 3
+@pytest.mark.parametrize(("kind", "name"), BROKEN, ids=[f"{kind.__name__} {name}" for kind, name in BROKEN])
+def test_a_broken_store_is_caught(kind: type[Store], name: str) -> None:
+    (check,) = (check for check in store_checks() if check.name == name)
+    shared = kind()
+    with pytest.raises(Violation):
+        check(kind if kind is Private else lambda: shared)

@@ -1,14 +1,16 @@
-"""The conformance kit: what every rule must do, ours and other people's."""
+"""The conformance kit: what every rule and every store must do, ours and other people's."""
 
 from goodarm.testing.beliefs import arm_after
 from goodarm.testing.checks import Violation
 from goodarm.testing.identification import check_identification, identification_checks
 from goodarm.testing.kit import Check, check_policy
 from goodarm.testing.reference import scan
+from goodarm.testing.stores import StoreCheck, store_checks
 from goodarm.testing.subject import Subject
 
 __all__ = [
     "Check",
+    "StoreCheck",
     "Subject",
     "Violation",
     "arm_after",
@@ -16,4 +18,5 @@ __all__ = [
     "check_policy",
     "identification_checks",
     "scan",
+    "store_checks",
 ]

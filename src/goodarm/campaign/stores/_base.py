@@ -1,7 +1,8 @@
 """A store keeps journals, and snapshots as a cache. It knows no rule, no arm and no clock: rows in, rows out.
 
-To write, take `transaction(campaign)`: while it lasts nobody else writes to that campaign, and what was appended in it
-is kept whole or not at all. When the `with` block has ended without an error, it is on disk.
+Writes happen within `transaction(campaign)`. It excludes all other writers to that campaign, keeps what was appended in
+it whole or not at all, and has it on disk when the `with` block ends without an error. `goodarm.testing.store_checks`
+tests a store of your own.
 """
 
 from __future__ import annotations

@@ -1,9 +1,19 @@
-"""One writer at a time on a file: `flock`, fair enough, and freed by the kernel when its holder is killed."""
+"""One writer at a time on a file: `flock`. The kernel queues the writers, and frees the lock when its holder is killed.
+
+Libraries that lock on every system either make the same call where it exists (portalocker) or ask again every 50 ms
+(filelock): with four writers one wait in a hundred then takes 0.37 s instead of 0.04 s. So there is no library here, and
+no SQLite store on Windows.
+"""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]  # typeshed has the module on every system
 
 from goodarm.errors import UnusableStore
 
@@ -67,16 +77,17 @@ class FileLock:
         self._file = -1
 
     def open(self) -> None:
+        if fcntl is None:
+            raise UnusableStore(
+                f"{self._path} can't be locked: SQLite stores need a POSIX system. On Windows use WSL, or "
+                "postgresql://user@host/database, or memory: for one process."
+            )
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
     def take(self) -> None:
-        import fcntl
-
         fcntl.flock(self._file, fcntl.LOCK_EX)
 
     def free(self) -> None:
-        import fcntl
-
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:

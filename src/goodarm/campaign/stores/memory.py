@@ -64,6 +64,8 @@ class MemoryStore(Store):
     def append(self, campaign: int, events: Sequence[Event]) -> None:
         kept = self._kept[campaign]
         for event in events:
+            if event.number != len(kept.events) + 1:
+                raise DamagedJournal(f"entry {event.number} does not follow entry {len(kept.events)}.")
             ending = event.ending
             if ending is not None and kept.endings.setdefault((event.ticket, ending), event.number) != event.number:
                 raise DamagedJournal(f"ticket {event.ticket} has ended before; it can't end twice.")
