@@ -269,12 +269,14 @@ def wrong_runs(mean: float, early: float, kind: type[Fold] = Fold, asks: int = 2
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", LEVELS)
 @pytest.mark.parametrize("early", [1.0, 0.0])
 def test_the_promise_under_delays_that_depend_on_the_reward(mean: float, early: float) -> None:
     assert wrong_runs(mean, early) < TRIAL.critical
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [KnownControl, CountedWhenTold])
 def test_a_broken_twin_is_caught(kind: type[ControlStep]) -> None:
     assert wrong_runs(0.5, 1.0, twin(kind), sampling="uniform") >= TRIAL.critical

@@ -61,6 +61,7 @@ def test_rewards_in_range_are_not_asked_about() -> None:
     assert campaign.tally().doubt == ""
 
 
+@pytest.mark.slow
 def test_how_many_pulls_remain_for_gaussian_rewards() -> None:
     """Against simulated runs of arms of one known mean: `remaining` is about the drift, the runs scatter around it."""
     runs = simulate("value", gaussian([0.5] * 4, threshold=0.0, scale=1.0), horizon=4000, runs=200, seed=7)

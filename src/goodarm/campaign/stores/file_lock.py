@@ -1,8 +1,8 @@
 """One writer at a time on a file: `flock`. The kernel queues the writers, and frees the lock when its holder is killed.
 
 Libraries that lock on every system either make the same call where it exists (portalocker) or ask again every 50 ms
-(filelock): with four writers one wait in a hundred then takes 0.37 s instead of 0.04 s. So there is no library here, and
-no SQLite store on Windows.
+(filelock): with four writers one wait in a hundred then takes 0.37 s instead of 0.04 s. So there is no library here,
+and no SQLite store on Windows.
 """
 
 from __future__ import annotations
