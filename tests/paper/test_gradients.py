@@ -62,15 +62,19 @@ def sampling_through_gamma(xp: Any, state: State, beta: Any) -> Any:
     return sampling(xp, state, beta, True)
 
 
-def identification(xp: Any, state: State, alpha: Any, by_gap: bool = False) -> Any:
+def identification(xp: Any, state: State, alpha: Any, by_gap: bool = False, side: float = 1.0) -> Any:
     m, u, mu = (xp.asarray(a) for a in state[:3])
-    excess = alpha * u - xp.abs(mu - (XI if by_gap else m))
+    excess = side * (alpha * u - xp.abs(mu - (XI if by_gap else m)))
     called = 1.0 / (1.0 + xp.exp(-SHARPNESS * (m - alpha * u - XI)))
     return (called * (mu - XI)).sum() - (ETA1 * excess + ETA2 * xp.abs(excess)).mean()
 
 
 def identification_by_gap(xp: Any, state: State, alpha: Any) -> Any:
     return identification(xp, state, alpha, True)
+
+
+def identification_covering(xp: Any, state: State, alpha: Any) -> Any:
+    return identification(xp, state, alpha, side=-1.0)
 
 
 def reward(xp: Any, state: State, alpha: Any, beta: Any) -> Any:
@@ -95,7 +99,8 @@ def ours(name: str, state: State) -> tuple[float, float]:
     if name.startswith("sampling"):
         return sampling_objective(m, u, mu, beta, COLDNESS, ETA1, ETA2, float(name.endswith("gamma")))
     if name.startswith("identification"):
-        return identification_objective(m, u, mu, alpha, XI, SHARPNESS, ETA1, ETA2, float(name.endswith("gap")))
+        reading = float(name.endswith("gap")), float(name.endswith("covering"))
+        return identification_objective(m, u, mu, alpha, XI, SHARPNESS, ETA1, ETA2, *reading)
     value, slope_alpha, slope_beta = reward_objective(m, u, mu, alpha, beta, XI, SHARPNESS)
     return value, slope_alpha if name.endswith("alpha") else slope_beta
 
@@ -107,6 +112,7 @@ OBJECTIVES: dict[str, Callable[..., Any]] = {
         sampling_through_gamma,
         identification,
         identification_by_gap,
+        identification_covering,
         reward_in_alpha,
         reward_in_beta,
     )

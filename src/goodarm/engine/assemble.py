@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine import loop as independent
 from goodarm.engine import structured
-from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, Kind, Parts, Tables
+from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, WANTED, Kind, Parts, Tables, good_so_far
 from goodarm.engine.rule_parts import drawn, identification_parts, learner_parts, present_pool
 from goodarm.engine.selectors import choosing_parameters, in_turn, refuse_nan, selector_for, tree_for
 from goodarm.models import Estimator
@@ -56,6 +56,11 @@ class State:
     def open_arms(self) -> int:
         return int(self.tables.progress[OPEN])
 
+    @property
+    def goes_on(self) -> bool:
+        """Is there a verdict left to give, and one that is wanted?"""
+        return self.open_arms > 0 and good_so_far(self.arms) < int(self.tables.progress[WANTED])
+
 
 @dataclass(frozen=True)
 class Assembly:
@@ -74,10 +79,11 @@ class Assembly:
     columns: int = ARM_FIELDS
     scan: bool = False
 
-    def start(self, horizon: float) -> State:
-        """The state before the first round of a run."""
+    def start(self, horizon: float, wanted: int = NEVER) -> State:
+        """The state before the first round of a run, which ends after `wanted` good verdicts if not before."""
         arms, fdr = self.problem.arms, self.policy.criterion is Criterion.FDR
-        progress = np.array([0, arms, _whole(first_fit(self.policy, self.bar)), NEVER, 0], dtype=np.int64)
+        due = _whole(first_fit(self.policy, self.bar))
+        progress = np.array([0, arms, due, NEVER, 0, wanted], dtype=np.int64)
         belief, table = None, np.zeros((arms, self.columns))
         kept = tree_for(self.policy.sampling, arms, self.scan)
         if self.estimator is not None:
@@ -154,7 +160,8 @@ def _with_model(policy: Policy, problem: Problem, reward: Formula, features: Row
 
 def kind_of(policy: Policy) -> Kind:
     """The constants of a pairing's loop."""
-    return Kind(fdr=policy.criterion is Criterion.FDR, rows=policy.identification.memory > 1)
+    rule = policy.identification
+    return Kind(fdr=policy.criterion is Criterion.FDR, rows=rule.memory > 1, waits=rule.waits)
 
 
 def columns_for(policy: Policy) -> int:

@@ -22,6 +22,7 @@ from goodarm.rules.beliefs import (
     MEAN,
     PULLS,
     TOTAL,
+    VERDICT,
     WIDTH,
     Arm,
     Pool,
@@ -35,9 +36,9 @@ from goodarm.rules.beliefs import (
 )
 from goodarm.rules.identification.false_discovery import Ledger, settle
 
-ROUND, OPEN, FIT_DUE, UPKEEP_DUE, FRESH = range(5)
+ROUND, OPEN, FIT_DUE, UPKEEP_DUE, FRESH, WANTED = range(6)
 """Columns of `Tables.progress`: rounds played, open arms, the rounds of the next fit and of the model's next upkeep,
-the first arm that was never pulled."""
+the first arm that was never pulled, and the good verdicts after which a simulated run ends (`NEVER`: no such end)."""
 NEVER = np.iinfo(np.int64).max
 NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 """Given in place of a trace, where the arms of the rounds are not recorded."""
@@ -72,7 +73,7 @@ class Tables(NamedTuple):
     arms: Table  # (K, 8 or more), rows of `Arm`
     decided_at: NDArray[np.int64]  # (K,), round of the verdict, 0 while open
     kept: Any  # the selector's own
-    progress: NDArray[np.int64]  # (5,): see `ROUND`
+    progress: NDArray[np.int64]  # (6,): see `ROUND`
     ledger: Ledger  # e-BH's own; two empty lists otherwise
     settled: NDArray[np.int64]  # scratch for e-BH
 
@@ -83,21 +84,23 @@ class Kind(NamedTuple):
     fdr     : verdicts by rank (e-BH) instead of one by one
     rows    : the identification rule keeps more than one number per arm
     outside : arms and rewards come from outside, in any order: also of arms that are decided or closed
+    waits   : no verdict before every arm was pulled once (`IdentificationRule.waits`)
     """
 
     fdr: bool = False
     rows: bool = False
     outside: bool = False
+    waits: bool = False
 
 
 def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     """The loop over the rounds of a pairing, as plain Python. Its second result is for models: does it want upkeep?
 
     The round is one function although it is long: split into `choose` and `absorb` it made the simulator 40 to 60%
-    slower, inlined by numba still 7 to 15%. What differs between callers are the parts and three constants.
+    slower, inlined by numba still 7 to 15%. What differs between callers are the parts and a few constants.
     """
     prepare, choose, update, reward, as_asked, observe, decide, fit, next_round = parts
-    fdr, rows, outside = kind
+    fdr, rows, outside, waits = kind
     read, write = (read_arm_with_row, write_arm_beside_row) if rows else (read_arm, write_arm)
     remember = row_stays if rows else number_changes
     told = all_of_it if outside else none_of_it
@@ -109,7 +112,8 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
         choosing, observing, deciding, fitting, timing = parameters
         count = arms.shape[0]
         now, open_arms, due, fresh = progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH]
-        while now < until and (outside or open_arms > 0):
+        missing = NEVER if outside else progress[WANTED] - good_so_far(arms)
+        while now < until and (outside or (open_arms > 0 and missing > 0)):
             now += 1
             pool = at_round(pool, float(now))
             a = choose(kept, arms, pool, bar, generator, choosing, fresh, told(source))
@@ -126,7 +130,7 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                 memory = remember(before, memory)
                 stood = before.verdict if outside else 0.0
                 arm = Arm(n, s, s / n, 1.0 / math.sqrt(n), for_good, for_bad, memory, stood)
-                if not fdr:
+                if not fdr and (ready or not waits):
                     verdict = decide(arm, pool, bar, deciding)
                     arm = with_verdict(arm, stood if outside and verdict == 0.0 else verdict)
                 write(arms, a, arm)
@@ -137,12 +141,14 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                     for j in range(found):
                         i = settled[j]
                         decided_at[i] = now
+                        missing -= 1 if arms[i, VERDICT] > 0.0 else 0
                         if ready:
                             update(kept, i, read(arms, i), pool, bar, choosing)
                     open_arms -= found
                 elif arm.verdict != stood:
                     decided_at[a] = now
                     open_arms -= 0 if outside and stood == CLOSED else 1
+                    missing -= 1 if arm.verdict > 0.0 else 0
             if trace.size > 0:
                 trace[now - 1] = a
             while fresh < count and arms[fresh, PULLS] > 0.0:
@@ -158,6 +164,15 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
         return pool, False
 
     return loop
+
+
+def good_so_far(arms: Table) -> int:
+    """Arms that were called good."""
+    good = 0
+    for i in range(len(arms)):
+        if arms[i, VERDICT] > 0.0:
+            good += 1
+    return good
 
 
 def number_changes(before: Arm, memory: float) -> float:

@@ -3,9 +3,11 @@
 No tree helps here, since every index moves in every round; the loop scans. The table of arms is the same as in
 `loop.py`, kept column by column, so that the scan and the model's rewrite of means and widths are plain vector loops.
 
-There is no initial phase: before the first reward the model's prior gives every arm a mean and a width, and the
-sampling rule chooses from these. An arm may stay without a single pull; a rule that decides by own evidence never
-looks at such an arm, a rule that decides by the model looks at every open arm after each pull.
+There is usually no initial phase: before the first reward the model's prior gives every arm a mean and a width, and
+the sampling rule chooses from these. An arm may stay without a single pull; a rule that decides by own evidence never
+looks at such an arm, a rule that decides by the model looks at every open arm after each pull. The rules of the paper
+are the exception: they pull each arm once (`SamplingRule.each_first`), and then judge only the arm that was pulled
+(`IdentificationRule.waits`).
 """
 
 from __future__ import annotations
@@ -18,14 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodarm.engine.compile import compiled
-from goodarm.engine.loop import FIT_DUE, OPEN, ROUND, Kind, Tables, number_changes, row_stays
+from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, WANTED, Kind, Tables, good_so_far, number_changes, row_stays
 from goodarm.engine.rule_parts import identification_parts, present_pool
-from goodarm.engine.selectors import at_once, own_choice
+from goodarm.engine.selectors import at_once, in_turn, own_choice
 from goodarm.models._base import LOG_DET, REGULARISER
 from goodarm.policies import Policy
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import (
     MEAN,
+    PULLS,
     VERDICT,
     WIDTH,
     Arm,
@@ -67,8 +70,9 @@ def parts_for(policy: Policy, tell: Formula, reward: Formula, fit: Formula, next
     """The parts of a simulated pairing with a model."""
     rule = policy.identification
     everyone = isinstance(rule, ModelRule) and rule.blind
+    first = in_turn if policy.sampling.each_first else at_once
     return StructuredParts(
-        choose=at_once(scan_for(policy.sampling, everyone)),
+        choose=first(scan_for(policy.sampling, everyone)),
         reward=reward,
         as_asked=present_pool,
         observe=identification_parts(rule)[0],
@@ -82,7 +86,7 @@ def parts_for(policy: Policy, tell: Formula, reward: Formula, fit: Formula, next
 def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     """The loop over the rounds of a pairing with a model, as plain Python; stops early where the model wants upkeep."""
     choose, reward, as_asked, observe, tell, judge, fit, next_round = parts
-    _, rows, outside = kind
+    _, rows, outside, waits = kind
     read, write = (read_arm_with_row, write_arm_beside_row) if rows else (read_arm, write_arm)
     remember = row_stays if rows else number_changes
 
@@ -99,12 +103,13 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
         tables, belief = both
         arms, scores, progress = tables.arms, tables.kept, tables.progress
         choosing, observing, deciding, fitting, timing = parameters
-        now, open_arms, due = progress[ROUND], progress[OPEN], progress[FIT_DUE]
-        wants = False
-        while now < until and (outside or open_arms > 0) and not wants:
+        now, open_arms, due, fresh = progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH]
+        count, wants = len(arms), False
+        enough = False if outside else good_so_far(arms) >= progress[WANTED]
+        while now < until and (outside or (open_arms > 0 and not enough)) and not wants:
             now += 1
             pool = at_round(pool, float(now))
-            a = choose(scores, arms, pool, bar, generator, choosing, 0, source)
+            a = choose(scores, arms, pool, bar, generator, choosing, fresh, source)
             before = read(arms, a)
             x = reward(a, before.pulls, source)
             if outside and abs(before.verdict) == 1.0:
@@ -118,11 +123,18 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
             write(arms, a, arm)
             if trace.size > 0:
                 trace[now - 1] = a
-            open_arms -= judge(tables, a, belief.numbers, wants, pool, bar, deciding)
+            if not waits or fresh >= count:
+                found = judge(tables, a, belief.numbers, wants, pool, bar, deciding)
+                open_arms -= found
+                if found > 0 and not outside:
+                    enough = good_so_far(arms) >= progress[WANTED]
+            if not outside:
+                while fresh < count and arms[fresh, PULLS] > 0.0:
+                    fresh += 1
             if now >= due:
                 pool = fit(arms, pool, bar, *fitting)
                 due = np.int64(next_round(float(now), bar, *timing))
-        progress[ROUND], progress[OPEN], progress[FIT_DUE] = now, open_arms, due
+        progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH] = now, open_arms, due, fresh
         return pool, wants
 
     return loop
@@ -193,7 +205,7 @@ def judge_for(rule: IdentificationRule, fdr: bool) -> Formula:
     if isinstance(rule, ModelRule):
         return _judge_all_by_factor(rule.factor)
     if isinstance(rule, RadiusRule) and rule.by_model:
-        return _judge_all_by_radius(rule.radius)
+        return _judge_the_pulled_by_radius(rule.radius) if rule.waits else _judge_all_by_radius(rule.radius)
     return judge_the_pulled(identification_parts(rule)[1], rule.memory > 1)
 
 
@@ -260,5 +272,17 @@ def _judge_all_by_radius(radius: Formula) -> Formula:
                 if verdict != 0.0:
                     found += close(tables, i, verdict, pool)
         return found
+
+    return judge
+
+
+def _judge_the_pulled_by_radius(radius: Formula) -> Formula:
+    """The verdict on the arm that was pulled, around the model's mean."""
+
+    def judge(tables: Tables, a: int, numbers: Row, worn: bool, pool: Pool, bar: Bar, given: Any) -> int:
+        arm = read_arm(tables.arms, a)
+        if worn or arm.verdict != 0.0:
+            return 0
+        return close(tables, a, decide_around(arm.mean, radius(arm, pool, bar, *given), bar), pool)
 
     return judge

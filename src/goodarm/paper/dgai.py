@@ -44,6 +44,7 @@ def trained_draw(
 dgai_online = IndexRule(
     name="dgai-online",
     reference=REFERENCE,
+    each_first=True,
     learner=both_bounds,
     index=learned_index,
     limits=(RIDGE,),
@@ -52,17 +53,24 @@ dgai_online = IndexRule(
 dgai_online_softmax = ChoiceRule(
     name="dgai-online-softmax",
     reference=REFERENCE,
+    each_first=True,
     learner=both_bounds,
     choose=learned_draw,
     limits=(RIDGE, COLDNESS),
     shared=("ridge", "coldness"),
 )
 dgai_offline = IndexRule(
-    name="dgai-offline", reference=REFERENCE, index=trained_index, limits=(BETA, RIDGE), shared=("ridge",)
+    name="dgai-offline",
+    reference=REFERENCE,
+    each_first=True,
+    index=trained_index,
+    limits=(BETA, RIDGE),
+    shared=("ridge",),
 )
 dgai_offline_softmax = ChoiceRule(
     name="dgai-offline-softmax",
     reference=REFERENCE,
+    each_first=True,
     choose=trained_draw,
     limits=(BETA, RIDGE, COLDNESS),
     shared=("ridge", "coldness"),

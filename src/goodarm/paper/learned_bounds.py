@@ -91,6 +91,7 @@ def fit_both(
     batch: float = 1.0,
     ridge: float = 1.0,
     by_gap: float = 0.0,
+    covering: float = 0.0,
     through_gamma: float = 0.0,
 ) -> Pool:
     """Move beta by the sampling objective over the open arms, alpha by the identification objective over all arms.
@@ -99,7 +100,7 @@ def fit_both(
     """
     _, means, widths = gather(arms, bar, ridge, True)
     _, slope_alpha = identification_objective(
-        means, widths, means, pool.learned.alpha, bar.threshold, sharpness, eta1, eta2, by_gap
+        means, widths, means, pool.learned.alpha, bar.threshold, sharpness, eta1, eta2, by_gap, covering
     )
     _, means, widths = gather(arms, bar, ridge, False)
     slope_beta = 0.0

@@ -52,6 +52,7 @@ learned_printed = RadiusRule(
     families=ANY_SUB_GAUSSIAN,
     radius=printed_radius,
     by_model=True,
+    waits=True,
     limits=(RIDGE,),
     shared=("ridge",),
 )
@@ -63,6 +64,7 @@ learned_online = RadiusRule(
     learner=both_bounds,
     radius=online_radius,
     by_model=True,
+    waits=True,
     limits=(RIDGE,),
     shared=("ridge",),
 )

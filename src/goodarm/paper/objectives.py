@@ -62,20 +62,24 @@ def identification_objective(
     eta1: float,
     eta2: float,
     by_gap: float,
+    covering: float = 0.0,
 ) -> tuple[float, float]:
     """sum_i sigmoid(M (m_i - alpha U_i - xi)) (mu_i - xi) - mean_i (eta1 D_i + eta2 |D_i|), and its slope in alpha.
 
-    D_i = alpha U_i - |mu_i - m_i| as printed in the Lagrangian; with `by_gap` > 0 alpha U_i - |mu_i - xi|, the
-    constraint that the text states. (paper, equation "offline_identify_objective_constraint")
+    D_i = alpha U_i - |mu_i - m_i| as printed in the Lagrangian, which pushes alpha down; with `by_gap` > 0
+    alpha U_i - |mu_i - xi|, the constraint that the text states. With `covering` > 0 D has the opposite sign,
+    |mu_i - m_i| - alpha U_i, as in the constraint C of the sampling bound: alpha U must cover the error of the mean.
+    (paper, equation "offline_identify_objective_constraint")
     """
     value, slope, count = 0.0, 0.0, len(means)
     for i in range(count):
         worth = truth[i] - threshold
         called = sigmoid(sharpness * (means[i] - alpha * widths[i] - threshold))
-        excess = alpha * widths[i] - abs(worth if by_gap > 0.0 else truth[i] - means[i])
+        side = -1.0 if covering > 0.0 else 1.0
+        excess = side * (alpha * widths[i] - abs(worth if by_gap > 0.0 else truth[i] - means[i]))
         value += called * worth - (eta1 * excess + eta2 * abs(excess)) / count
         slope -= sharpness * widths[i] * called * (1.0 - called) * worth
-        slope -= (eta1 + eta2 * sign(excess)) * widths[i] / count
+        slope -= side * (eta1 + eta2 * sign(excess)) * widths[i] / count
     return value, slope
 
 

@@ -49,11 +49,18 @@ def learned_draw(
 REFERENCE = "Yang & Toni 2020 (SoftUCB); Tsai, Tsai & Lin, Differentiable Good Arm Identification"
 
 softucb = IndexRule(
-    name="softucb", reference=REFERENCE, learner=sampling_bound, index=learned_index, limits=(RIDGE,), shared=("ridge",)
+    name="softucb",
+    reference=REFERENCE,
+    each_first=True,
+    learner=sampling_bound,
+    index=learned_index,
+    limits=(RIDGE,),
+    shared=("ridge",),
 )
 softucb_softmax = ChoiceRule(
     name="softucb-softmax",
     reference=REFERENCE,
+    each_first=True,
     learner=sampling_bound,
     choose=learned_draw,
     limits=(RIDGE, COLDNESS),

@@ -4,7 +4,7 @@ An epoch is played by the engine's own loop with the rules of `dgai-online`; the
 adds up the gradients of every round, with the true means, and moves nothing. Cost O(N K T).
 
 This is the objective as the equations state it, kept beside what we recommend to show what it does; its guarantee is
-`heuristic`. Where alpha falls below 0, every arm whose first reward is not hopeless is called good at its first pull.
+`heuristic`. Where alpha falls below 0, every arm whose mean is not hopeless is called good as soon as it is judged.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.engine import loop, structured
 from goodarm.engine.assemble import Assembly, State, assemble, kind_of, parts_of
-from goodarm.engine.loop import build
-from goodarm.engine.rule_parts import Drawn
+from goodarm.engine.rule_parts import Drawn, drawn
 from goodarm.environments import Environment, Instance
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue
@@ -27,7 +27,8 @@ from goodarm.learning.train import Watch
 from goodarm.paper.learned_bounds import Bounds, both_bounds
 from goodarm.paper.objectives import identification_objective, sampling_objective
 from goodarm.paper.soft_index import FLOOR, Floats, gather
-from goodarm.policies import policy
+from goodarm.models import Estimator
+from goodarm.policies import Policy, policy
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import VERDICT, Pool, Table, having_learned
 from goodarm.rules.parameters import values_of
@@ -57,11 +58,12 @@ class PaperTraining:
     beta: float
     ridge: float
     history: tuple[Epoch, ...]
+    model: str = ""
 
     @property
     def policy(self) -> str:
         """The trained policy, as a name that can be given wherever a policy is."""
-        return f"dgai-offline(alpha={self.alpha!r}, beta={self.beta!r}, ridge={self.ridge!r})"
+        return f"dgai-offline(alpha={self.alpha!r}, beta={self.beta!r}, ridge={self.ridge!r}){self.model}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row per epoch, for tables and figures."""
@@ -80,6 +82,7 @@ def add_gradients(
     eta2: float,
     ridge: float,
     by_gap: float,
+    covering: float,
     through_gamma: float,
     every: float,
 ) -> Pool:
@@ -90,7 +93,7 @@ def add_gradients(
     """
     numbers, means, widths = gather(arms, bar, ridge, True)
     _, slope_alpha = identification_objective(
-        means, widths, truth[numbers], pool.learned.alpha, bar.threshold, sharpness, eta1, eta2, by_gap
+        means, widths, truth[numbers], pool.learned.alpha, bar.threshold, sharpness, eta1, eta2, by_gap, covering
     )
     numbers, means, widths = gather(arms, bar, ridge, False)
     slope_beta = 0.0
@@ -113,6 +116,7 @@ def train_paper(
     identification: str = "learned-online",
     every: int = 1,
     delta: float = 0.05,
+    model: Estimator | None = None,
     progress: Callable[[Epoch], None] | None = None,
     **options: float,
 ) -> PaperTraining:
@@ -123,12 +127,15 @@ def train_paper(
     identification : "learned-online" decides by the alpha being trained, as printed; any other rule, for example "kt",
               decides by itself, and shows where beta goes when alpha does not end the trajectories
     every   : take the gradient once per this many rounds; the cost falls by that factor
-    options : any of `OPTIONS`; by_gap=1 uses the text's constraint |mu - xi| instead of the printed |mu - m|
+    model   : a model of the arms, whose means and widths then take the place of each arm's own; without features of
+              its own it uses those of the environment
+    options : any of `OPTIONS`; by_gap=1 uses the text's constraint |mu - xi| instead of the printed |mu - m|, and
+              covering=1 turns the printed D around, so that alpha U must cover |mu - m|
 
     >>> from goodarm.environments import bernoulli
     >>> found = train_paper(bernoulli([0.4, 0.6, 0.7], threshold=0.5), horizon=200, epochs=2)
     >>> len(found.history), found.history[0].alpha, found.history[0].rounds
-    (2, 0.0, 3)
+    (2, 0.0, 6)
     """
     found = find_environment(environment)
     if unknown := [name for name in options if name not in OPTIONS]:
@@ -137,7 +144,9 @@ def train_paper(
     _check(found, horizon, epochs, every, draw)
     rounds = found.horizon if horizon is None else horizon
     instance = found.instance(generator(seed, 0, ENVIRONMENT))
-    training = _Training(found, instance, rounds, seed, (DRAWS[draw], identification), every, delta, chosen)
+    steps = {"ridge": chosen["ridge"], "coldness": chosen["coldness"], "batch": float(every)}
+    pairing = policy(DRAWS[draw], identification, rewards=found.rewards, estimator=model, **steps)
+    training = _Training(found, instance, rounds, seed, pairing, every, delta, chosen)
     alpha, beta = chosen["alpha0"], max(chosen["beta0"], FLOOR)
     history: list[Epoch] = []
     for number in range(epochs):
@@ -147,7 +156,7 @@ def train_paper(
             progress(epoch)
         alpha += chosen["rate"] * epoch.gradient_alpha
         beta = max(beta + chosen["rate"] * epoch.gradient_beta, FLOOR)
-    return PaperTraining(alpha, beta, chosen["ridge"], tuple(history))
+    return PaperTraining(alpha, beta, chosen["ridge"], tuple(history), f"@{model.spelled()}" if model else "")
 
 
 def learn_as_printed(
@@ -173,6 +182,7 @@ def learn_as_printed(
         identification="learned-online",
         every=every,
         delta=spec.problem.delta,
+        model=spec.policy.estimator,
         progress=told,
         **given,
     )
@@ -192,6 +202,16 @@ def _check(environment: Environment, horizon: int | None, epochs: int, every: in
         )
 
 
+def _adding_loop(assembly: Assembly, environment: Environment) -> Any:
+    """The loop of an assembly, with `add_gradients` in place of what its learner does."""
+    pairing, estimator = assembly.policy, assembly.estimator
+    if estimator is None:
+        return loop.build(parts_of(pairing, environment.reward)._replace(fit=add_gradients), kind_of(pairing))
+    next_round = both_bounds.next_round
+    parts = structured.parts_for(pairing, type(estimator).tell, drawn(environment.reward), add_gradients, next_round)
+    return structured.build(parts, kind_of(pairing))
+
+
 class _Training:
     """One arm set and the compiled loop that plays it."""
 
@@ -201,22 +221,19 @@ class _Training:
         instance: Instance,
         horizon: int,
         seed: int,
-        rules: tuple[str, str],
+        pairing: Policy,
         every: int,
         delta: float,
         chosen: Any,
     ) -> None:
         self.environment, self.instance, self.horizon, self.seed = environment, instance, horizon, seed
         self.problem = environment.problem(delta)
-        options = {"ridge": chosen["ridge"], "coldness": chosen["coldness"], "batch": float(every)}
-        pairing = policy(*rules, rewards=environment.rewards, **options)
-        parts = parts_of(pairing, environment.reward)._replace(fit=add_gradients)
-        assembly = assemble(pairing, self.problem, environment.reward)
-        names = ("sharpness", "coldness", "eta1", "eta2", "ridge", "by_gap", "through_gamma")
+        assembly = assemble(pairing, self.problem, environment.reward, environment.features)
+        names = ("sharpness", "coldness", "eta1", "eta2", "ridge", "by_gap", "covering", "through_gamma")
         self.numbers = {name: float(chosen[name]) for name in names}
         choosing, evidence, radius, _, timing = assembly.parameters
         parameters = (choosing, evidence, radius, (instance.means, *self.numbers.values(), float(every)), timing)
-        self.assembly: Assembly = replace(assembly, loop=build(parts, kind_of(pairing)), parameters=parameters)
+        self.assembly: Assembly = replace(assembly, loop=_adding_loop(assembly, environment), parameters=parameters)
 
     def play(self, number: int, alpha: float, beta: float) -> Epoch:
         """One epoch: T rounds with these parameters, and the mean of the gradients over the rounds."""
@@ -236,7 +253,7 @@ class _Training:
         # after the last verdict the beliefs stand still, and the objective keeps counting arms that were called good
         frozen = Pool(0.0, 1.0, Bounds(alpha, beta, 0.0, 0.0))
         left = float(self.horizon - rounds)
-        end = add_gradients(state.arms, frozen, self.problem.bar, means, **self.numbers, every=left).learned
+        end = add_gradients(state.arms, frozen, self.assembly.bar, means, **self.numbers, every=left).learned
         return Epoch(
             alpha=alpha,
             beta=beta,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.assemble import Assembly, State, assemble
+from goodarm.engine.loop import NEVER
 from goodarm.engine.rule_parts import Drawn
 from goodarm.environments import Instance
 from goodarm.models.misfit import shortfalls
@@ -67,20 +68,20 @@ def play(
     """One run. Its result depends on (seed, number) and the policy alone."""
     if instance is None:
         instance = spec.environment.instance(generator(spec.seed, number, ENVIRONMENT))
-    state = assembly.start(float(spec.horizon))
+    state = assembly.start(float(spec.horizon), NEVER if spec.stop_after is None else spec.stop_after)
     trace = np.zeros(spec.horizon if spec.trace else 0, dtype=np.int64)
     source = source_of(spec, number, instance)
     draws = generator(spec.seed, number, POLICY)
     points: list[list[float]] = []
     started = time.perf_counter()
     for until in _stops(spec.horizon, spec.trajectory):
-        while state.round < until and state.open_arms > 0:
+        while state.round < until and state.goes_on:
             if stop is not None:
                 stop.check()
             assembly.advance(state, source, draws, min(until, state.round + STRIDE), trace)
         if spec.trajectory:
             points.append(_point(state))
-        if state.open_arms == 0:
+        if not state.goes_on:
             break
     seconds = time.perf_counter() - started
     return _finished(spec, number, assembly, instance, state, seconds, points, trace)

@@ -29,6 +29,7 @@ class Specification:
     trajectory: int = 0
     trace: bool = False
     scan: bool = False
+    stop_after: int | None = None
 
 
 def specify(
@@ -42,11 +43,16 @@ def specify(
     trajectory: int = 0,
     trace: bool = False,
     scan: bool = False,
+    stop_after: int | None = None,
 ) -> Specification:
     """What `simulate` would play, every part of it checked; nothing is played yet."""
     check_policy(policy)
     for name, value in (("seed", seed), ("trajectory", trajectory), ("horizon", 1 if horizon is None else horizon)):
         check_whole(name, value)
+    if stop_after is not None:
+        check_whole("stop_after", stop_after)
+        if stop_after < 1:
+            raise InvalidValue(f"stop_after, the number of good arms to find, must be at least 1; got {stop_after}.")
     check_real(delta=delta)
     if trajectory < 0:
         raise InvalidValue(f"trajectory, the number of points to record, must be 0 or larger; got {trajectory}.")
@@ -55,11 +61,11 @@ def specify(
     made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
     if seed < 0:
         raise InvalidValue(f"seed must be 0 or larger; got {seed}.")
-    last = _checked_horizon(horizon, found, found.arms if made.estimator is None else 1)
+    last = _checked_horizon(horizon, found, found.arms if made.estimator is None or made.sampling.each_first else 1)
     problem.check_sums(last)
     fingerprint = found.fingerprint if made.certificate else ""
     made = made.on(found.name, fingerprint, problem, last)
-    return Specification(made, found, problem, last, seed, trajectory, trace, scan)
+    return Specification(made, found, problem, last, seed, trajectory, trace, scan, stop_after)
 
 
 def check_policy(policy: object) -> None:

@@ -74,7 +74,8 @@ def _scan(spec: Specification, number: int, instance: Instance) -> Scan:
     draws, run = generator(spec.seed, number, POLICY), run_key(spec.seed, number)
     trace: list[int] = []
     ties = 0
-    while len(trace) < spec.horizon and (table[:, VERDICT] == 0.0).any():
+    wanted = arms if spec.stop_after is None else spec.stop_after
+    while len(trace) < spec.horizon and (table[:, VERDICT] == 0.0).any() and (table[:, VERDICT] > 0.0).sum() < wanted:
         pool = pool._replace(round=float(len(trace) + 1))
         if len(trace) < arms:
             a = len(trace)
@@ -84,6 +85,8 @@ def _scan(spec: Specification, number: int, instance: Instance) -> Scan:
         key = reward_key(run, int(instance.streams[a]), table[a, PULLS])
         reward = spec.environment.reward(a, instance.means, instance.extra, key)
         after = pulled(policy, row_as_arm(table, a), reward, pool, bar)
+        if policy.identification.waits and len(trace) < arms:
+            after = after._replace(verdict=0.0)
         write_arm(table, a, after._replace(memory=0.0) if policy.identification.memory > 1 else after)
         table[a, ARM_FIELDS:] = after.memory
         trace.append(a)

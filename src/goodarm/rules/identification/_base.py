@@ -37,12 +37,15 @@ class IdentificationRule(Rule):
                 rule can judge a log whose order is lost, and a campaign whose rewards come late
     memory    : how many numbers the rule keeps per arm. Up to one, `observe` returns it; for more, `arm.memory` is
                 the arm's own row of numbers, all 0 at first, which `observe` changes in place
+    waits     : no verdict before every arm was pulled once; after that only on the arm that was just pulled, also with
+                a model (Tsai, Tsai & Lin, Algorithm 1). For simulated runs
     """
 
     guarantee: Guarantee = Guarantee.HEURISTIC
     families: tuple[type, ...] = BOUNDED_ONLY
     by_totals: bool = False
     memory: int = 1
+    waits: bool = False
 
     def valid_for(self, rewards: Rewards) -> bool:
         """Does the guarantee hold for this family of rewards?"""
@@ -83,7 +86,8 @@ class RadiusRule(IdentificationRule):
     """radius(arm, pool, bar, *parameters) -> half-width of the interval around the arm's own mean S/N.
 
     by_model : the interval lies around arm.mean, which is the model's where there is one; then every open arm is
-               looked at. Only for rules without a proof, since what a proof says of S/N it does not say of a model.
+               looked at, unless the rule `waits`. Only for rules without a proof, since what a proof says of S/N it
+               does not say of a model.
     """
 
     radius: Formula

@@ -16,10 +16,12 @@ from goodarm.rules.parameters import Formula, Rule, parameters_of
 class SamplingRule(Rule):
     """A rule that says which open arm to pull next.
 
-    blind : the rule looks at pulls and widths only, never at anything that the rewards have moved
+    blind      : the rule looks at pulls and widths only, never at anything that the rewards have moved
+    each_first : each arm is pulled once before the rule chooses, also with a model; without one that is always so
     """
 
     blind: bool = False
+    each_first: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
