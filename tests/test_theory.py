@@ -8,7 +8,15 @@ import pytest
 
 from goodarm import bernoulli, simulate
 from goodarm.errors import InvalidValue
-from goodarm.theory import exploit_ceiling, hdoc_upper_bound, informed_limit, lower_bound, oracle_limit
+from goodarm.theory import (
+    apt_error_bound,
+    apt_regret_bound,
+    exploit_ceiling,
+    hdoc_upper_bound,
+    informed_limit,
+    lower_bound,
+    oracle_limit,
+)
 
 KL_9 = 0.9 * math.log(1.8) + 0.1 * math.log(0.2)  # kl(0.9, 0.5)
 KL_6 = 0.6 * math.log(1.2) + 0.4 * math.log(0.8)  # kl(0.6, 0.5)
@@ -163,3 +171,44 @@ class TestInformedLimit:
         for means, threshold, delta in (([], 0.5, 0.05), ([1.5], 0.5, 0.05), ([0.6], 0.5, 1.0), ([0.6], 1.0, 0.05)):
             with pytest.raises(InvalidValue):
                 informed_limit(means, threshold, delta, 1000)
+
+
+class TestAPT:
+    def test_the_error_bound_holds_for_apt(self):
+        """Locatelli et al. bound the probability of any arm on the wrong side of its mean; here it is measured."""
+        means, horizon, runs = [0.2, 0.35, 0.65, 0.8], 20_000, 200
+        bound = apt_error_bound(means, 0.5, horizon)
+        assert 1e-3 < bound < 0.5
+        wrong = 0
+        for run in range(runs):
+            rng = np.random.default_rng([7, run])
+            pulls, totals = np.ones(4), (rng.random(4) < means).astype(float)
+            for _ in range(400):  # fifty pulls at a time: the same rule on a coarser clock
+                a = int(np.argmin(np.sqrt(pulls) * np.abs(totals / pulls - 0.5)))
+                totals[a] += rng.binomial(50, means[a])
+                pulls[a] += 50
+            wrong += bool(((totals / pulls >= 0.5) != (np.array(means) >= 0.5)).any())
+        assert wrong / runs <= bound
+
+    def test_the_error_bound_falls_with_the_horizon_and_says_nothing_at_first(self):
+        bounds = [apt_error_bound([0.2, 0.8], 0.5, horizon) for horizon in (100, 1000, 10_000)]
+        assert bounds[0] > 1.0
+        assert bounds == sorted(bounds, reverse=True)
+
+    def test_the_regret_bounds_infimum_is_the_smallest_of_a_grid(self):
+        means, horizon = [0.9, 0.85, 0.5, 0.1], 20_000
+        gaps = np.array([0.05, 0.4, 0.8])
+        grid = np.linspace(1.0, 3.0, 20_001)[:, None]
+        values = (np.log(horizon) * grid / gaps + gaps * (1.0 + 4.0 / horizon ** (2.0 * grid - 2.0))).sum(axis=1)
+        assert apt_regret_bound(means, horizon) == pytest.approx(values.min(), rel=1e-6)
+        assert apt_regret_bound([0.5, 0.5], 100) == 0.0
+
+    def test_what_is_refused(self):
+        for wrong in (
+            lambda: apt_error_bound([0.5], 0.5, 1),
+            lambda: apt_error_bound([0.5], 0.5, 10, sigma=0.0),
+            lambda: apt_regret_bound([], 10),
+            lambda: apt_regret_bound([0.5], 1),
+        ):
+            with pytest.raises(InvalidValue):
+                wrong()

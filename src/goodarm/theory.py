@@ -97,6 +97,79 @@ def hdoc_upper_bound(means: Means, threshold: float, delta: float, good: int | N
     return (good * certainty + (count - good) * max(math.log(certainty), 0.0) + sampling) / smallest**2
 
 
+def apt_error_bound(
+    means: Means, threshold: float, horizon: float, *, precision: float = 0.0, sigma: float = 0.5
+) -> float:
+    """Probability that APT misjudges any arm after T pulls, at most.
+
+    P(any arm with |mu_i - xi| > eps on the wrong side) <= exp(-T/(64 R^2 H) + 2 log((log T + 1) K)),
+    H = sum_i (|mu_i - xi| + eps)^-2. The bound exceeds 1, and says nothing, until T is a large multiple of H.
+
+    Args:
+        means: mu, the means of the K arms in any order.
+        threshold: xi.
+        horizon: T, pulls in all, at least 2K.
+        precision: eps; arms nearer to the threshold than this may be judged either way.
+        sigma: R, the rewards' sub-Gaussian scale; 1/2 for rewards in [0, 1].
+
+    >>> round(apt_error_bound([0.9, 0.6, 0.2], threshold=0.4, horizon=100_000), 6)
+    0.0
+    >>> apt_error_bound([0.5, 0.6], threshold=0.5, horizon=1000)  # an arm on the threshold: H is infinite
+    250.13037420907938
+
+    Reference: A. Locatelli, M. Gutzeit and A. Carpentier, "An optimal algorithm for the thresholding bandit problem",
+    ICML 2016, Theorem 2.
+    """
+    mu = _descending(means, threshold, _unbounded)
+    if horizon < 2 * len(mu):
+        raise InvalidValue(f"horizon must be at least twice the number of arms, {2 * len(mu)}; got {horizon:g}.")
+    if precision < 0.0 or sigma <= 0.0:
+        raise InvalidValue(f"precision must be 0 or larger and sigma positive; got {precision:g} and {sigma:g}.")
+    with np.errstate(divide="ignore"):
+        complexity = float(np.sum((np.abs(mu - threshold) + precision) ** -2.0))  # H
+    return math.exp(-horizon / (64.0 * sigma**2 * complexity) + 2.0 * math.log((math.log(horizon) + 1.0) * len(mu)))
+
+
+def apt_regret_bound(means: Means, horizon: float, *, sigma: float = 0.5) -> float:
+    """Regret of APT in T rounds when its threshold is the largest mean, at most.
+
+    inf_{d >= 1} sum_{k: mu_k < mu*} 4 R^2 log(T) d/(mu* - mu_k) + (mu* - mu_k)(1 + K/T^(2d - 2))
+
+    The paper quotes it to show what a threshold is worth when rewards are collected: the nearer xi is to mu*, the
+    smaller the regret. The infimum has a closed form: with a = sum_k 4 R^2 log(T)/(mu* - mu_k) and
+    b = K sum_k (mu* - mu_k), the sum is a d + b T^(2 - 2d) + const, smallest at T^(2d - 2) = 2 b log(T)/a, or at d = 1.
+
+    Args:
+        means: mu, the means of the K arms in any order.
+        horizon: T, rounds, at least 2K.
+        sigma: R, the rewards' sub-Gaussian scale; 1/2 for rewards in [0, 1].
+
+    >>> round(apt_regret_bound([0.9, 0.6, 0.2], horizon=10_000), 2)
+    47.79
+
+    Reference: Locatelli, Gutzeit and Carpentier 2016, as quoted by Tsai, Tsai and Lin, "Differentiable Good Arm
+    Identification", section "GAI with Cumulative Reward Maximization".
+    """
+    mu = _descending(means, 0.0, _unbounded)
+    if horizon < 2 * len(mu):
+        raise InvalidValue(f"horizon must be at least twice the number of arms, {2 * len(mu)}; got {horizon:g}.")
+    if sigma <= 0.0:
+        raise InvalidValue(f"sigma must be positive; got {sigma:g}.")
+    gaps = (mu[0] - mu)[mu < mu[0]]
+    if gaps.size == 0:
+        return 0.0
+    log = math.log(horizon)
+    a = float(np.sum(4.0 * sigma**2 * log / gaps))
+    b = len(mu) * float(np.sum(gaps))
+    power = max(2.0 * b * log / a, 1.0)  # T^(2d - 2)
+    return a * (1.0 + math.log(power) / (2.0 * log)) + float(np.sum(gaps)) + b / power
+
+
+def _unbounded(mean: float, threshold: float) -> float:
+    """The divergence of rewards that need not lie in [0, 1]: only its identity is looked at."""
+    return (mean - threshold) ** 2
+
+
 def exploit_ceiling(means: Means, threshold: float, horizon: float) -> float:
     """Largest exploit score: every good arm called good before the first round, and nothing else.
 

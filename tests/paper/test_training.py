@@ -117,7 +117,8 @@ def test_algorithm_1_pulls_each_arm_once_and_then_judges_the_pulled_arm_only(nam
     for run in simulate(name, MOSTLY_GOOD, runs=2, seed=3, trace=True).runs:
         assert run.trace[:20].tolist() == list(range(20))
         decided = np.flatnonzero(run.verdicts)
-        assert decided.size > 0 and run.verdict_rounds[decided].min() > 20
+        assert decided.size > 0
+        assert run.verdict_rounds[decided].min() > 20
         assert [int(run.trace[at - 1]) for at in run.verdict_rounds[decided]] == decided.tolist()
 
 

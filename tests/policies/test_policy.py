@@ -31,7 +31,7 @@ def test_pairings_of_the_paper() -> None:
     for name in ("hdoc", "lucb-g", "apt-g", "apt-g-printed", "tt-ts"):
         assert policy(name).identification.name == "hoeffding"
     assert policy("lil-hdoc").identification.name == "lil"
-    assert policy("lil-hdoc").sampling.name == "hdoc"
+    assert policy("lil-hdoc").sampling.name == "lil-hdoc"
     assert policy("thompson").identification.name == "gap-mixture"
 
 

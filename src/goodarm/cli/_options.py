@@ -92,4 +92,14 @@ OutFolder = Annotated[
 Informed = Annotated[
     bool, typer.Option("--informed", help="Also work out the informed limit; takes seconds. Rewards in [0, 1] only.")
 ]
+StopAfter = Annotated[
+    int | None,
+    typer.Option(
+        "--stop-after",
+        parser=whole,
+        metavar="N",
+        show_default="all arms decided",
+        help="End a run after N good arms; 1: one good arm, or none.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

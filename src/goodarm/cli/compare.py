@@ -20,6 +20,7 @@ from goodarm.cli._options import (
     OutFolder,
     PolicyNames,
     Seed,
+    StopAfter,
     Threshold,
     Workers,
     cores,
@@ -55,6 +56,7 @@ def compare(
     low: LogLow = None,
     high: LogHigh = None,
     informed: Informed = False,
+    stop_after: StopAfter = None,
     out: OutFolder = None,
     json: Json = False,
 ) -> None:
@@ -76,6 +78,7 @@ def compare(
         cores() if workers is None else workers,
         backend,
         informed,
+        stop_after,
     )
     _check(request, out)
     with results_folder(out):

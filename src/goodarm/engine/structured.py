@@ -20,7 +20,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodarm.engine.compile import compiled
-from goodarm.engine.loop import FIT_DUE, FRESH, OPEN, ROUND, WANTED, Kind, Tables, good_so_far, number_changes, row_stays
+from goodarm.engine.loop import (
+    FIT_DUE,
+    FRESH,
+    OPEN,
+    ROUND,
+    WANTED,
+    Kind,
+    Tables,
+    good_so_far,
+    number_changes,
+    row_stays,
+)
 from goodarm.engine.rule_parts import identification_parts, present_pool
 from goodarm.engine.selectors import at_once, in_turn, own_choice
 from goodarm.models._base import LOG_DET, REGULARISER

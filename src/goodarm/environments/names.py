@@ -27,6 +27,7 @@ OWN: dict[str, Callable[[], Environment]] = {
     "movielens": movielens.movielens,
     "movielens-genres": with_features.movielens_genres,
     "movielens-long": movielens.movielens_long,
+    "movielens-ratings": movielens.movielens_ratings,
     "network": with_features.network,
     "open-bandit": open_bandit.open_bandit,
     "open-bandit-sample": open_bandit.open_bandit_sample,

@@ -24,10 +24,10 @@ from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue
 from goodarm.learning.offline import Epoch
 from goodarm.learning.train import Watch
+from goodarm.models import Estimator
 from goodarm.paper.learned_bounds import Bounds, both_bounds
 from goodarm.paper.objectives import identification_objective, sampling_objective
 from goodarm.paper.soft_index import FLOOR, Floats, gather
-from goodarm.models import Estimator
 from goodarm.policies import Policy, policy
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import VERDICT, Pool, Table, having_learned
@@ -145,7 +145,7 @@ def train_paper(
     rounds = found.horizon if horizon is None else horizon
     instance = found.instance(generator(seed, 0, ENVIRONMENT))
     steps = {"ridge": chosen["ridge"], "coldness": chosen["coldness"], "batch": float(every)}
-    pairing = policy(DRAWS[draw], identification, rewards=found.rewards, estimator=model, **steps)
+    pairing = policy(DRAWS[draw], identification, rewards=found.rewards, criterion=None, estimator=model, **steps)
     training = _Training(found, instance, rounds, seed, pairing, every, delta, chosen)
     alpha, beta = chosen["alpha0"], max(chosen["beta0"], FLOOR)
     history: list[Epoch] = []

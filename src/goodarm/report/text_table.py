@@ -27,14 +27,22 @@ def headline(summary: Summary) -> Iterator[str]:
     good = f", {plain(summary.good_arms)} good" if summary.policies else ""
     arms = f"{counted(summary.arms, 'arm')}{good}"
     yield f"{summary.environment}: {arms}; threshold {summary.threshold:g}; {summary.reading}"
+    goal = f" or {counted(summary.stop_after, 'good arm')}" if summary.stop_after is not None else ""
     yield (
-        f"{counted(summary.runs, 'run')} of at most {counted(summary.horizon, 'round')}; seed {summary.seed}; "
+        f"{counted(summary.runs, 'run')} of at most {counted(summary.horizon, 'round')}{goal}; seed {summary.seed}; "
         f"{summary.criterion} at delta {summary.delta:g}"
     )
 
 
 def footnotes(summary: Summary) -> Iterator[str]:
     """What the columns mean, below the table."""
+    if summary.stop_after is not None:
+        yield (
+            "rounds: mean round at which a run ended with an answer; found: runs that called that many arms good; "
+            "fewer: runs that gave every arm its verdict and called fewer good; open: runs without an answer; "
+            "wrong: runs with a wrong answer"
+        )
+        return
     yield (
         "exploit score: sum over the arms called good of (rounds left) x (mean - threshold), a mean over runs with its "
         f"95% interval; its ceiling is {short(summary.ceiling)}, the limit of an oracle {short(summary.limit)}"
@@ -53,6 +61,8 @@ def footnotes(summary: Summary) -> Iterator[str]:
 
 def table(summary: Summary, width: int) -> Table:
     """One row per policy; in a narrow terminal, cells that belong together are stacked."""
+    if summary.stop_after is not None:
+        return _answers_table(summary)
     return _wide_table(summary) if width >= WIDE else _narrow_table(summary)
 
 
@@ -62,6 +72,25 @@ def _wide_table(summary: Summary) -> Table:
         cells = _cells(policy, summary.good_arms)
         score = _joined(cells.score, " ± ", cells.half) if cells.half else cells.score
         drawn.add_row(cells.name, cells.guarantee, score, *cells[4:])
+    return drawn
+
+
+def _answers_table(summary: Summary) -> Table:
+    """Where a number of good arms is looked for: when each policy had its answer, and which."""
+    drawn = _empty_table("policy", "guarantee", "rounds", "± 95%", "found", "fewer", "open", "wrong")
+    for policy in summary.policies:
+        cells, at, answers = _cells(policy, summary.good_arms), policy.stopped_at, policy.answers
+        half = (at.high - at.low) / 2.0
+        ends = (answers.found, answers.fewer, answers.open) if answers else ()
+        wrong = answers.wrong if answers else 0
+        drawn.add_row(
+            cells.name,
+            cells.guarantee,
+            count(at.mean) if at.runs else NOTHING,
+            count(half) if math.isfinite(half) else NOTHING,
+            *(Text(str(each)) for each in ends),
+            Text(f"{wrong}/{policy.runs}", style="bold red" if wrong else ""),
+        )
     return drawn
 
 

@@ -75,6 +75,7 @@ class ComparisonRequest:
     workers: int = 1
     backend: str = "threading"
     informed: bool = False
+    stop_after: int | None = None
 
     @cached_property
     def settings(self) -> dict[Any, Environment]:
@@ -96,6 +97,8 @@ class ComparisonRequest:
         """One specification per environment and policy, every value in it checked."""
         if self.goal not in GOALS:
             raise UnknownName("goal", self.goal, GOALS)
+        if self.goal == REWARD and self.stop_after is not None:
+            raise InvalidValue("stop_after counts good verdicts, and the goal 'reward' gives none. Leave out one.")
         check_workload(self.runs, self.workers, self.backend)
         for policy in self.policies or ():
             check_policy(policy)
@@ -118,6 +121,7 @@ class ComparisonRequest:
                 delta=self.delta,
                 criterion=self.criterion,
                 trajectory=POINTS if self.goal == REWARD else 0,
+                stop_after=self.stop_after,
             )
             for policy in (default if self.policies is None else self.policies)
         ]
@@ -276,6 +280,7 @@ def compare(
     workers: int = 1,
     backend: str = "threading",
     informed: bool = False,
+    stop_after: int | None = None,
     progress: bool | Progress = False,
 ) -> Comparison:
     """Play every policy on every environment, all on the same rewards. Ctrl-C ends it and keeps what is finished.
@@ -297,7 +302,19 @@ def compare(
     if isinstance(policies, str):
         chosen = (policies,)
     request = ComparisonRequest(
-        environments, chosen, horizon, runs, seed, delta, threshold, criterion, goal, workers, backend, informed
+        environments=environments,
+        policies=chosen,
+        horizon=horizon,
+        runs=runs,
+        seed=seed,
+        delta=delta,
+        threshold=threshold,
+        criterion=criterion,
+        goal=goal,
+        workers=workers,
+        backend=backend,
+        informed=informed,
+        stop_after=stop_after,
     )
     return play(request, progress)
 

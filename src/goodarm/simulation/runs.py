@@ -57,6 +57,21 @@ def estimate(values: NDArray[np.float64]) -> Estimate:
     return Estimate(mean, mean - half, mean + half, runs)
 
 
+class Answers(NamedTuple):
+    """How runs ended that look for a number of good arms: each run is in one of the first three.
+
+    found : that many arms were called good
+    fewer : every arm has its verdict, and fewer were called good; none at all where one was looked for
+    open  : the horizon came first, and there is no answer
+    wrong : a bad arm was among those called good; or fewer were called good, and there are enough good arms
+    """
+
+    found: int
+    fewer: int
+    open: int
+    wrong: int
+
+
 @dataclass(frozen=True, eq=False)
 class Runs(WithTables):
     """The runs of a simulation, in the order of their numbers.
@@ -149,8 +164,39 @@ class Runs(WithTables):
 
     @property
     def stopped_at(self) -> Estimate:
-        """tau_stop over the runs in which no arm was left open."""
-        return estimate(np.array([float(r.rounds) for r in self.runs if r.open_arms == 0]))
+        """tau_stop over the runs that ended by themselves: no arm was left open, or enough good ones were found."""
+        return estimate(np.array([float(r.rounds) for r in self.runs if r.open_arms == 0 or self._enough(r)]))
+
+    def _enough(self, run: Run) -> bool:
+        wanted = self.spec.stop_after
+        return wanted is not None and int((run.verdicts > 0).sum()) >= wanted
+
+    @cached_property
+    def answers(self) -> Answers | None:
+        """How the runs ended that were to stop after a number of good arms; None where no number was given.
+
+        >>> from goodarm import bernoulli, simulate
+        >>> one = simulate("apgai+kt", bernoulli([0.9, 0.1, 0.1], 0.5), runs=5, stop_after=1)
+        >>> none = simulate("apgai+kt", bernoulli([0.1, 0.1, 0.1], 0.5), runs=5, stop_after=1)
+        >>> one.answers, none.answers
+        (Answers(found=5, fewer=0, open=0, wrong=0), Answers(found=0, fewer=5, open=0, wrong=0))
+        """
+        wanted = self.spec.stop_after
+        if wanted is None:
+            return None
+        ends = [(self._enough(run), run.open_arms == 0) for run in self.runs]
+        wrong = 0
+        for run, each, (enough, decided) in zip(self.runs, self.scores, ends, strict=True):
+            truly = int((run.means >= self.spec.problem.threshold).sum())
+            wrong += (enough and each.false_good > 0) or (
+                decided and not enough and (each.false_good > 0 or truly >= wanted)
+            )
+        return Answers(
+            found=sum(enough for enough, _ in ends),
+            fewer=sum(decided and not enough for enough, decided in ends),
+            open=sum(not decided and not enough for enough, decided in ends),
+            wrong=int(wrong),
+        )
 
     @cached_property
     def output_at(self) -> list[Estimate]:

@@ -40,6 +40,7 @@ def simulate(
     trajectory: int = 0,
     trace: bool = False,
     scan: bool = False,
+    stop_after: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Runs:
     """Play `runs` runs and return what came out.
@@ -51,6 +52,7 @@ def simulate(
     trajectory : how many evenly spread points to record of each run
     trace      : record the arm of every round
     scan       : look at every arm in every round instead of using a tree; same arms, much slower
+    stop_after : end a run after this many good verdicts; 1 asks for one good arm, or none (`Runs.answers`)
     progress   : called with the number of runs that have just ended
 
     >>> result = simulate("hdoc", "kano-1", runs=20, seed=1)
@@ -67,6 +69,7 @@ def simulate(
         trajectory=trajectory,
         trace=trace,
         scan=scan,
+        stop_after=stop_after,
     )
     result = collect(spec, runs, workers=workers, backend=backend, progress=progress)
     result.warn()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from goodarm.informed import informed_limit
-from goodarm.simulation.runs import Estimate, Runs
+from goodarm.simulation.runs import Answers, Estimate, Runs
 from goodarm.simulation.tables import PER_POLICY, ResultTable
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class PolicySummary(NamedTuple):
     false_good: int
     false_bad: int
     rounds_per_second: float
+    answers: Answers | None = None  # where a number of good arms was looked for
 
 
 class Summary(NamedTuple):
@@ -61,6 +62,7 @@ class Summary(NamedTuple):
     compared: list[str]  # the policies that were asked for
     policies: list[PolicySummary]
     interrupted: bool
+    stop_after: int | None = None
 
 
 class _Bounds(NamedTuple):
@@ -93,6 +95,7 @@ def summarise(results: Comparison) -> Summary:
         compared=[each.policy.name for each in results.request.specs],
         policies=[_policy(runs, bounds[len(runs)]) for runs in results.finished],
         interrupted=results.interrupted,
+        stop_after=spec.stop_after,
     )
 
 
@@ -147,6 +150,7 @@ def about(request: ComparisonRequest) -> dict[str, Any]:
         "seed": spec.seed,
         "compared": [each.policy.name for each in request.specs],
         **({} if request.goal == "reward" else {"delta": spec.problem.delta}),
+        **({} if spec.stop_after is None else {"stop_after": spec.stop_after}),
     }
 
 
@@ -169,6 +173,8 @@ def as_json(summary: Summary) -> dict[str, Any]:
     head = {key: getattr(summary, key) for key in keys}
     if not math.isnan(summary.informed_limit):
         head["informed_limit"] = summary.informed_limit
+    if summary.stop_after is not None:
+        head["stop_after"] = summary.stop_after
     head["compared"] = summary.compared
     if summary.interrupted:
         head["interrupted"] = {each.policy: each.runs for each in summary.policies}
@@ -194,6 +200,7 @@ def _policy(runs: Runs, bounds: _Bounds) -> PolicySummary:
         false_good=runs.false_good,
         false_bad=runs.false_bad,
         rounds_per_second=runs.rounds_per_second,
+        answers=runs.answers,
     )
 
 
@@ -203,6 +210,9 @@ def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
     del own["runs"], own["promise"]
     if math.isnan(policy.share_of_informed_limit):
         del own["share_of_informed_limit"]
+    answers = own.pop("answers")
+    if answers is not None:
+        own["answers"] = answers._asdict()
     return own | {
         "exploit_score": {"mean": score.mean, "low": score.low, "high": score.high},
         "stopped_at": {"mean": stopped.mean, "runs": stopped.runs},

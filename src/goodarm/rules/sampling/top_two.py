@@ -1,4 +1,4 @@
-"""`tt-ts`: top-two Thompson sampling on the open arms."""
+"""`tt-ts` and `tt-ts-printed`: top-two Thompson sampling on the open arms, and what one paper printed instead."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import math
 import numpy as np
 from numpy.random import Generator
 
+from goodarm.numerics import log_normal_cdf
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Pool, Row, Table, is_open, read_arm
+from goodarm.rules.beliefs import Arm, Pool, Row, Table, is_open, read_arm
 from goodarm.rules.sampling import thompson
 from goodarm.rules.sampling._base import ChoiceRule
-from goodarm.rules.sampling.posterior import draw, draw_above_rarely, draw_by_tail, least_exponent
+from goodarm.rules.sampling.posterior import counts_decide, draw, draw_above_rarely, draw_by_tail, least_exponent
 
 REDRAWS = 100
 USUAL = 0.99
@@ -105,4 +106,68 @@ top_two = ChoiceRule(
     reference="Russo 2016, COLT (top-two Thompson sampling)",
     choose=choose,
     limits=(("leader", 0.0, 1.0),),
+)
+
+
+POINTS = 24
+"""Levels at which the probability of being the best arm is summed up."""
+REACH = 4.0
+"""Standard deviations above and below a mean beyond which a posterior counts as 0."""
+
+
+def choose_printed(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> int:
+    """The arm that is second most likely to be the best one, as printed by Tsai et al.: nothing is drawn.
+
+    P_i = integral of f_i(x) prod_{j != i} F_j(x) dx with normal posteriors of the open arms' means, by the midpoint
+    rule at 24 levels between the largest of all lower ends and the largest of all upper ends. The arm of the largest
+    P is left out, and the arm of the largest P among the others is pulled. A single open arm is pulled.
+    """
+    low, high = -math.inf, -math.inf
+    for i in range(len(arms)):
+        if is_open(arms, i):
+            mean, sd = normal_posterior(read_arm(arms, i), bar)
+            low, high = max(low, mean - REACH * sd), max(high, mean + REACH * sd)
+    step = (high - low) / POINTS
+    together = np.zeros(POINTS)
+    for i in range(len(arms)):
+        if is_open(arms, i):
+            mean, sd = normal_posterior(read_arm(arms, i), bar)
+            if mean + REACH * sd > low:
+                for g in range(POINTS):
+                    together[g] += log_normal_cdf((low + (g + 0.5) * step - mean) / sd)
+    first, second, largest, runner_up = -1, -1, -1.0, -1.0
+    for i in range(len(arms)):
+        if is_open(arms, i):
+            mean, sd = normal_posterior(read_arm(arms, i), bar)
+            chance = 0.0
+            if mean + REACH * sd > low:
+                for g in range(POINTS):
+                    z = (low + (g + 0.5) * step - mean) / sd
+                    chance += math.exp(together[g] - log_normal_cdf(z) - 0.5 * z * z) / sd
+            if chance > largest:
+                first, second, largest, runner_up = i, first, chance, largest
+            elif chance > runner_up:
+                second, runner_up = i, chance
+    return first if second < 0 else second
+
+
+def normal_posterior(arm: Arm, bar: Bar) -> tuple[float, float]:
+    """Mean and standard deviation of the posterior that `tt-ts` draws from.
+
+    >>> from goodarm.problem import Problem
+    >>> from goodarm.testing import arm_after
+    >>> mean, sd = normal_posterior(arm_after(pulls=98, total=49.0), Problem(threshold=0.5, arms=10).bar)
+    >>> mean, round(sd, 4)
+    (0.5, 0.0498)
+    """
+    if counts_decide(bar):
+        mean = (1.0 + arm.total) / (2.0 + arm.pulls)
+        return mean, math.sqrt(mean * (1.0 - mean) / (3.0 + arm.pulls))
+    return arm.mean, bar.sigma * arm.width
+
+
+top_two_printed = ChoiceRule(
+    name="tt-ts-printed",
+    reference="Tsai, Tsai & Lin, Differentiable Good Arm Identification, section 'Sampling Bound'",
+    choose=choose_printed,
 )
