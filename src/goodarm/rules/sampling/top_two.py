@@ -146,6 +146,10 @@ def choose_printed(arms: Table, pool: Pool, bar: Bar, generator: Generator) -> i
                     chance += math.exp(together[g] - log_normal_cdf(z) - 0.5 * z * z) / sd
             if chance > largest:
                 first, second, largest, runner_up = i, first, chance, largest
+            elif chance == largest:  # of equal arms the last is left out, so that ties go to the lowest number
+                if runner_up < largest:
+                    second, runner_up = first, largest
+                first = i
             elif chance > runner_up:
                 second, runner_up = i, chance
     return first if second < 0 else second
