@@ -19,10 +19,11 @@ from scipy import stats
 from benchmarks.section import Row, Section, Target
 from goodarm import bernoulli
 from goodarm.engine import loop
-from goodarm.engine.live import PENDING_COLUMN
-from goodarm.engine.live_assembly import kind_of_live
+from goodarm.engine.live.assembly import kind_of_live
+from goodarm.engine.live.threshold import ThresholdStep
+from goodarm.engine.live.worst_case import PENDING_COLUMN
+from goodarm.engine.loop import NO_TRACE
 from goodarm.engine.rule_parts import Drawn, drawn
-from goodarm.engine.step import NO_TRACE, Step
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.rules.beliefs import PULLS, VERDICT, Pool, read_arm_with_row
@@ -122,7 +123,7 @@ def problem(name: str) -> Environment:
 def pulls_until(goal: Goal, environment: Environment, batch: int, seed: int) -> int:
     """Pulls that were asked for until the goal was reached."""
     spec = specify(POLICY, environment, horizon=10**9, seed=seed)
-    step = Step(spec.policy, spec.problem, horizon=math.inf)
+    step = ThresholdStep(spec.policy, spec.problem, horizon=math.inf)
     instance = environment.instance(generator(seed, 0, ENVIRONMENT))
     queue = Queue(np.zeros(batch, dtype=np.int64), np.array([batch]), source_of(spec, 0, instance))
     play = played(step, environment.reward)
@@ -135,7 +136,7 @@ def pulls_until(goal: Goal, environment: Environment, batch: int, seed: int) -> 
     return batch * math.ceil(there / batch)
 
 
-def played(step: Step, reward: Callable[..., float]) -> Any:
+def played(step: ThresholdStep, reward: Callable[..., float]) -> Any:
     """The compiled rounds of a campaign that is told its rewards batch by batch."""
     parts, draw = step.parts, drawn(reward)
     prepare, select, update = (getattr(each, "py_func", each) for each in (parts.prepare, parts.select, parts.update))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.section import Row, Section
-from goodarm.engine.control import SHARE, ControlStep
+from goodarm.engine.live.control import SHARE, ControlStep
 from goodarm.policies import policy
 from goodarm.problem import Problem
 from goodarm.rules.identification.versus import versus
@@ -49,13 +49,13 @@ def until(means: np.ndarray, margin: float, share: float, seed: int) -> tuple[in
     for pull in range(1, LONGEST + 1):
         arm = step.choose()
         if arm < 0:
-            return pull, int(step.state.arms[0, 0]), half
+            return pull, int(step.row(0).pulls), half
         reward = next(kept[arm], None)
         if reward is None:
             kept[arm] = iter((streams[arm].random(500) < means[arm]).tolist())
             reward = next(kept[arm])
         step.ask(arm)
-        called += sum(step.state.arms[each, 7] > 0 for each in step.absorb(arm, float(reward)))
+        called += sum(step.row(each).verdict > 0 for each in step.absorb(arm, float(reward)))
         if called * 2 >= better and half == LONGEST:
             half = pull
-    return LONGEST, int(step.state.arms[0, 0]), half
+    return LONGEST, int(step.row(0).pulls), half

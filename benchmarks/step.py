@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.processes import fresh
 from benchmarks.section import Row, Section, Target
 from benchmarks.timing import DELTA, SEED, THRESHOLD, median, problem_means
-from goodarm.engine.step import Step
-from goodarm.engine.told import ASK, TELL
+from goodarm.engine.live.step import ASK, TELL
+from goodarm.engine.live.threshold import ThresholdStep
 from goodarm.policies import policy
 from goodarm.problem import Problem
 
@@ -26,10 +26,10 @@ REPETITIONS = 5
 REPLAYED = 1_000_000
 FIRST_STEP = """
 import json, sys, time
-from goodarm.engine.step import Step
+from goodarm.engine.live.threshold import ThresholdStep
 from goodarm.policies import policy
 from goodarm.problem import Problem
-step = Step(policy({name!r}), Problem(threshold={threshold}, arms={arms}))
+step = ThresholdStep(policy({name!r}), Problem(threshold={threshold}, arms={arms}))
 arm = step.choose()
 step.ask(arm)
 step.absorb(arm, 1.0)
@@ -73,12 +73,12 @@ def row(
     return Row(cells, measured, None if most is None else Target(at_most=most))
 
 
-def made(name: str, arms: int) -> Step:
-    return Step(policy(name), Problem(threshold=THRESHOLD, arms=arms, delta=DELTA))
+def made(name: str, arms: int) -> ThresholdStep:
+    return ThresholdStep(policy(name), Problem(threshold=THRESHOLD, arms=arms, delta=DELTA))
 
 
 def journal(arms: int, rewards: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Asks and tells in turns, arm after arm, as `Step.replay` reads them."""
+    """Asks and tells in turns, arm after arm, as `ThresholdStep.replay` reads them."""
     which = np.arange(rewards) % arms
     drawn = np.random.default_rng(SEED).random(rewards) < problem_means(arms)[which]
     return np.tile([ASK, TELL], rewards), np.repeat(which, 2), np.repeat(drawn.astype(float), 2)
@@ -138,7 +138,7 @@ def replays() -> Iterator[Row]:
         yield row(f"replay of {REPLAYED:,} rewards, s", name, 1000, seconds, 1.0)
 
 
-def timed_replay(step: Step, events: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
+def timed_replay(step: ThresholdStep, events: tuple[np.ndarray, np.ndarray, np.ndarray]) -> float:
     started = time.thread_time()
     step.replay(*events)
     return time.thread_time() - started

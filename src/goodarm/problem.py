@@ -36,6 +36,17 @@ class Bar(NamedTuple):
     purse: float = 0.0
 
 
+def bar_at(bar: Bar, threshold: float) -> Bar:
+    """The same problem at another threshold. numba compiles this, but not `Bar._replace`."""
+    spread = math.sqrt(threshold * (1.0 - threshold)) if bar.bounded > 0.0 else bar.spread
+    return Bar(threshold, bar.delta, bar.arms, bar.sigma, spread, bar.budget, bar.bounded, bar.modelled, bar.purse)
+
+
+def bar_with(bar: Bar, delta: float, budget: float) -> Bar:
+    """The same problem with another error probability and another evidence for a verdict; compiled like `bar_at`."""
+    return Bar(bar.threshold, delta, bar.arms, bar.sigma, bar.spread, budget, bar.bounded, bar.modelled, bar.purse)
+
+
 @dataclass(frozen=True)
 class Bounded:
     """Rewards in [0, 1], 0/1 or anything between: 1/2-sub-Gaussian whatever their law."""

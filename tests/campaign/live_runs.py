@@ -60,8 +60,7 @@ class Live:
 
     def evidence(self, arm: int) -> float:
         """log E+ as it is shown."""
-        self.fold.step.refresh()
-        return float(self.fold.step.state.arms[arm, 4])
+        return self.fold.step.row(arm).for_good
 
     def verdicts(self) -> list[str]:
         return [book.decision["verdict"] if book.decision else "open" for book in self.fold.books]

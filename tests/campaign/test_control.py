@@ -19,13 +19,11 @@ from goodarm.campaign.journal import Event
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.terms import Terms, rules_fingerprint
 from goodarm.cli import app
-from goodarm.engine.control import LATER, ControlStep
 from goodarm.engine.evidence import evidence_for
-from goodarm.engine.live import OFFSET_COLUMN
-from goodarm.engine.totals_loops import bar_at
+from goodarm.engine.live.control import LATER, ControlStep
 from goodarm.errors import GoodarmError, InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import policy
-from goodarm.problem import Bounded, Gaussian, Problem
+from goodarm.problem import Bounded, Gaussian, Problem, bar_at
 from goodarm.question import Control
 from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, TOTAL
 from goodarm.rules.identification.gap_mixture import gap_mixture
@@ -122,7 +120,7 @@ def test_later_arms_have_half_of_their_share_on_either_side() -> None:
     live.add_arms(["late"])
     share = live.terms.later_weight(1)
     assert share == pytest.approx(0.2 * 2 / (2 * 3))
-    offset = live._session.fold.step.state.arms[3, OFFSET_COLUMN]
+    offset = live._session.fold.step.row(3).offset
     assert offset == pytest.approx(np.log(share * 2 * LATER))
     assert live.arm("late").weight == share
     assert {ticket.arm for ticket in live.ask(6)} == {"now", "a", "b", "late"}
@@ -178,14 +176,14 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 def test_python_and_native_code_round_alike() -> None:
     """`check` compares evidence bit for bit, and the first looks of a process are plain Python."""
-    from goodarm.engine.native import native
+    from goodarm.engine.compile import just_in_time
 
     chance = np.random.default_rng(1)
     for _ in range(60):
         n, n0 = map(float, chance.integers(1, 3000, 2))
         s, s0 = (float(chance.binomial(int(each), chance.random() ** 3)) for each in (n, n0))
         given = (n, s, n0, s0, float(chance.choice([0.0, 0.02, -0.05])))
-        assert against_control(*given) == native(against_control)(*given)
+        assert against_control(*given) == just_in_time(against_control)(*given)
 
 
 # The promise

@@ -17,12 +17,11 @@ from live_runs import Delay, Live, play, terms_of, wrong
 
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
-from goodarm.engine import live_assembly
-from goodarm.engine.live import FOR_BAD, FOR_GOOD
-from goodarm.engine.native import native
+from goodarm.engine.compile import just_in_time
+from goodarm.engine.live import assembly
 from goodarm.fingerprint import reachable
 from goodarm.problem import Problem
-from goodarm.rules.beliefs import Arm
+from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, Arm
 from goodarm.rules.identification.kt import kt
 from goodarm.rules.parameters import Formula
 from goodarm.testing.error_rates import LAW_LEVEL, Trial
@@ -40,13 +39,13 @@ SUCCESSES_FIRST, FAILURES_FIRST = Delay(early=1.0), Delay(early=0.0)
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mixtures as native code, which rounds as Python does: three quarters of the time are theirs."""
-    as_it_is = live_assembly.as_native_rounds
+    as_it_is = assembly.as_native_rounds
 
     def mixtures(function: Formula) -> Formula:
         mixed = any("mixture" in each.__module__ for each in reachable([function]))
-        return native(function) if mixed else as_it_is(function)
+        return just_in_time(function) if mixed else as_it_is(function)
 
-    monkeypatch.setattr(live_assembly, "as_native_rounds", mixtures)
+    monkeypatch.setattr(assembly, "as_native_rounds", mixtures)
 
 
 def wrong_runs(rule: str, delay: Delay, means: list[float], criterion: str = "fwer", reserve: float = 0.0) -> int:
@@ -123,7 +122,7 @@ class CountedWhenTold(Fold):
             return ()
         self.books[arm].told += 1
         self.books[arm].total += reward
-        asked = self.step.ticket()
+        asked = self.step.ticket(arm)
         self.step.ask(arm)
         return self.step.absorb(arm, reward, asked) if self.in_order else self.step.absorb(arm, reward)
 
@@ -139,7 +138,7 @@ class BetAtTheTell(Fold):
             return self.step.void(arm)
         book.told += 1
         book.total += reward
-        return self.step.absorb(arm, reward, self.step.ticket())
+        return self.step.absorb(arm, reward, self.step.ticket(arm))
 
 
 class DroppedWhenLate(Fold):

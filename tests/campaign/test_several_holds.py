@@ -11,7 +11,7 @@ from goodarm import Campaign
 from goodarm.campaign import open_store, replay
 from goodarm.campaign.journal import ASKED, PART, TOLD, chained
 from goodarm.campaign.stores import MemoryStore
-from goodarm.engine.live import PENDING_COLUMN
+from goodarm.engine.compile import Patience
 from goodarm.errors import DamagedJournal, LateReward, UnusableStore
 
 pytestmark = pytest.mark.slow
@@ -168,7 +168,7 @@ def test_an_interrupted_operation_leaves_no_trace() -> None:
     interrupts.append(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         campaign.ask_block(100)
-    assert campaign._session.fold.step.state.arms[:, PENDING_COLUMN].tolist() == [0.0, 0.0]
+    assert [campaign._session.fold.step.row(arm).pending for arm in range(2)] == [0.0, 0.0]
     campaign.ask(5)
     assert campaign.check().ok
 
@@ -242,7 +242,7 @@ def test_a_journal_that_nobody_can_have_written(
     kind: str, arm: int, at_once: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its chain is right, but what it tells or asks for is not there: no traceback, and `check` says so."""
-    monkeypatch.setattr(replay, "LONG", 1 if at_once else 10**9)
+    monkeypatch.setattr(replay, "JOURNAL", Patience(0 if at_once else 10**9))
     store = MemoryStore()
     campaign = Campaign.create(store, "c", ["a"], 0.5)
     first = next(iter(store.read(0)))

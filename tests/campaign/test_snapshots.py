@@ -12,7 +12,8 @@ from goodarm import Campaign
 from goodarm.campaign import replay, session
 from goodarm.campaign.snapshot import BOOK_FIELDS
 from goodarm.campaign.stores import Snapshot, memory
-from goodarm.engine import step_file
+from goodarm.engine.compile import Patience
+from goodarm.engine.live import threshold
 from goodarm.errors import DamagedJournal
 
 
@@ -127,7 +128,7 @@ def test_a_model_of_the_arms_is_kept_to_the_bit(policy: str, tmp_path: Any) -> N
 
 
 def test_a_belief_that_is_too_large_is_not_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_file, "LARGEST_BELIEF", 100)
+    monkeypatch.setattr(threshold, "LARGEST_BELIEF", 100)
     arms = [{"id": f"arm {i}", "features": [float(i), float(i % 2)]} for i in range(4)]
     campaign = Campaign.create("memory:", "c", arms, 0.5, policy="ucb+gap-mixture@linear")
     campaign.ask(120)
@@ -140,7 +141,7 @@ def test_a_compiled_replay_is_the_same_to_the_bit(policy: str, tmp_path: Any, mo
     campaign.export(tmp_path / "c.jsonl")
     one_by_one = Campaign.import_from("memory:", tmp_path / "c.jsonl")
     one_by_one.arms()
-    monkeypatch.setattr(replay, "LONG", 2)
+    monkeypatch.setattr(replay, "JOURNAL", Patience(1))
     compiled = Campaign.import_from("memory:", tmp_path / "c.jsonl")
     assert compiled.arms() == one_by_one.arms()
     assert compiled._session.fold.disagreement == ""
@@ -161,7 +162,7 @@ def test_what_is_kept_of_tickets_is_the_same_too(tmp_path: Any, clock: Any, monk
         clock.now += 10.0
     campaign.export(tmp_path / "c.jsonl")
     one_by_one = Campaign.import_from("memory:", tmp_path / "c.jsonl", clock=clock)._session.fold
-    monkeypatch.setattr(replay, "LONG", 2)
+    monkeypatch.setattr(replay, "JOURNAL", Patience(1))
     monkeypatch.setattr(replay, "MOST", 40)
     monkeypatch.setattr(memory, "BLOCK_OF_ROWS", 7)
     at_once = Campaign.import_from("memory:", tmp_path / "c.jsonl", clock=clock)._session.fold

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goodarm import Problem, bernoulli, gaussian, policy, simulate
-from goodarm.engine.live import PENDING_COLUMN
-from goodarm.engine.step import Step
-from goodarm.engine.step_blocks import absorb_block, ask_block
-from goodarm.engine.told import ASK, TELL
+from goodarm.engine.live.step import ASK, TELL, Asked
+from goodarm.engine.live.threshold import ThresholdStep
+from goodarm.engine.live.worst_case import PENDING_COLUMN
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.policies import PAIRINGS
@@ -25,9 +24,9 @@ from goodarm.streams import ENVIRONMENT, generator, reward_key
 NINE = bernoulli([0.05, 0.3, 0.45, 0.5, 0.55, 0.7, 0.95, 0.6, 0.2], threshold=0.5)
 
 
-def stepped(spec: Specification) -> tuple[list[int], Step]:
+def stepped(spec: Specification) -> tuple[list[int], ThresholdStep]:
     """The run of a specification, asked and told one by one."""
-    step = Step(
+    step = ThresholdStep(
         spec.policy, spec.problem, horizon=float(spec.horizon), features=spec.environment.features, seed=spec.seed
     )
     instance = spec.environment.instance(generator(spec.seed, 0, ENVIRONMENT))
@@ -36,7 +35,7 @@ def stepped(spec: Specification) -> tuple[list[int], Step]:
         arm = step.choose()
         if arm < 0:
             break
-        ticket = step.ticket()
+        ticket = step.ticket(arm)
         step.ask(arm)
         with np.errstate(over="ignore"):
             key = reward_key(source.run, int(source.streams[arm]), step.state.arms[arm, PULLS])
@@ -91,11 +90,11 @@ def test_any_problem(means: list[float], seed: int) -> None:
     same_as_the_simulator(specify("value+gap-mixture", environment, horizon=200, seed=seed, delta=0.3, trace=True))
 
 
-def new_step(arms: int = 3, name: str = "value+gap-mixture", **options: object) -> Step:
-    return Step(policy(name), Problem(threshold=0.5, arms=arms, delta=0.1), **options)
+def new_step(arms: int = 3, name: str = "value+gap-mixture", **options: object) -> ThresholdStep:
+    return ThresholdStep(policy(name), Problem(threshold=0.5, arms=arms, delta=0.1), **options)
 
 
-def tell(step: Step, arm: int, reward: float) -> list[int]:
+def tell(step: ThresholdStep, arm: int, reward: float) -> list[int]:
     step.ask(arm)
     return step.absorb(arm, reward)
 
@@ -166,10 +165,10 @@ def test_void_is_no_pull_and_may_decide() -> None:
         new_step().void(0)
 
 
-def test_closed_arms_are_not_chosen_and_their_rewards_still_count() -> None:
+def test_suspended_arms_are_not_chosen_and_their_rewards_still_count() -> None:
     step = new_step(3)
     step.ask(1)
-    step.close(1)
+    step.suspend(1)
     chosen = set()
     for _ in range(30):
         arm = step.choose()
@@ -212,7 +211,7 @@ def test_a_replay_is_the_steps(name: str) -> None:
         if pending and rng.random() < 0.5:
             arm = pending.pop(0)
             reward = float(rng.random() < 0.2 + 0.2 * arm)
-            step.absorb(arm, reward, (1, 0))
+            step.absorb(arm, reward, Asked(1, 0))
             kinds.append(TELL), arms.append(arm), rewards.append(reward)
         else:
             arm = step.choose()
@@ -222,8 +221,8 @@ def test_a_replay_is_the_steps(name: str) -> None:
             pending.append(arm)
             kinds.append(ASK), arms.append(arm), rewards.append(0.0)
     replayed.replay(kinds, arms, rewards)
-    step.refresh()
-    replayed.refresh()
+    for arm in range(4):
+        assert step.row(arm) == replayed.row(arm)
     assert np.array_equal(step.state.arms, replayed.state.arms)
     assert all(map(np.array_equal, step.state.pool.learned, replayed.state.pool.learned))
     assert step.choose() == replayed.choose()
@@ -234,23 +233,23 @@ def test_blocks_count_as_their_pulls() -> None:
     for arm, told, total in ((0, 20, 14.0), (1, 20, 3.0), (2, 7, 4.0)):
         for j in range(told):
             tell(one, arm, 1.0 if j < total else 0.0)
-    asked = ask_block(block, 47)
+    asked = block.choose_block(47)
     assert asked.sum() == 47
     block.state.arms[:, PENDING_COLUMN] = (20.0, 20.0, 7.0)
-    decided = absorb_block(block, [20, 20, 7], [14.0, 3.0, 4.0])
+    decided = block.absorb_block([20, 20, 7], [14.0, 3.0, 4.0])
     assert np.array_equal(one.state.arms[:, [PULLS, TOTAL]], block.state.arms[:, [PULLS, TOTAL]])
     assert set(decided) <= {0, 1, 2}
     with pytest.raises(InvalidValue, match="pulls under way"):
-        absorb_block(block, [1, 0, 0], [1.0, 0.0, 0.0])
+        block.absorb_block([1, 0, 0], [1.0, 0.0, 0.0])
 
 
 def test_what_can_not_be_live() -> None:
     with pytest.raises(UnsoundPairing, match="decides by a model"):
-        Step(policy("widest+design(norm=1)@linear"), Problem(threshold=0.5, arms=3))
+        ThresholdStep(policy("widest+design(norm=1)@linear"), Problem(threshold=0.5, arms=3))
     with pytest.raises(UnsoundPairing, match="order of asking"):
-        Step(policy("ucb+kt", criterion="fdr"), Problem(threshold=0.5, arms=3))
+        ThresholdStep(policy("ucb+kt", criterion="fdr"), Problem(threshold=0.5, arms=3))
     with pytest.raises(InvalidValue, match="blocks need a rule by totals"):
-        ask_block(new_step(3, "ucb+kt"), 10)
+        new_step(3, "ucb+kt").choose_block(10)
 
 
 def environment_of(arms: int) -> Environment:

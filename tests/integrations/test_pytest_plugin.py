@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 # a pytest inside of this one forgets modules that it has loaded itself, and numpy can be loaded only once
-import goodarm.engine.from_totals
+import goodarm.engine.totals
 import goodarm.integrations.pytest_plugin  # noqa: F401  # the same reason
 
 pytest_plugins = ["pytester"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goodarm.engine.from_totals import evidence_from_totals
+from goodarm.engine.compile import ALWAYS
+from goodarm.engine.totals import evidence_from_totals
 from goodarm.judgement.question import BY_TOTALS
 from goodarm.numerics import binomial_tail
 from goodarm.policies.names import identification_rule
@@ -73,7 +74,7 @@ def test_equal_arms_against_each_other(mean: float, share: int) -> None:
             values = (float(share * n), float(total / (share * n)))
             pulls = np.full(int(which.sum()), float(n))
             paired = as_if_paired(pulls, arm[which, j], values[1])
-            found = evidence_from_totals(versus, pulls, paired, problem.bar, values, few=-1)
+            found = evidence_from_totals(versus, pulls, paired, problem.bar, values, ALWAYS)
             worst[:, which] = np.maximum(worst[:, which], found)
     for side in worst:
         require_kept(int((side >= problem.bar.budget).sum()), runs)

@@ -75,10 +75,9 @@ def evidence_of(fold: Fold, arm: int, verdict: str) -> float:
     """The evidence for the verdict; for an open arm the larger of the two; nan for rules that keep none."""
     if not keeps_evidence(fold):
         return math.nan
-    fold.step.refresh()
-    row = fold.step.state.arms[arm]
-    for_good, for_bad = float(row[4]), float(row[5])
-    return {1: for_good, -1: for_bad}.get(fold.terms.question.sign(verdict), max(for_good, for_bad))
+    row = fold.step.row(arm)
+    largest = max(row.for_good, row.for_bad)
+    return {1: row.for_good, -1: row.for_bad}.get(fold.terms.question.sign(verdict), largest)
 
 
 def needed(fold: Fold) -> float:

@@ -10,7 +10,6 @@ from goodarm.errors import InvalidValue, ScaleWarning
 from goodarm.numerics import log_scale_evidence
 from goodarm.numerics.scale import FALSE_ALARMS
 from goodarm.problem import SubGaussian
-from goodarm.rules.beliefs import PULLS
 
 
 def doubt(fold: Fold) -> str:
@@ -21,7 +20,7 @@ def doubt(fold: Fold) -> str:
     rewards = fold.terms.rewards
     if not isinstance(rewards, SubGaussian):
         return ""
-    pulls = fold.step.state.arms[:, PULLS]
+    pulls = fold.step.pulls()
     count, arms = float(pulls.sum()), int((pulls > 0.0).sum())
     if log_scale_evidence(count, fold.scatter) >= math.log(1.0 / FALSE_ALARMS):
         deviation = rewards.scale * math.sqrt(fold.scatter / max(count - arms, 1.0))

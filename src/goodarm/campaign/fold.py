@@ -20,10 +20,7 @@ from goodarm.campaign.blocks import OpenBlock
 from goodarm.campaign.journal import Event
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
 from goodarm.campaign.tickets import Queue
-from goodarm.engine.control import ControlStep
-from goodarm.engine.live import PENDING_COLUMN
-from goodarm.engine.step import Step
-from goodarm.engine.step_blocks import absorb_block, ask_block, note_block
+from goodarm.engine.live.step import LiveStep
 from goodarm.errors import DamagedJournal
 from goodarm.problem import SubGaussian
 from goodarm.question import Totals
@@ -151,7 +148,7 @@ class Fold:
 
     def choose_block(self, pulls: int) -> dict[int, int]:
         """Many asks at once: pulls per arm. They are out from now on: the next entry must be this block's."""
-        counts = ask_block(self.step, pulls)
+        counts = self.step.choose_block(pulls)
         self._asked_block = bool(counts.any())  # where no arm is open no entry follows, and the next block is another's
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
 
@@ -187,7 +184,7 @@ class Fold:
         if self.draws:
             self.choose()
         if self.in_order:
-            self.queues.setdefault(arm, Queue()).join(ticket, arm, self.step.ticket())
+            self.queues.setdefault(arm, Queue()).join(ticket, arm, self.step.ticket(arm))
         self.step.ask(arm)
         self.tickets = ticket
         self.pending[ticket] = (arm, event.at)
@@ -236,10 +233,10 @@ class Fold:
         """Welford's sum of squares, of rewards in the order of asking."""
         rewards = self.terms.rewards
         if isinstance(rewards, SubGaussian):
-            pulls, total = self.step.state.arms[arm, :2]
-            if pulls > 0.0:
-                off = (reward - total / pulls) / rewards.scale
-                self.scatter += float(off * off * pulls / (pulls + 1.0))
+            row = self.step.row(arm)
+            if row.pulls > 0.0:
+                off = (reward - row.total / row.pulls) / rewards.scale
+                self.scatter += off * off * row.pulls / (row.pulls + 1.0)
 
     def _late(self, event: Event) -> Iterable[int]:
         self.late += 1
@@ -257,7 +254,7 @@ class Fold:
             if book.first is None:
                 book.first = ticket
         if not self._asked_block:
-            note_block(self.step, self._counts(list(block.out.items())))
+            self.step.ask_block(self._counts(list(block.out.items())))
         self._asked_block = False
         self.tickets = ticket
         self.blocks[ticket] = block
@@ -286,19 +283,14 @@ class Fold:
         for arm, count in rest:
             self.books[arm].asked -= count
             self.books[arm].void += count
-        return [decided for arm, count in rest for decided in self._void_many(arm, count)]
-
-    def _void_many(self, arm: int, count: int) -> Iterable[int]:
-        """All but one leave together, and the last one as usual: so the rules look only once."""
-        self.step.state.arms[arm, PENDING_COLUMN] -= count - 1
-        return self.step.void(arm)
+        return [decided for arm, count in rest for decided in self.step.void(arm, count)]
 
     def _absorb_rows(self, rows: list[tuple[int, int, float]]) -> Iterable[int]:
         told = self._counts([(arm, count) for arm, count, _ in rows])
         totals = np.zeros(len(self.books))
         for arm, _, total in rows:
             totals[arm] = total
-        return absorb_block(self.step, told, totals)
+        return self.step.absorb_block(told, totals)
 
     def _counts(self, rows: list[tuple[int, int]]) -> NDArray[np.int64]:
         """One count per arm."""
@@ -333,7 +325,7 @@ class Fold:
                 )
         else:
             self.disagree(f"entry {event.number}: {self.books[arm].entry.id!r} is still open by the rules")
-            self.step.close(arm)
+            self.step.suspend(arm)
         self.books[arm].decision = {**content, "number": event.number, "at": event.at}
         return ()
 
@@ -342,7 +334,7 @@ class Fold:
         return self.books[self.index[arm]].totals
 
     def verdict_by_rules(self, arm: int) -> str:
-        return self.terms.question.word(int(self.step.state.arms[arm, 7]))
+        return self.terms.question.word(self.step.row(arm).verdict)
 
     def _paused(self, event: Event) -> Iterable[int]:
         return self._turn(event, PAUSED)
@@ -359,7 +351,7 @@ class Fold:
         if status == OPEN:
             self.step.reopen(arm)
         else:
-            self.step.close(arm)
+            self.step.suspend(arm)
         return ()
 
     def _ended(self, event: Event) -> Iterable[int]:
@@ -367,7 +359,7 @@ class Fold:
         return ()
 
 
-def new_step(terms: Terms) -> Step | ControlStep:
+def new_step(terms: Terms) -> LiveStep:
     """The engine's part of a campaign that has just been created."""
     features = None
     if terms.made.estimator is not None:

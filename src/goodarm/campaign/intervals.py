@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.terms import Terms
 from goodarm.engine.evidence import Seen
-from goodarm.engine.from_totals import more_pulls_needed
-from goodarm.engine.live import OFFSET_COLUMN
+from goodarm.engine.totals import more_pulls_needed
 from goodarm.rules.identification import RadiusRule
 from goodarm.rules.parameters import take
 from goodarm.verdict import Basis, Guarantee
@@ -77,7 +76,8 @@ def decides_by_intervals(terms: Terms) -> bool:
 def _levels(fold: Fold, arms: list[int]) -> Floats:
     """The evidence that refutes a value at the arm's own share of delta."""
     weights = np.array([fold.books[arm].weight for arm in arms])
-    return fold.terms.evidence.levels(fold.terms.problem, weights, fold.step.state.arms[arms, OFFSET_COLUMN])
+    offsets = np.array([fold.step.row(arm).offset for arm in arms])
+    return fold.terms.evidence.levels(fold.terms.problem, weights, offsets)
 
 
 def _references(fold: Fold) -> dict[str, Seen]:
@@ -87,7 +87,7 @@ def _references(fold: Fold) -> dict[str, Seen]:
 def _seen(fold: Fold, arm: int) -> Seen:
     """Samples and sum as the evidence has them; for rules in the order of asking, those that have been folded."""
     if fold.in_order:
-        row = fold.step.state.arms[arm]
-        return Seen(float(row[0]), float(row[1]))
+        row = fold.step.row(arm)
+        return Seen(row.pulls, row.total)
     book = fold.books[arm]
     return Seen(float(book.told), book.total, book.pending)

@@ -12,10 +12,9 @@ from goodarm.campaign import journal
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, Row, reading_back
 from goodarm.campaign.journal_columns import CODES, Integers, JournalColumns, joined, verified_columns
-from goodarm.engine.told import ASK, TELL
+from goodarm.engine.compile import JOURNAL
+from goodarm.engine.live.step import ASK, TELL
 
-LONG = 20_000
-"""Shorter runs of plain entries are folded one by one: a compiled loop takes time to load."""
 MOST = 100_000
 """Entries held in memory at a time."""
 ASKED, TOLD, GIVEN, MISSING, VERDICT, REQUEST = (
@@ -67,7 +66,7 @@ def _fold_runs(fold: Fold, columns: JournalColumns) -> None:
     others = np.flatnonzero(~np.isin(columns.kinds, PLAIN)).tolist()
     start = 0
     for stop in [*others, len(columns.rows)]:
-        if stop - start >= LONG:
+        if JOURNAL.compiles(stop - start):
             _take(fold, columns.part(start, stop))
             _one_by_one(fold, columns.rows[stop : stop + 1])
         else:
@@ -141,7 +140,7 @@ def _compare(fold: Fold, verdicts: list[Event]) -> None:
         content = event.content
         if fold.verdict_by_rules(arm) != content["verdict"]:
             fold.disagree(f"entry {event.number}: {fold.books[arm].entry.id!r} is {content['verdict']} by the journal")
-            fold.step.close(arm)
+            fold.step.suspend(arm)
         fold.books[arm].decision = {**content, "number": event.number, "at": event.at}
         open_before.discard(arm)
     for arm in open_before:

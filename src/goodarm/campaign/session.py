@@ -14,7 +14,6 @@ from goodarm.campaign.journal import Event, as_payload, chained, reading_back, v
 from goodarm.campaign.replay import fold_all
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.stores import Snapshot, Store, found_in
-from goodarm.engine.step_file import can_be_packed
 from goodarm.errors import DamagedJournal, GoodarmError, Refused, RuleFailed, UnusableStore
 
 SNAPSHOT_EVERY = 2_000
@@ -231,8 +230,8 @@ class Session:
     def _keep_snapshot(self) -> None:
         fold = self.fold
         since, enough = fold.number - self.snapshot_at, max(SNAPSHOT_EVERY, 2 * len(fold.books))
-        if since >= enough and not fold.disagreement and can_be_packed(fold.step):
-            self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, pack(fold)))
+        if since >= enough and not fold.disagreement and (body := pack(fold)) is not None:
+            self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, body))
             self.snapshot_at = fold.number
 
 

@@ -13,15 +13,18 @@ from goodarm.campaign.blocks import OpenBlock
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.journal import Event
 from goodarm.campaign.tickets import Queue
-from goodarm.engine.step_file import pack_step, unpack_step
+from goodarm.engine.live.step import Asked
 
-FORMAT = 3
+FORMAT = 4
 SUM_BYTES = 16
 BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", "first", "last", "decision")
 
 
-def pack(fold: Fold) -> bytes:
-    """The fold without what follows from the first entry."""
+def pack(fold: Fold) -> bytes | None:
+    """The fold without what follows from the first entry; None if it is too large to be written often."""
+    step = fold.step.pack()
+    if step is None:
+        return None
     later = [book.entry.as_json() for book in fold.books[len(fold.terms.arms) :]]
     head = {
         "format": FORMAT,
@@ -39,7 +42,7 @@ def pack(fold: Fold) -> bytes:
         "lines": [[arm, _queue_out(queue)] for arm, queue in fold.queues.items() if queue.order],
     }
     text = json.dumps(head, separators=(",", ":")).encode()
-    body = len(text).to_bytes(8, "big") + text + pack_step(fold.step)
+    body = len(text).to_bytes(8, "big") + text + step
     return _sum(body) + body
 
 
@@ -60,7 +63,7 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     fold = Fold(created)
     if head["rules"] != fold.rules:  # a replay by today's rules may find another state
         return None
-    unpack_step(fold.step, body[8 + size :])
+    fold.step.unpack(body[8 + size :])
     for entry in map(ArmEntry.from_json, head["later"]):
         fold.index[entry.id] = len(fold.books)
         fold.books.append(Book(len(fold.books), entry, math.nan))
@@ -88,7 +91,7 @@ def _queue_out(queue: Queue) -> list[list[Any]]:
 def _queue_in(rows: list[list[Any]]) -> Queue:
     queue = Queue()
     for ticket, arm, asked, resolved, reward in rows:
-        queue.join(ticket, arm, tuple(asked) if asked is not None else None)
+        queue.join(ticket, arm, Asked(*asked))
         if resolved:
             queue.resolve(ticket, reward)
     return queue

@@ -14,7 +14,7 @@ from typing import Any
 from goodarm.arguments import check_whole, checked_number, number
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.engine.evidence import Evidence, evidence_for
-from goodarm.engine.live_checks import by_totals
+from goodarm.engine.live.checks import by_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import Policy

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from goodarm.engine.live.step import Asked
 from goodarm.errors import UnknownTicket
 
 
@@ -59,7 +60,7 @@ class Waiting:
 
     __slots__ = ("arm", "asked", "resolved", "reward")
 
-    def __init__(self, arm: int, asked: Any) -> None:
+    def __init__(self, arm: int, asked: Asked) -> None:
         self.arm = arm
         self.asked = asked
         self.resolved = False
@@ -70,7 +71,7 @@ class Queue:
     """Tickets of one arm in the order of asking: rewards leave it only when all earlier tickets are resolved.
 
     >>> queue = Queue()
-    >>> queue.join(1, 0, None); queue.join(2, 0, None)
+    >>> queue.join(1, 0, Asked(1, 0)); queue.join(2, 0, Asked(2, 0))
     >>> queue.resolve(2, 1.0); list(queue.leave())
     []
     >>> queue.resolve(1, None); [(each.arm, each.reward) for each in queue.leave()]
@@ -83,7 +84,7 @@ class Queue:
         self.order: deque[int] = deque()
         self.waiting: dict[int, Waiting] = {}
 
-    def join(self, ticket: int, arm: int, asked: Any) -> None:
+    def join(self, ticket: int, arm: int, asked: Asked) -> None:
         self.order.append(ticket)
         self.waiting[ticket] = Waiting(arm, asked)
 

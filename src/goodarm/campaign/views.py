@@ -224,11 +224,10 @@ def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:
 
 def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
     """The open arms with the most evidence, nearest to their verdict first."""
-    fold.step.refresh()
-    arms = fold.step.state.arms
     judges = fold.terms.question.judges
     still = [book.number for book in fold.books if is_open(book) and judges(book.entry.id)]
-    still.sort(key=lambda arm: -max(float(arms[arm, 4]), float(arms[arm, 5])))
+    rows = {arm: fold.step.row(arm) for arm in still}
+    still.sort(key=lambda arm: -max(rows[arm].for_good, rows[arm].for_bad))
     return arm_rows(fold, still[:many], now)
 
 

@@ -1,20 +1,66 @@
-"""A loop compiled around plain functions.
+"""Plain functions as compiled code: how they are compiled, and when that pays.
 
 Rules are plain Python functions and call others. Before numba can compile a loop around them, each one must be
-registered with it; and because numba's disk cache looks only at the file of the loop, an edited rule would be served
-from a stale cache. `goodarm.fingerprint` walks over all of them for both.
+registered with it. numba's disk cache looks only at the file of the loop, so that an edited rule would be served from a
+stale cache. `goodarm.fingerprint` walks over all functions that a loop reaches, for both purposes.
+
+Loading numba and one compiled function takes most of a second, which a process that makes a single step should not
+spend. `Patience` is the one decision between Python and compiled code; every amount of patience is listed here. Both
+round alike, except for log-gamma (`as_native_rounds`), so that the decision changes no result.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from goodarm.engine.explain import Explained
 from goodarm.fingerprint import fingerprint, reachable
 from goodarm.rules.parameters import Formula
+
+
+class Patience(NamedTuple):
+    """How much work runs as Python before a function is compiled.
+
+    per_call : Maximum number of items (arms, entries) that one call handles as Python
+    in_total : Maximum number of items that all calls of a process together handle as Python
+    """
+
+    per_call: float
+    in_total: float = math.inf
+
+    def compiles(self, items: float, before: float = 0.0) -> bool:
+        """Does a call with this many items, after `before` items in earlier calls, run as compiled code?
+
+        >>> Patience(per_call=10, in_total=15).compiles(8), Patience(per_call=10, in_total=15).compiles(8, before=8)
+        (False, True)
+        """
+        return items > self.per_call or items + before > self.in_total
+
+
+ALWAYS = Patience(0)
+"""Compile at the first call: for functions that Python rounds differently, or that take long for any input."""
+SLOW_RULE = Patience(1, 50)
+"""Single evaluations of a rule that takes about a millisecond as Python."""
+EVERY_ARM = Patience(5000)
+"""A pass over all arms with a quick rule. Python takes up to a quarter of a second, at geometrically spaced rounds."""
+EVERY_ARM_OF_SLOW_RULE = Patience(1000, 1000)
+"""A pass over all arms with a rule that takes about a millisecond per arm as Python."""
+BLOCK = Patience(16)
+"""Arms that are judged after a block was told."""
+AGAINST_CONTROL = Patience(100, 100)
+"""Evidence of arms against a control, about a millisecond per arm as Python."""
+INDICES = Patience(2000)
+"""Indices of arms against a control."""
+TOTALS = Patience(2000)
+"""Arms of a table. The decision must not depend on earlier calls: a verdict's interval is compared bit for bit."""
+DIFFERENCES = Patience(10)
+"""Arms of a table of differences from a control, a tenth of a second per arm as Python."""
+JOURNAL = Patience(20_000)
+"""Entries of a journal that are replayed in one piece."""
 
 _registered: set[FunctionType] = set()
 _inlined: set[FunctionType] = set()
@@ -84,3 +130,51 @@ def _always(implementation: FunctionType) -> Any:
         return implementation
 
     return chosen
+
+
+class JustInTime:
+    """A function that runs as Python until its patience is over, then compiled.
+
+    over : place of the argument whose length is the number of items of a call; None if each call is one item
+    """
+
+    def __init__(self, function: Formula, patience: Patience, over: int | None) -> None:
+        def call(*arguments: Any) -> Any:
+            return function(*arguments)
+
+        self.py_func = call
+        self._patience, self._over = patience, over
+        self._done = 0
+        self._built: Formula | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._built is None:
+            items = 1 if self._over is None else len(arguments[self._over])
+            if not self._patience.compiles(items, self._done):
+                self._done += items
+                return self.py_func(*arguments)
+            self._built = compiled(self.py_func)
+        return self._built(*arguments)
+
+
+_made: dict[tuple[Formula, Patience, int | None], JustInTime] = {}
+
+
+def just_in_time(function: Formula, patience: Patience = ALWAYS, over: int | None = None) -> JustInTime:
+    """The function as Python or compiled, whichever pays; made once, so that it is compiled once."""
+    key = (function, patience, over)
+    if key not in _made:
+        _made[key] = JustInTime(*key)
+    return _made[key]
+
+
+def plain(function: Formula) -> Formula:
+    """The Python function behind a `JustInTime`, for a loop that is compiled as a whole."""
+    found: Formula = getattr(function, "py_func", function)
+    return found
+
+
+def as_native_rounds(function: Formula) -> Formula:
+    """The function itself, unless it calls log-gamma, the one function that Python rounds differently."""
+    inside = any("lgamma" in each.__code__.co_names for each in reachable([function]))  # type: ignore[list-item]  # plain functions
+    return just_in_time(function) if inside else function

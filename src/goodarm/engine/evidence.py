@@ -14,11 +14,12 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.control import ControlStep
-from goodarm.engine.from_totals import interval_from_totals
-from goodarm.engine.live_checks import check_against_control, check_live
-from goodarm.engine.rehearsal import rehearse
-from goodarm.engine.step import Step
+from goodarm.engine.compile import ALWAYS
+from goodarm.engine.live.checks import check_against_control, check_live
+from goodarm.engine.live.control import ControlStep
+from goodarm.engine.live.step import LiveStep
+from goodarm.engine.live.threshold import ThresholdStep, rehearse
+from goodarm.engine.totals import interval_from_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
@@ -33,8 +34,6 @@ Asked = TypeVar("Asked", bound=Question)
 REPLACED = ("versus", "gap-mixture")
 """Identification rules that `versus` replaces without an error: itself, and the default."""
 _PLUS = re.compile(r"\+(?![^()]*\))")
-FEW = 0
-"""Maximum number of arms whose intervals of differences are computed in Python, at a tenth of a second each."""
 
 
 class Seen(NamedTuple):
@@ -74,7 +73,7 @@ class Evidence(ABC, Generic[Asked]):
         features: Any,
         seed: int,
         weights: Sequence[float] | None,
-    ) -> Step | ControlStep:
+    ) -> LiveStep:
         """The live step of a campaign with these arms."""
 
     @abstractmethod
@@ -129,8 +128,8 @@ class ThresholdEvidence(Evidence[Threshold]):
         features: Any,
         seed: int,
         weights: Sequence[float] | None,
-    ) -> Step:
-        return Step(policy, problem, horizon=horizon, features=features, seed=seed, weights=weights)
+    ) -> LiveStep:
+        return ThresholdStep(policy, problem, horizon=horizon, features=features, seed=seed, weights=weights)
 
     def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
         return np.array([-math.log(problem.delta * weight) for weight in weights.tolist()])
@@ -183,7 +182,7 @@ class ControlEvidence(Evidence[Control]):
         features: Any,
         seed: int,
         weights: Sequence[float] | None,
-    ) -> ControlStep:
+    ) -> LiveStep:
         place, margin = arms.index(self.question.arm), self.question.margin
         return ControlStep(policy, problem, place, margin, horizon=horizon, weights=weights)
 
@@ -202,7 +201,7 @@ class ControlEvidence(Evidence[Control]):
             pulls, totals = _columns(arms, side)
             n0, s0 = held.at_worst(1 - side)
             paired = as_if_paired(pulls, totals, s0 / n0)
-            found = interval_from_totals(versus, pulls, paired, problem.bar, levels, (n0, s0 / n0), few=FEW)[side]
+            found = interval_from_totals(versus, pulls, paired, problem.bar, levels, (n0, s0 / n0), ALWAYS)[side]
             ends.append(2.0 * found - 1.0)
         return ends[0], ends[1]
 

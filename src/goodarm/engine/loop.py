@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import compiled
 from goodarm.rules.beliefs import (
-    CLOSED,
     MEAN,
     PULLS,
+    SUSPENDED,
     TOTAL,
     VERDICT,
     WIDTH,
@@ -147,7 +147,7 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                     open_arms -= found
                 elif arm.verdict != stood:
                     decided_at[a] = now
-                    open_arms -= 0 if outside and stood == CLOSED else 1
+                    open_arms -= 0 if outside and stood == SUSPENDED else 1
                     missing -= 1 if arm.verdict > 0.0 else 0
             if trace.size > 0:
                 trace[now - 1] = a
@@ -193,6 +193,10 @@ def all_of_it(source: Any) -> Any:
 def none_of_it(source: Any) -> int:
     """A chosen arm needs no source, and passing its arrays would count their references in every round."""
     return 0
+
+
+def nothing_changes(*arguments: Any) -> None:
+    """While a journal or a log is replayed nothing is chosen; the selector is prepared at the end, if at all."""
 
 
 _loops: dict[tuple[Parts, Kind], Callable[..., tuple[Pool, bool]]] = {}

@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from goodarm.engine import loop as independent
 from goodarm.engine.assemble import Assembly, columns_for, loop_parameters
-from goodarm.engine.loop import FIT_DUE, NEVER, NO_TRACE, Kind, Parts
+from goodarm.engine.loop import FIT_DUE, NEVER, NO_TRACE, Kind, Parts, nothing_changes
 from goodarm.engine.rule_parts import identification_parts, learner_parts, present_pool
-from goodarm.engine.told import nothing_changes
 from goodarm.policies import Policy
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, VERDICT, Pool, Table

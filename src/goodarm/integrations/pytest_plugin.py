@@ -102,7 +102,7 @@ class Trial:
         """Pass rates that the samples do not refute at the test's share of delta."""
         import numpy as np
 
-        from goodarm.engine.from_totals import interval_from_totals
+        from goodarm.engine.totals import interval_from_totals
         from goodarm.rules.identification.gap_mixture import gap_mixture
 
         counts = np.array([float(self.samples)]), np.array([self.total])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.from_totals import evidence_from_totals, interval_from_totals, more_pulls_needed
+from goodarm.engine.totals import evidence_from_totals, interval_from_totals, more_pulls_needed
 from goodarm.judgement.question import Question
 from goodarm.problem import Problem
 from goodarm.verdict import Criterion

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.from_totals import interval_from_totals, more_pulls_needed
 from goodarm.engine.ordered_log import OrderedLog
-from goodarm.engine.totals_loops import Floats
+from goodarm.engine.totals import Floats, interval_from_totals, more_pulls_needed
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.decide import Decided
 from goodarm.judgement.log_columns import LogColumns

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.engine.compile import compiled
-from goodarm.engine.from_totals import evidence_from_totals, in_chunks, interval_from_totals
-from goodarm.engine.totals_loops import Floats
+from goodarm.engine.compile import DIFFERENCES, compiled
+from goodarm.engine.totals import Floats, evidence_from_totals, in_chunks, interval_from_totals
 from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import Decided, needed
 from goodarm.judgement.question import Question
@@ -19,8 +18,6 @@ from goodarm.judgement.sources._base import Sums
 from goodarm.problem import Problem
 from goodarm.rules.identification.versus import as_if_paired, better_by, versus
 
-FEW = 10
-"""Each look at an arm costs 72 bets at several means of the control: from this many arms on, compile."""
 MOST = 1e6
 """An arm that needs more than this many times the log counts as never decided."""
 
@@ -48,11 +45,11 @@ def decide_versus(
     mean = control_total / control_pulls
     paired = as_if_paired(pulls, totals, mean)
     values = (control_pulls, mean)
-    for_good, for_bad = evidence_from_totals(versus, pulls, paired, problem.bar, values, few=FEW)
+    for_good, for_bad = evidence_from_totals(versus, pulls, paired, problem.bar, values, DIFFERENCES)
     levels = needed(question.criterion, (for_good, for_bad), problem)
-    low, high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[0], values, few=FEW)
+    low, high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[0], values, DIFFERENCES)
     if levels.now[1] != levels.now[0]:
-        high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[1], values, few=FEW)[1]
+        high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[1], values, DIFFERENCES)[1]
     verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     difference = paired / pulls
@@ -66,7 +63,7 @@ def decide_versus(
 def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: float) -> Floats:
     """More pulls of each arm until a verdict, if arm and control grow on in their present proportion."""
     found = np.empty(n.size)
-    loop = _loop(n.size > FEW)
+    loop = _loop(DIFFERENCES.compiles(n.size))
 
     def work(part: slice) -> None:
         loop(n[part], s[part], n0, s0, margin, level, found[part])

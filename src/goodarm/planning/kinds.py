@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from goodarm.arguments import check_real
 from goodarm.engine.evidence import evidence_for
-from goodarm.engine.step_blocks import absorb_block, ask_block
 from goodarm.errors import InvalidValue
 from goodarm.planning.bounds import campaign_lower_bound
 from goodarm.planning.guess import MeansGuess
@@ -23,7 +22,6 @@ from goodarm.planning.under_way import kl
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.question import Control, Question, Threshold
-from goodarm.rules.beliefs import VERDICT
 from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import specify
 
@@ -391,12 +389,12 @@ class LivePlayer(Player):
         )
         rates, rounds, at = np.append(means, self.references), 0, np.zeros(arms, dtype=np.int64)
         while rounds < last_round:
-            counts = ask_block(step, min(max(1, int(GROWTH * rounds)), last_round - rounds))
+            counts = step.choose_block(min(max(1, int(GROWTH * rounds)), last_round - rounds))
             if not counts.any():
                 break
             rounds += int(counts.sum())
-            at[absorb_block(step, counts, chance.binomial(counts, rates).astype(np.float64))] = rounds
-        verdicts = step.state.arms[:arms, VERDICT].astype(np.int8)
+            at[step.absorb_block(counts, chance.binomial(counts, rates).astype(np.float64))] = rounds
+        verdicts = np.array([step.row(arm).verdict for arm in range(arms)], dtype=np.int8)
         return SimulatedCampaign(rounds, int((verdicts == 0).sum()), verdicts, at, means)
 
 

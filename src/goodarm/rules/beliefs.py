@@ -28,7 +28,7 @@ class Arm(NamedTuple):
     for_bad  : log E-, evidence against "mean >= threshold"
     memory   : one number that the identification rule may keep; where it declares several, the arm's own row of them,
                in which it writes
-    verdict  : 1 good, -1 bad, 0 open, `CLOSED` where the arm is neither decided nor asked for any more
+    verdict  : 1 good, -1 bad, 0 open, `SUSPENDED` while the arm is neither decided nor asked for
     """
 
     pulls: float
@@ -45,8 +45,8 @@ ARM_FIELDS = len(Arm._fields)
 PULLS, TOTAL, MEAN, WIDTH, FOR_GOOD, FOR_BAD, MEMORY, VERDICT = range(ARM_FIELDS)
 """Columns of the table of arms."""
 
-CLOSED = 2.0
-"""In place of a verdict: no verdict, and not to be pulled (paused or withdrawn)."""
+SUSPENDED = 2.0
+"""In place of a verdict: no verdict, and not to be pulled (paused or retired)."""
 
 
 class Nothing(NamedTuple):
@@ -122,5 +122,5 @@ def write_arm_beside_row(arms: Table, i: int, arm: Arm) -> None:
 
 
 def is_open(arms: Table, i: int) -> bool:
-    """May arm `i` be pulled: does it have no verdict yet, and is it not closed?"""
+    """May arm `i` be pulled: does it have no verdict yet, and is it not suspended?"""
     return bool(arms[i, VERDICT] == 0.0)

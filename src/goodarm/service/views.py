@@ -12,7 +12,7 @@ import numpy as np
 
 from goodarm.campaign.intervals import decides_by_intervals
 from goodarm.campaign.words import headline
-from goodarm.engine.from_totals import evidence_from_totals, interval_from_totals
+from goodarm.engine.totals import evidence_from_totals, interval_from_totals
 from goodarm.errors import GoodarmError
 from goodarm.rules.parameters import take
 from goodarm.service.trail import ArmTrail, Trail

@@ -1,7 +1,7 @@
 """Against a control: is an arm's mean at least the control's plus a margin? Evidence from the totals of both.
 
 Not a rule that policies name: a control has rewards of its own. `against_control` is the formula; `versus` gives it the
-shape of a rule by totals, so that evidence, intervals and needs of many arms come from `goodarm.engine.from_totals`.
+shape of a rule by totals, so that evidence, intervals and needs of many arms come from `goodarm.engine.totals`.
 """
 
 from __future__ import annotations

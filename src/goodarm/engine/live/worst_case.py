@@ -1,18 +1,17 @@
-"""A policy as a live campaign plays it: rewards come from outside, late, out of order, some never.
+"""Rules for rewards that come from outside: late, out of order, some never.
 
-What makes its verdicts true (the proofs are in docs/campaign.md):
+What makes the verdicts true (the proofs are in docs/campaign.md):
 
-by totals  evidence for good counts every pull that was asked for and not yet answered as reward 0, evidence for bad
-           counts it as 1: E+ from (asked, told total), E- from (asked, told total + pending). Once all are told nothing
-           has been lost. Rules by totals, rewards in [0, 1].
-in order   all other evidence, and all rewards without bounds: the caller hands over the rewards of an arm in the
-           order in which they were asked for, and the bet reads the pool as it was when its pull was asked for
-           (`Parts.as_asked`).
+by totals  The evidence for good counts every pull that was asked for and not yet answered as reward 0, the evidence for
+           bad counts it as 1: E+ from (asked, told total), E- from (asked, told total + pending). Once all rewards are
+           told, nothing has been lost. This needs a rule by totals and rewards in [0, 1].
+in order   All other evidence, and all rewards without bounds. The caller hands over the rewards of an arm in the order
+           in which they were asked for. A bet reads the pool and the model as they were when its pull was asked for.
 
-Choosing may use everything that is known: an arm with n pulls under way is shown to the sampling rule as if they had
-come back with its present mean, so that a batch spreads over the arms that deserve it.
+Choosing may use everything that is known. The sampling rule sees an arm with n pulls under way as if they had come back
+with the arm's present mean, so that a batch spreads over several arms.
 
-Here each rule is wrapped; the round itself stays that of `loop.py` and `structured.py`. The arm's row has `EXTRA` more
+Each rule is wrapped here; the round itself stays that of `loop.py` and `structured.py`. The arm's row has `EXTRA` more
 numbers, which the wrapped rules see as `arm.memory`.
 """
 
@@ -23,7 +22,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from goodarm.problem import Bar
+from goodarm.engine.totals import either_side
+from goodarm.problem import Bar, bar_with
 from goodarm.rules.beliefs import ARM_FIELDS, FOR_BAD, FOR_GOOD, Arm, Pool, Table, read_arm, write_arm
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.identification._base import decide_around
@@ -32,10 +32,10 @@ from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
 PENDING, OFFSET, TOLD_GOOD, TOLD_BAD = range(4)
 EXTRA = 4
-"""Places in `arm.memory` of a live arm; what the rule itself keeps comes after them.
+"""Places in `arm.memory` of a live arm. The rule's own memory comes after them.
 
 PENDING             : pulls that were asked for and not yet answered
-OFFSET              : log(w K), w the arm's share of the error probability: where its evidence starts
+OFFSET              : log(w K), where the evidence starts; w is the arm's share of the error probability
 TOLD_GOOD, TOLD_BAD : evidence from what was told alone; guides choosing, decides nothing
 """
 PENDING_COLUMN, OFFSET_COLUMN = ARM_FIELDS + PENDING, ARM_FIELDS + OFFSET
@@ -60,8 +60,8 @@ def as_if_back(arm: Arm, bar: Bar) -> Arm:
     return Arm(pulls, arm.total + pending * mean, mean, width, for_good, for_bad, 0.0, arm.verdict)
 
 
-SETTLED_BY_PENDING = 1e12
-"""Taken off the index of an arm that its pending pulls would decide if they came back with its mean."""
+DECIDED_BY_PENDING = 1e12
+"""Subtracted from the index of an arm that its pending pulls would decide if they came back with its mean."""
 
 
 @cache
@@ -81,7 +81,7 @@ def _live_index(index: Formula) -> Formula:
         shown = as_if_back(arm, bar)
         value = index(shown, pool, bar, *parameters)
         waiting = arm.memory[PENDING] > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget
-        return value - SETTLED_BY_PENDING if waiting else value  # type: ignore[no-any-return]  # a rule's function
+        return value - DECIDED_BY_PENDING if waiting else value  # type: ignore[no-any-return]  # a rule's function
 
     return live_index
 
@@ -115,7 +115,7 @@ def _live_choice(choose: Formula) -> Formula:
 
 @cache
 def live_identification(rule: IdentificationRule) -> tuple[Formula, Formula]:
-    """observe and decide of a rule whose arms have pulls under way; `observe` is told of the reward of one of them."""
+    """`observe` and `decide` of a rule whose arms have pulls under way; `observe` gets the reward of one of them."""
     if isinstance(rule, EvidenceRule) and rule.totals is not None:
         return _observe_totals(worst_case(rule)), _decide_evidence
     if isinstance(rule, EvidenceRule):
@@ -129,17 +129,6 @@ def _decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
     if arm.for_good >= bar.budget:
         return 1.0
     return -1.0 if arm.for_bad >= bar.budget else 0.0
-
-
-@cache
-def either_side(totals: Formula) -> Formula:
-    """log E+ or log E- of a rule that computes both at once."""
-
-    def one_side(side: float, pulls: float, total: float, bar: Bar, *parameters: float) -> float:
-        for_good, for_bad = totals(pulls, total, bar, *parameters)
-        return float(for_good if side > 0.0 else for_bad)
-
-    return one_side
 
 
 @cache
@@ -201,17 +190,7 @@ def _decide_radius(radius: Formula) -> Formula:
         pulls = arm.pulls + pending
         if pulls <= 0.0:
             return 0.0
-        # the arm's share of delta stands in delta itself
-        own = Bar(
-            bar.threshold,
-            bar.delta * math.exp(arm.memory[OFFSET]),
-            bar.arms,
-            bar.sigma,
-            bar.spread,
-            bar.budget,
-            bar.bounded,
-            bar.modelled,
-        )
+        own = bar_with(bar, bar.delta * math.exp(arm.memory[OFFSET]), bar.budget)
         width = 1.0 / math.sqrt(pulls)
         low = Arm(pulls, arm.total, arm.total / pulls, width, 0.0, 0.0, 0.0, 0.0)
         most = arm.total + pending
@@ -229,7 +208,7 @@ def columns_of(rule: IdentificationRule) -> int:
 
 
 def start_at_offset(table: Table, offsets: Any) -> None:
-    """Arms of which nothing is known: their evidence starts at their offset."""
+    """Let the evidence of new arms start at their offset."""
     table[:, OFFSET_COLUMN] = offsets
     table[:, FOR_GOOD] = offsets
     table[:, FOR_BAD] = offsets

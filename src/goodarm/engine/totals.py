@@ -1,25 +1,48 @@
-"""The loops over arms behind `from_totals`: evidence, the ends of the interval that decides, the pulls still needed.
+"""Evidence, deciding intervals and pulls still needed of many arms at once, from their pulls and totals.
 
-Each is made once per rule around its own formula, and runs as Python or compiled.
+For rules by totals only. Each loop over the arms is closed over the rule's own formula. A few arms are computed as
+Python and many as compiled code (`goodarm.engine.compile`), equal totals only once: a million arms take seconds. A
+campaign's table of arms and a judgement on a log come from here.
+
+>>> import numpy as np
+>>> from goodarm.problem import Problem
+>>> from goodarm.rules.identification.beta_mixture import beta_mixture
+>>> bar = Problem(threshold=0.02, arms=2).bar
+>>> pulls, totals = np.array([1000.0, 1000.0]), np.array([50.0, 15.0])
+>>> for_good, for_bad = evidence_from_totals(beta_mixture, pulls, totals, bar)
+>>> for_good.round(2).tolist(), for_bad.round(2).tolist()
+([12.24, -5.8], [-3.47, -0.19])
+>>> low, high = interval_from_totals(beta_mixture, pulls, totals, bar, bar.budget)
+>>> low.round(4).tolist(), high.round(4).tolist()
+([0.0274, 0.0042], [0.0753, 0.0302])
+>>> more_pulls_needed(beta_mixture, pulls, totals, bar, bar.budget).tolist()
+[0.0, 6810.0]
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.engine.compile import TOTALS, Patience, compiled
+from goodarm.errors import UnsoundPairing
 from goodarm.numerics import bernoulli_kl
-from goodarm.problem import Bar
+from goodarm.problem import Bar, bar_at, bar_with
 from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.parameters import Formula
 
 Floats = NDArray[np.float64]
 
+CHUNK = 1 << 16
+"""Number of arms that one thread computes at a time."""
 CLOSE = 1e-4
 """An end of an interval is found to within this share of its distance from the mean."""
 BASE = 4.0
@@ -30,17 +53,153 @@ NEVER = 1e15
 _NO_POOL = Pool(0.0)
 
 
-def bar_at(bar: Bar, threshold: float) -> Bar:
-    """The same problem at another threshold."""
-    spread = math.sqrt(threshold * (1.0 - threshold)) if bar.bounded > 0.0 else bar.spread
-    return Bar(threshold, bar.delta, bar.arms, bar.sigma, spread, bar.budget, bar.bounded, bar.modelled)
+def evidence_from_totals(
+    rule: IdentificationRule,
+    pulls: Floats,
+    totals: Floats,
+    bar: Bar,
+    values: tuple[float, ...] | None = None,
+    patience: Patience = TOTALS,
+) -> tuple[Floats, Floats]:
+    """log E+ and log E- of every arm, shapes (K,); nan for a radius rule, which has no evidence.
+
+    values   : the rule's parameters in the order of `rule.defaults`; its defaults if None
+    patience : how many different arms are computed as Python
+    """
+    _check(rule)
+    if isinstance(rule, RadiusRule):
+        nothing = np.full(np.shape(pulls), np.nan)
+        return nothing, nothing.copy()
+    return _spread("evidence", rule, pulls, totals, bar, bar.budget, values, patience)
 
 
-def bar_with(bar: Bar, needed: float) -> Bar:
-    """The same problem for an arm with a share of delta of its own: K/delta becomes exp(needed)."""
-    return Bar(
-        bar.threshold, bar.arms * math.exp(-needed), bar.arms, bar.sigma, bar.spread, needed, bar.bounded, bar.modelled
-    )
+def interval_from_totals(
+    rule: IdentificationRule,
+    pulls: Floats,
+    totals: Floats,
+    bar: Bar,
+    needed: float | Floats,
+    values: tuple[float, ...] | None = None,
+    patience: Patience = TOTALS,
+) -> tuple[Floats, Floats]:
+    """The thresholds that the arm's evidence has not refuted: the ends of the interval that decides, shapes (K,).
+
+    low  : every threshold below it is refuted from above, log E+ >= needed there
+    high : every threshold above it is refuted from below
+
+    needed : log(1 / share of delta) of each arm, log(K/delta) when all are equal. At the bar's own threshold the
+             interval agrees with the verdict by construction: low >= threshold where log E+ >= needed.
+    """
+    return _spread("interval", rule, pulls, totals, bar, needed, values, patience)
+
+
+def more_pulls_needed(
+    rule: IdentificationRule,
+    pulls: Floats,
+    totals: Floats,
+    bar: Bar,
+    needed: float | Floats,
+    values: tuple[float, ...] | None = None,
+    patience: Patience = TOTALS,
+) -> Floats:
+    """About how many more pulls until a verdict, if the arm goes on with the mean that it has now; shape (K,).
+
+    0 where the evidence is there; inf where the mean is the threshold; nan without a pull.
+    """
+    return _spread("wait", rule, pulls, totals, bar, needed, values, patience)[0]
+
+
+def _spread(
+    what: str,
+    rule: IdentificationRule,
+    pulls: Floats,
+    totals: Floats,
+    bar: Bar,
+    needed: float | Floats,
+    values: tuple[float, ...] | None,
+    patience: Patience,
+) -> tuple[Floats, Floats]:
+    """Call a loop on the distinct triples (pulls, total, needed), in threads where there are many."""
+    _check(rule)
+    parameters = tuple(rule.defaults.values()) if values is None else tuple(values)
+    n, s, need = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (pulls, totals, needed)))
+    shape = n.shape
+    n, s, need, where = _distinct(n.ravel(), s.ravel(), need.ravel())
+    first, second = np.empty(n.size), np.empty(n.size)
+    loop = _loop(what, rule, patience.compiles(n.size))
+
+    def work(part: slice) -> None:
+        loop(n[part], s[part], need[part], bar, parameters, first[part], second[part])
+
+    in_chunks(work, n.size)
+    return first[where].reshape(shape), second[where].reshape(shape)
+
+
+def in_chunks(work: Callable[[slice], None], size: int) -> None:
+    """Do the work on parts of arrays of that size, in threads where there are several parts."""
+    parts = [slice(start, start + CHUNK) for start in range(0, size, CHUNK)]
+    for part in parts[:1]:
+        work(part)  # alone, so that it is compiled before threads ask for it
+    if len(parts) > 1:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(work, parts[1:]))
+
+
+def _distinct(n: Floats, s: Floats, needed: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
+    """The distinct triples, and which of them each arm has."""
+    order = np.lexsort((needed, s, n))
+    sorted_ = [np.ascontiguousarray(each[order]) for each in (n, s, needed)]
+    new = np.ones(n.size, dtype=bool)
+    if n.size:
+        new[1:] = np.any([each[1:] != each[:-1] for each in sorted_], axis=0)
+    where = np.empty(n.size, dtype=np.int64)
+    where[order] = np.cumsum(new) - 1
+    return sorted_[0][new], sorted_[1][new], sorted_[2][new], where
+
+
+def _check(rule: IdentificationRule) -> None:
+    if not (rule.by_totals and isinstance(rule, EvidenceRule | RadiusRule)):
+        raise UnsoundPairing(
+            f"{rule.name} needs the rewards in their order; totals are not enough. "
+            "Use a rule by totals, for example 'beta-mixture' or 'normal-mixture'."
+        )
+
+
+@cache
+def _loop(what: str, rule: IdentificationRule, fast: bool) -> Callable[..., None]:
+    """The loop over arms, as Python or compiled."""
+    if isinstance(rule, RadiusRule):
+        return _built({"interval": radius_interval_loop, "wait": radius_wait_loop}[what], rule.radius, fast)
+    if what == "interval":
+        own = rule.one_side if isinstance(rule, EvidenceRule) else None
+        return _built(interval_loop, own or either_side(rule.formula), fast)
+    return _built({"evidence": evidence_loop, "wait": wait_loop}[what], rule.formula, fast)
+
+
+def _built(make: Callable[[Formula], Callable[..., None]], formula: Formula, fast: bool) -> Callable[..., None]:
+    if not fast:
+        return make(formula)
+    built: Callable[..., None] = compiled(make(formula))
+    return built
+
+
+# The loops over arms. Each is made once per rule around its own formula, and runs as Python or compiled.
+
+
+@cache
+def either_side(totals: Formula) -> Formula:
+    """log E+ or log E- of a rule that computes both at once."""
+
+    def one_side(side: float, pulls: float, total: float, bar: Bar, *parameters: float) -> float:
+        for_good, for_bad = totals(pulls, total, bar, *parameters)
+        return float(for_good if side > 0.0 else for_bad)
+
+    return one_side
+
+
+def own_bar(bar: Bar, needed: float) -> Bar:
+    """The problem for an arm with a share of delta of its own: K/delta becomes exp(needed)."""
+    return bar_with(bar, bar.arms * math.exp(-needed), needed)
 
 
 def further_out(inner: float, gap: float, side: float, bar: Bar) -> float:
@@ -181,7 +340,7 @@ def _missing_evidence(totals: Formula) -> Formula:
 @cache
 def _missing_radius(radius: Formula) -> Formula:
     def missing(n: float, s: float, needed: float, bar: Any, values: Any) -> float:
-        own = bar_with(bar, needed)
+        own = own_bar(bar, needed)
         return float(radius(arm_of(n, s), _NO_POOL, own, *values) - abs(s / n - bar.threshold))
 
     return missing
@@ -246,7 +405,7 @@ def radius_interval_loop(radius: Formula) -> Callable[..., None]:
             low[i] = 0.0 if bar.bounded > 0.0 else -math.inf
             high[i] = 1.0 if bar.bounded > 0.0 else math.inf
             if n[i] > 0.0:
-                half = radius(arm_of(n[i], s[i]), _NO_POOL, bar_with(bar, needed[i]), *values)
+                half = radius(arm_of(n[i], s[i]), _NO_POOL, own_bar(bar, needed[i]), *values)
                 low[i] = max(low[i], s[i] / n[i] - half)
                 high[i] = min(high[i], s[i] / n[i] + half)
 

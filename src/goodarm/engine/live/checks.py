@@ -1,4 +1,4 @@
-"""Which policies can be used where rewards come late, and each arm's share of the error probability."""
+"""Which policies can run live, and each arm's share of the error probability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goodarm.rules.sampling import IndexRule
 from goodarm.verdict import Basis, Criterion
 
 ROUNDING = 1e-9
-"""How far above 1 the shares of all arms may add up."""
+"""Largest amount by which the shares of all arms may exceed 1 in total."""
 
 
 def check_live(policy: Policy, rewards: Rewards) -> None:
@@ -32,9 +32,9 @@ def check_live(policy: Policy, rewards: Rewards) -> None:
 
 
 def by_totals(policy: Policy, rewards: Rewards) -> bool:
-    """May rewards be counted in any order, pending ones at their worst? Otherwise they are in the order of asking.
+    """Whether rewards may be counted in any order, pending ones at their worst, or only in the order of asking.
 
-    Only rewards with bounds have a worst.
+    Only rewards with bounds have a worst value.
     """
     return policy.identification.by_totals and isinstance(rewards, Bounded) and policy.decided_by is Basis.OWN
 
@@ -62,7 +62,7 @@ def check_against_control(policy: Policy, problem: Problem) -> None:
 
 
 def offsets_of(problem: Problem, weights: ArrayLike | None, spent: float = 0.0) -> NDArray[np.float64]:
-    """log(w K) of each arm; 0 where all arms have the same share. `spent` is what earlier arms have of delta."""
+    """log(w K) of each arm; 0 if all arms have the same share. `spent` is the share of delta of earlier arms."""
     if weights is None:
         return np.zeros(problem.arms)
     shares = np.asarray(weights, dtype=np.float64)

@@ -7,12 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from goodarm.engine import from_totals
-from goodarm.engine.from_totals import evidence_from_totals, interval_from_totals, more_pulls_needed
-from goodarm.engine.totals_loops import bar_at
+from goodarm.engine.compile import ALWAYS, TOTALS, Patience
+from goodarm.engine.totals import evidence_from_totals, interval_from_totals, more_pulls_needed
 from goodarm.errors import UnsoundPairing
 from goodarm.policies.names import identification_names, identification_rule
-from goodarm.problem import Bar, Bounded, Gaussian, Problem
+from goodarm.problem import Bar, Bounded, Gaussian, Problem, bar_at
 from goodarm.rules.beliefs import Arm
 from goodarm.rules.identification import EvidenceRule, IdentificationRule
 from goodarm.testing.beliefs import arm_after
@@ -47,20 +46,21 @@ def test_evidence_is_what_the_rule_observes_reward_by_reward(rule: EvidenceRule)
 
 
 @pytest.mark.parametrize("rule", BY_TOTALS, ids=lambda rule: rule.name)
-def test_compiled_and_plain_agree(rule: IdentificationRule, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_and_plain_agree(rule: IdentificationRule) -> None:
     bar = bar_for(rule)
     pulls, totals = log(120)
-    plain = every(rule, pulls, totals, bar)
-    monkeypatch.setattr(from_totals, "FEW", 0)
-    for a, b in zip(plain, every(rule, pulls, totals, bar), strict=True):
+    plain, native = (every(rule, pulls, totals, bar, patience) for patience in (TOTALS, ALWAYS))
+    for a, b in zip(plain, native, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 
-def every(rule: IdentificationRule, pulls: np.ndarray, totals: np.ndarray, bar: Bar) -> list[np.ndarray]:
+def every(
+    rule: IdentificationRule, pulls: np.ndarray, totals: np.ndarray, bar: Bar, patience: Patience
+) -> list[np.ndarray]:
     return [
-        *evidence_from_totals(rule, pulls, totals, bar),
-        *interval_from_totals(rule, pulls, totals, bar, bar.budget),
-        more_pulls_needed(rule, pulls, totals, bar, bar.budget),
+        *evidence_from_totals(rule, pulls, totals, bar, patience=patience),
+        *interval_from_totals(rule, pulls, totals, bar, bar.budget, patience=patience),
+        more_pulls_needed(rule, pulls, totals, bar, bar.budget, patience=patience),
     ]
 
 

@@ -1,0 +1,318 @@
+"""The functions that a threshold step is put together from: rounds around told rewards, asks, and verdicts in bulk.
+
+A round is that of `loop.py` or `structured.py`, with its arm and its reward told instead of chosen and drawn. What a
+step does for one arm as Python, the loops at the end do for many arms, compiled, with the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.engine import loop as independent
+from goodarm.engine import structured
+from goodarm.engine.assemble import Assembly, loop_parameters
+from goodarm.engine.compile import (
+    EVERY_ARM,
+    EVERY_ARM_OF_SLOW_RULE,
+    SLOW_RULE,
+    as_native_rounds,
+    compiled,
+    just_in_time,
+    plain,
+)
+from goodarm.engine.live.step import ASK
+from goodarm.engine.live.worst_case import PENDING_COLUMN, columns_of, live_identification, live_sampling, worst_case
+from goodarm.engine.loop import FRESH, OPEN, ROUND, Kind, Parts, Tables, nothing_changes
+from goodarm.engine.rule_parts import learner_parts, present_pool
+from goodarm.engine.selectors import selector_for
+from goodarm.policies import Policy
+from goodarm.problem import Bar, Problem
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    FOR_BAD,
+    FOR_GOOD,
+    PULLS,
+    TOTAL,
+    VERDICT,
+    Pool,
+    Table,
+    at_round,
+    is_open,
+    read_arm_with_row,
+)
+from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification.false_discovery import settle
+from goodarm.rules.parameters import Formula
+from goodarm.rules.sampling import ChoiceRule
+from goodarm.verdict import Criterion
+
+
+class LiveParts(NamedTuple):
+    """The functions that a threshold step calls.
+
+    prepare, select, update : of the selector, as in `selectors.Selector`
+    fit, next_round         : of the policy's learner
+    decide   : (arm, pool, bar, parameters) -> verdict
+    evidence : of a rule by totals, (pulls, total, memory, bar, *parameters) -> (log E+, log E-); None for others
+    replay   : the round's parts for a journal; None with a model of the arms, which is replayed step by step
+    """
+
+    assembly: Assembly
+    prepare: Formula
+    select: Formula
+    update: Formula
+    fit: Formula
+    next_round: Formula
+    decide: Formula
+    evidence: Formula | None
+    replay: Parts | None
+
+
+def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
+    """Put a policy together for rewards that come from outside."""
+    rule, learner = policy.identification, policy.learner
+    plain_observe, decide = live_identification(rule)
+    evidence = as_native_rounds(worst_case(rule)) if isinstance(rule, EvidenceRule) and rule.totals else None
+    fit, next_round = learner_parts(learner)
+    if policy.estimator is not None:
+        assembly, select = _with_model(policy, problem, features, plain_observe, decide)
+        return LiveParts(assembly, nothing_changes, select, nothing_changes, fit, next_round, decide, evidence, None)
+    sampling = live_sampling(policy.sampling)
+    prepare, select, update = selector_for(sampling, False, rows=True)
+    replay = Parts(
+        prepare=nothing_changes,
+        choose=replayed_arm,
+        update=nothing_changes,
+        reward=replayed_reward,
+        as_asked=present_pool,
+        observe=plain_observe,
+        decide=decide,
+        fit=fit,
+        next_round=next_round,
+    )
+    # rules that read what a learner marked as native has learned take about a millisecond as Python
+    bets_slowly = rule.learner is not None and rule.learner.native
+    slow = learner is not None and learner.native
+    observe = just_in_time(plain_observe, SLOW_RULE) if bets_slowly else as_native_rounds(plain_observe)
+    prepare = just_in_time(prepare, EVERY_ARM_OF_SLOW_RULE if slow else EVERY_ARM, over=1)
+    if learner is not None:
+        fit = just_in_time(fit) if slow else just_in_time(fit, EVERY_ARM, over=0)
+    update = just_in_time(update, SLOW_RULE) if slow else update
+    parts = Parts(prepare, told_arm, update, told_reward, told_pool, observe, decide, fit, next_round)
+    run = independent.rounds(parts, kind_of_live(policy))
+    assembly = Assembly(policy, problem, problem.bar, run, loop_parameters(policy), columns=columns_of(rule))
+    chosen = just_in_time(select) if isinstance(sampling, ChoiceRule) else select
+    return LiveParts(assembly, prepare, chosen, update, fit, next_round, decide, evidence, replay)
+
+
+def kind_of_live(policy: Policy) -> Kind:
+    """The constants of a live pairing's round."""
+    return Kind(policy.criterion is Criterion.FDR, rows=True, outside=True)
+
+
+def _with_model(
+    policy: Policy, problem: Problem, features: Any, observe: Formula, decide: Formula
+) -> tuple[Assembly, Formula]:
+    assert policy.estimator is not None
+    estimator = policy.estimator.bind(features, problem.arms)
+    kind = kind_of_live(policy)
+    judge = structured.judge_by_rank if kind.fdr else structured.judge_the_pulled(decide, True)
+    parts = structured.StructuredParts(
+        told_arm, told_reward, told_pool, observe, type(estimator).tell, judge, *learner_parts(policy.learner)
+    )
+    bar = problem.bar._replace(modelled=1.0)
+    run = structured.build(parts, kind)
+    columns = columns_of(policy.identification)
+    assembly = Assembly(policy, problem, bar, run, loop_parameters(policy), estimator, columns)
+    return assembly, just_in_time(structured.scan_for(live_sampling(policy.sampling), False, True))
+
+
+# Rounds whose arm and reward come from outside: a single told reward, or the events of a journal.
+
+
+class ToldReward(NamedTuple):
+    """Source of a single round: the arm, its reward, and the pool as it was when the pull was asked for."""
+
+    arm: int
+    reward: float
+    pool: Pool
+
+
+class Events(NamedTuple):
+    """Source of a replay: asks and tells in their order, and how many of them were read."""
+
+    kinds: NDArray[np.int8]
+    arms: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    cursor: NDArray[np.int64]
+
+
+def told_arm(
+    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: ToldReward
+) -> int:
+    """The arm that was told."""
+    return source.arm
+
+
+def told_reward(i: int, pulls: float, source: ToldReward) -> float:
+    """The reward that was told."""
+    return source.reward
+
+
+def told_pool(pool: Pool, source: ToldReward) -> Pool:
+    """The pool as of asking."""
+    return source.pool
+
+
+def replayed_arm(
+    kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Events
+) -> int:
+    """The next arm that was told. All pulls that were asked for before it are pending by then."""
+    c = source.cursor[0]
+    while source.kinds[c] == ASK:
+        arms[source.arms[c], PENDING_COLUMN] += 1.0
+        c += 1
+    arms[source.arms[c], PENDING_COLUMN] -= 1.0
+    source.cursor[0] = c + 1
+    return source.arms[c]  # type: ignore[no-any-return]  # numpy's integers
+
+
+def replayed_reward(i: int, pulls: float, source: Events) -> float:
+    """The reward that belongs to it."""
+    return source.rewards[source.cursor[0] - 1]  # type: ignore[no-any-return]  # the same
+
+
+# Asking without waiting for the last reward.
+
+
+def choose_next(
+    prepare: Formula,
+    select: Formula,
+    modelled: bool,
+    tables: Tables,
+    pool: Pool,
+    bar: Bar,
+    generator: Any,
+    parameters: Any,
+) -> int:
+    """The arm to ask for next: each arm once, then the rule's choice; -1 if no arm is open.
+
+    With a model (`modelled`) the rule chooses from the start, since the model has a mean for arms never pulled.
+    """
+    arms, kept, progress = tables.arms, tables.kept, tables.progress
+    if progress[OPEN] <= 0:
+        return -1
+    if not modelled:
+        count, fresh = len(arms), progress[FRESH]
+        if fresh < count:
+            while fresh < count and (
+                arms[fresh, PULLS] + arms[fresh, PENDING_COLUMN] > 0.0 or not is_open(arms, fresh)
+            ):
+                fresh += 1
+            progress[FRESH] = fresh
+            if fresh < count:
+                return int(fresh)
+            prepare(kept, arms, pool, bar, parameters)
+    return int(select(kept, arms, pool, bar, generator, parameters))
+
+
+def note_ask(update: Formula, tables: Tables, i: int, pulls: int, pool: Pool, bar: Bar, parameters: Any) -> None:
+    """More pulls of arm i are under way; the selector sees them as if they had come back with the arm's mean."""
+    tables.arms[i, PENDING_COLUMN] += pulls
+    if tables.progress[FRESH] >= len(tables.arms):
+        update(tables.kept, i, read_arm_with_row(tables.arms, i), pool, bar, parameters)
+
+
+# In bulk, compiled.
+
+
+@cache
+def asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., int]:
+    """Many asks in a row."""
+    ready, chosen, changed = (plain(function) for function in (prepare, select, update))
+
+    def ask_many(tables: Tables, pool: Pool, bar: Any, generator: Any, parameters: Any, pulls: int, counts: Any) -> int:
+        for done in range(pulls):
+            pool = at_round(pool, pool.round + 1.0)
+            i = choose_next(ready, chosen, False, tables, pool, bar, generator, parameters)
+            if i < 0:
+                return done
+            note_ask(changed, tables, i, 1, pool, bar, parameters)
+            counts[i] += 1
+        return pulls
+
+    run: Callable[..., int] = compiled(ask_many)
+    return run
+
+
+@cache
+def showing(update: Formula) -> Callable[..., None]:
+    """Let the selector see many arms that have changed."""
+    changed = plain(update)
+
+    def show_many(tables: Tables, which: Any, pool: Pool, bar: Any, choosing: Any) -> None:
+        if tables.progress[FRESH] >= len(tables.arms):
+            for i in which:
+                changed(tables.kept, i, read_arm_with_row(tables.arms, i), pool, bar, choosing)
+
+    run: Callable[..., None] = compiled(show_many)
+    return run
+
+
+@cache
+def judging(evidence: Formula, decide: Formula, fdr: bool) -> Callable[..., int]:
+    """Evidence and verdicts of many arms whose totals have changed; what `ThresholdStep._judge` does for a few."""
+    decided_by = _decided_by_rank if fdr else _decided_alone(decide)
+
+    def count(arms: Any, i: int, bar: Any, observing: Any) -> None:
+        if abs(arms[i, VERDICT]) != 1.0:
+            arms[i, FOR_GOOD], arms[i, FOR_BAD] = evidence(
+                arms[i, PULLS], arms[i, TOTAL], arms[i, ARM_FIELDS:], bar, *observing
+            )
+
+    def judge_many(
+        tables: Tables, stale: Any, which: Any, pool: Pool, bar: Any, observing: Any, deciding: Any, decided: Any
+    ) -> int:
+        many = 0
+        for i in stale:
+            count(tables.arms, i, bar, observing)
+        for i in which:
+            if abs(tables.arms[i, VERDICT]) != 1.0:
+                count(tables.arms, i, bar, observing)
+                many += decided_by(tables, i, pool, bar, deciding, decided[many:])
+        return many
+
+    run: Callable[..., int] = compiled(judge_many)
+    return run
+
+
+def _decided_by_rank(tables: Tables, i: int, pool: Pool, bar: Any, deciding: Any, decided: Any) -> int:
+    """Verdicts that arm i's new evidence leads to by e-BH: written into `decided`; returns their number."""
+    found = settle(tables.arms, i, tables.ledger, tables.settled, bar)
+    tables.progress[OPEN] -= found
+    for j in range(found):
+        decided[j] = tables.settled[j]
+        tables.decided_at[tables.settled[j]] = tables.progress[ROUND]
+    return found
+
+
+def _decided_alone(decide: Formula) -> Formula:
+    """The same where each arm is decided on its own."""
+
+    def decided_alone(tables: Tables, i: int, pool: Pool, bar: Any, deciding: Any, decided: Any) -> int:
+        arms, progress = tables.arms, tables.progress
+        verdict = decide(read_arm_with_row(arms, i), pool, bar, deciding)
+        if verdict == 0.0:
+            return 0
+        progress[OPEN] -= 1 if arms[i, VERDICT] == 0.0 else 0
+        arms[i, VERDICT] = verdict
+        tables.decided_at[i] = progress[ROUND]
+        decided[0] = i
+        return 1
+
+    return decided_alone

@@ -1,0 +1,161 @@
+"""`LiveStep`: what a live campaign needs of the engine, whatever is asked of the arms.
+
+`ThresholdStep` compares each arm with a bar, `ControlStep` with another arm. Nothing outside of a step looks at its
+arrays: `row` and `pulls` are the only ways to look inside.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Counts = NDArray[np.int64]
+
+ASK, TELL = 0, 1
+"""Kinds of events of a replay."""
+
+
+class Asked(NamedTuple):
+    """What was known when a pull was asked for, as far as its bet depends on it. Kept with the ticket.
+
+    round       : number of the ask, counted from 1
+    version     : which version of the pool there was
+    mean, width : of the arm, from the model of the arms; 0 without a model
+    """
+
+    round: int
+    version: int
+    mean: float = 0.0
+    width: float = 0.0
+
+
+class ArmState(NamedTuple):
+    """What a step knows of one arm.
+
+    pulls, total           : rewards that were absorbed, and their sum
+    pending                : pulls that were asked for and not yet answered
+    for_good, for_bad      : evidence, pending pulls at their worst
+    needed_good, needed_bad: the evidence that a verdict needs, or needed once there is one
+    offset                 : log(w K), where the evidence started; w is the arm's share of the error probability
+    verdict                : 1 good, -1 bad, 0 none
+    suspended              : whether the arm is not chosen for the time being
+    """
+
+    pulls: float
+    total: float
+    pending: float
+    for_good: float
+    for_bad: float
+    needed_good: float
+    needed_bad: float
+    offset: float
+    verdict: int
+    suspended: bool
+
+
+class LiveStep(Protocol):
+    """A policy on a problem, one ask and one told reward at a time. Arms are numbers.
+
+    by_totals  : whether rewards may be absorbed in any order; if not, those of an arm must come in the order of asking
+    replayable : whether `replay` can be used
+    """
+
+    by_totals: bool
+
+    @property
+    def replayable(self) -> bool: ...
+
+    def choose(self) -> int:
+        """The arm to ask for next, -1 if none is open."""
+
+    def ticket(self, arm: int) -> Asked:
+        """What to keep with the ticket of this arm that is asked for next."""
+
+    def ask(self, arm: int, pulls: int = 1) -> None:
+        """More pulls of this arm are under way."""
+
+    def choose_block(self, pulls: int) -> Counts:
+        """Choose and ask many times; returns the pulls of each arm. Fewer in total only if no arm is open."""
+
+    def ask_block(self, counts: Counts) -> None:
+        """A block that another process has chosen is under way."""
+
+    def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
+        """The reward of a pull that was asked for; returns the arms that it decides.
+
+        asked : what `ticket` returned when the pull was asked for; without it, the pull was the latest one
+        """
+
+    def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
+        """Many rewards at once, per arm their number and their sum; returns the arms that they decide."""
+
+    def void(self, arm: int, pulls: int = 1) -> list[int]:
+        """Pulls that will never be answered, for a reason unrelated to their rewards; returns the arms decided."""
+
+    def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
+        """Asks and tells of a journal in their order: kinds are `ASK` or `TELL`, the rewards of asks are ignored."""
+
+    def add_arms(self, weights: Sequence[float]) -> None:
+        """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
+
+    def suspend(self, arm: int) -> None:
+        """Do not choose this arm until it is reopened. It gets no verdict by this, and its rewards still count."""
+
+    def reopen(self, arm: int) -> None:
+        """Choose a suspended arm again."""
+
+    def row(self, arm: int) -> ArmState:
+        """What is known of an arm."""
+
+    def pulls(self) -> NDArray[np.float64]:
+        """The number of absorbed rewards of every arm."""
+
+    def verdict_without(self, arm: int, pulls: int) -> int:
+        """The verdict that the arm would have without this many of its pending pulls; 0 if none, or not known."""
+
+    def pack(self) -> bytes | None:
+        """Everything that the next ask or reward depends on; None if that is too large to be written often."""
+
+    def unpack(self, body: bytes) -> None:
+        """Put a step that was just made into the state that was packed."""
+
+
+# A step as bytes: arrays and numbers only, never a pickle.
+
+
+def packed(numbers: dict[str, Any], **arrays: Any) -> bytes:
+    """Numbers and arrays in one file of numpy's."""
+    file = io.BytesIO()
+    np.savez(file, numbers=np.frombuffer(json.dumps(numbers).encode(), dtype=np.uint8), **arrays)
+    return file.getvalue()
+
+
+def unpacked(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The inverse of `packed`: numbers, arrays."""
+    with np.load(io.BytesIO(body), allow_pickle=False) as kept:
+        arrays = {name: kept[name] for name in kept.files}
+    return json.loads(arrays.pop("numbers").tobytes()), arrays
+
+
+def as_plain(value: Any) -> Any:
+    """Numbers, tuples and arrays in a form that JSON carries; floats come back unchanged."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [as_plain(each) for each in value]
+    return float(value)
+
+
+def like(example: Any, plain: Any) -> Any:
+    """The inverse of `as_plain`, with the example's types."""
+    if isinstance(example, np.ndarray):
+        return np.array(plain, dtype=example.dtype).reshape(example.shape)
+    if isinstance(example, tuple):
+        values = [like(each, found) for each, found in zip(example, plain, strict=True)]
+        return type(example)(*values) if hasattr(example, "_fields") else tuple(values)
+    return type(example)(plain)

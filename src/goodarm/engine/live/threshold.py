@@ -1,0 +1,563 @@
+"""Live against a threshold: is an arm's mean at least the bar? One ask and one told reward at a time.
+
+The round is that of `loop.py` (or `structured.py`), with arm and reward told instead of chosen and drawn. For index and
+line rules it runs as plain Python, so that a first step need not wait for a compiler. Random rules, models of the arms,
+blocks and replays are compiled. Told one by one, a step pulls the same arms, gathers the same evidence and gives the
+same verdicts as the simulator, bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goodarm.engine import loop as independent
+from goodarm.engine.assemble import State
+from goodarm.engine.compile import BLOCK
+from goodarm.engine.explain import explains_rules
+from goodarm.engine.live.assembly import (
+    Events,
+    ToldReward,
+    asking,
+    choose_next,
+    judging,
+    kind_of_live,
+    live_parts,
+    note_ask,
+    showing,
+)
+from goodarm.engine.live.checks import by_totals, check_live, offsets_of
+from goodarm.engine.live.step import ASK, TELL, ArmState, Asked, Counts, as_plain, like, packed, unpacked
+from goodarm.engine.live.worst_case import (
+    OFFSET,
+    OFFSET_COLUMN,
+    PENDING_COLUMN,
+    TOLD_BAD,
+    TOLD_GOOD,
+    live_sampling,
+    start_at_offset,
+    worst_case,
+)
+from goodarm.engine.loop import FIT_DUE, FRESH, NO_TRACE, OPEN, ROUND, Tables
+from goodarm.engine.selectors import tree_for
+from goodarm.errors import InvalidValue
+from goodarm.fingerprint import functions_in, package_of
+from goodarm.policies import Policy
+from goodarm.problem import Problem
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    FOR_BAD,
+    FOR_GOOD,
+    MEAN,
+    PULLS,
+    SUSPENDED,
+    TOTAL,
+    VERDICT,
+    WIDTH,
+    Pool,
+    at_round,
+    read_arm_with_row,
+)
+from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification.false_discovery import empty_ledger, settle
+from goodarm.rules.sampling import ChoiceRule
+from goodarm.streams import POLICY, generator
+from goodarm.verdict import Criterion
+
+BELIEF = "belief_"
+"""Prefix of the names under which the arrays of a model's belief are packed."""
+LARGEST_BELIEF = 32_000_000
+"""Maximum size in bytes of a model's belief that is packed: a kernel over 1,400 arms."""
+
+
+class ThresholdStep:
+    """A `LiveStep` of a policy on a problem with a threshold.
+
+    horizon  : planned number of pulls, inf without a plan
+    features : of the arms, for a model that brings none of its own
+    weights  : each arm's share of the error probability, 1/K each if not given; their sum is at most 1
+
+    >>> from goodarm.policies import policy
+    >>> from goodarm.problem import Problem
+    >>> step = ThresholdStep(policy("value+gap-mixture"), Problem(threshold=0.5, arms=3))
+    >>> arm = step.choose()
+    >>> step.ask(arm)
+    >>> step.absorb(arm, 1.0)
+    []
+    >>> step.row(arm).pulls, step.row(arm).total, step.choose()
+    (1.0, 1.0, 1)
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        problem: Problem,
+        *,
+        horizon: float = math.inf,
+        features: Any = None,
+        seed: int = 0,
+        weights: ArrayLike | None = None,
+    ) -> None:
+        check_live(policy, problem.rewards)
+        policy.check(problem.rewards)
+        self.policy, self.problem, self.horizon = policy, problem, horizon
+        self.by_totals = by_totals(policy, problem.rewards)
+        self.fdr = policy.criterion is Criterion.FDR
+        self.generator = generator(seed, 0, POLICY)
+        self.asks = 0
+        self.stale: set[int] = set()
+        """Arms whose evidence in the table does not count their latest asks yet."""
+        self.parts = live_parts(policy, problem, features)
+        self.assembly = self.parts.assembly
+        self.state: State = self.assembly.start(horizon)
+        start_at_offset(self.state.arms, offsets_of(problem, weights))
+        self.versions: list[Any] = [self.state.pool.learned]
+
+    # Asking
+
+    @explains_rules
+    def choose(self) -> int:
+        """The arm to ask for next: each arm once, then the rule's choice; -1 if no arm is open."""
+        pool, parts = at_round(self.state.pool, float(self.asks + 1)), self.parts
+        modelled, choosing = self.assembly.estimator is not None, self.assembly.parameters[0]
+        arm = choose_next(
+            parts.prepare, parts.select, modelled, self.state.tables, pool, self.assembly.bar, self.generator, choosing
+        )
+        return int(arm)
+
+    def ticket(self, arm: int) -> Asked:
+        """What to keep with the ticket of this arm that is asked for next."""
+        return Asked(self.asks + 1, len(self.versions) - 1)
+
+    @explains_rules
+    def ask(self, arm: int, pulls: int = 1) -> None:
+        """More pulls of this arm are under way."""
+        self.asks += pulls
+        pool = at_round(self.state.pool, float(self.asks))
+        note_ask(self.parts.update, self.state.tables, arm, pulls, pool, self.assembly.bar, self.assembly.parameters[0])
+        self.stale.add(arm)
+        if self.fdr:
+            self._refresh()
+
+    def choose_block(self, pulls: int) -> Counts:
+        """Choose and ask many times; returns the pulls of each arm. Fewer in total only if no arm is open."""
+        self._refuse_blocks()
+        state, parts = self.state, self.parts
+        counts = np.zeros(len(state.arms), dtype=np.int64)
+        pool, choosing = at_round(state.pool, float(self.asks)), self.assembly.parameters[0]
+        ask_many = asking(parts.prepare, parts.select, parts.update)
+        done = ask_many(state.tables, pool, self.assembly.bar, self.generator, choosing, pulls, counts)
+        self._note_block(counts, int(done))
+        return counts
+
+    def ask_block(self, counts: Counts) -> None:
+        """A block that another process has chosen is under way."""
+        if isinstance(self.policy.sampling, ChoiceRule):  # choose again, so that the random numbers stay in step
+            chosen = self.choose_block(int(counts.sum()))
+            self.state.arms[:, PENDING_COLUMN] += counts - chosen  # rules of another version may choose differently
+            return
+        asked, tables = np.flatnonzero(counts), self.state.tables
+        tables.arms[asked, PENDING_COLUMN] += counts[asked]
+        self._note_block(counts, int(counts.sum()))
+        if tables.progress[FRESH] < len(tables.arms):
+            self._make_ready()
+        else:
+            self._show_many(asked, at_round(self.state.pool, float(self.asks)))
+
+    def _note_block(self, counts: Counts, pulls: int) -> None:
+        self.asks += pulls
+        self.stale.update(np.flatnonzero(counts).tolist())
+        if self.fdr:
+            self._refresh()
+
+    def _refuse_blocks(self) -> None:
+        if not self.by_totals or self.assembly.estimator is not None:
+            raise InvalidValue(
+                "blocks need a rule by totals, rewards in [0, 1] and no model of the arms, since their order is lost; "
+                f"{self.policy.name} does not meet all of this. Use 'value+gap-mixture', or ask and tell one by one."
+            )
+
+    # Absorbing
+
+    @explains_rules
+    def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
+        """The reward of a pull that was asked for; returns the arms that it decides."""
+        arms = self.state.arms
+        if arms[arm, PENDING_COLUMN] < 1.0:
+            raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
+        if self.fdr:
+            self._refresh()
+        arms[arm, PENDING_COLUMN] -= 1.0
+        before = arms[arm, VERDICT]
+        known = asked if asked is not None else Asked(self.asks, -1)
+        pool = Pool(float(known.round), self.horizon, self.versions[known.version])
+        source = ToldReward(arm, float(reward), pool)
+        self.assembly.advance(self.state, source, self.generator, self.state.round + 1, NO_TRACE)
+        self.stale.discard(arm)
+        self._new_version()
+        if self.fdr:
+            return self._decided_now()
+        return [arm] if arms[arm, VERDICT] != before else []
+
+    def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
+        """Many rewards at once, per arm their number and their sum; returns the arms that they decide."""
+        self._refuse_blocks()
+        counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+        arms, progress = self.state.arms, self.state.tables.progress
+        if (counts > arms[:, PENDING_COLUMN]).any():
+            arm = int(np.argmax(counts > arms[:, PENDING_COLUMN]))
+            raise InvalidValue(
+                f"arm {arm} has {arms[arm, PENDING_COLUMN]:g} pulls under way, and {counts[arm]:g} were told."
+            )
+        there = np.flatnonzero(counts)
+        arms[there, PENDING_COLUMN] -= counts[there]
+        arms[there, PULLS] += counts[there]
+        arms[there, TOTAL] += sums[there]
+        arms[there, MEAN] = arms[there, TOTAL] / arms[there, PULLS]
+        arms[there, WIDTH] = 1.0 / np.sqrt(arms[there, PULLS])
+        progress[ROUND] += int(counts.sum())
+        decided = self._judge_many(there)
+        if progress[ROUND] >= progress[FIT_DUE]:
+            self._fit()
+        return decided
+
+    @explains_rules
+    def void(self, arm: int, pulls: int = 1) -> list[int]:
+        """Pulls that will never be answered, for a reason unrelated to their rewards; returns the arms decided."""
+        arms, progress = self.state.arms, self.state.tables.progress
+        if arms[arm, PENDING_COLUMN] < pulls:
+            raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
+        arms[arm, PENDING_COLUMN] -= pulls
+        if arms[arm, PENDING_COLUMN] + arms[arm, PULLS] == 0.0 and arm < progress[FRESH]:
+            progress[FRESH] = arm  # it is asked for again before the rule chooses
+        return self._judge([arm])
+
+    def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
+        """Asks and tells of a journal in their order, compiled: a million of them in about a second."""
+        parts = self.parts.replay
+        if parts is None or not self.replayable:
+            raise InvalidValue(
+                f"{self.policy.name} is replayed step by step: its bets depend on what was known at each ask."
+            )
+        events = Events(
+            np.asarray(kinds, dtype=np.int8),
+            np.asarray(arms, dtype=np.int64),
+            np.asarray(rewards, dtype=np.float64),
+            np.zeros(1, dtype=np.int64),
+        )
+        told = int((events.kinds == TELL).sum())
+        if told:
+            run = independent.build(parts, kind_of_live(self.policy))
+            state, bar = self.state, self.assembly.bar
+            state.pool, _ = run(
+                state.tables,
+                state.pool,
+                events,
+                bar,
+                self.assembly.parameters,
+                self.generator,
+                state.round + told,
+                NO_TRACE,
+            )
+        waiting = events.arms[events.cursor[0] :]
+        np.add.at(self.state.arms[:, PENDING_COLUMN], waiting, 1.0)
+        self.asks += int((events.kinds == ASK).sum())
+        self.stale.update(np.flatnonzero(self.state.arms[:, PENDING_COLUMN]).tolist())
+        self._new_version()
+        self._make_ready()
+
+    @property
+    def replayable(self) -> bool:
+        """Whether a journal can be replayed without keeping the pool of every ask."""
+        bets_on_the_pool = not self.by_totals and self.policy.identification.learner is not None
+        return self.assembly.estimator is None and not bets_on_the_pool
+
+    # Arms that come, go, and are looked at
+
+    def add_arms(self, weights: Sequence[float]) -> None:
+        """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
+        if self.assembly.estimator is not None:
+            raise InvalidValue(
+                "arms can't be added to a campaign with a model of the arms: the model was built on their features. "
+                "Create a separate campaign for them."
+            )
+        old, state = self.state.tables, self.state
+        more = np.zeros((len(weights), old.arms.shape[1]))
+        spent = float(np.exp(old.arms[:, OFFSET_COLUMN]).sum()) / self.problem.arms
+        start_at_offset(more, offsets_of(self.problem, weights, spent))
+        table = np.vstack([old.arms, more])
+        count = len(table)
+        ledger = empty_ledger(count if self.fdr else 0)
+        ledger[:, : old.ledger.shape[1]] = old.ledger
+        old.progress[OPEN] += len(weights)
+        old.progress[FRESH] = min(int(old.progress[FRESH]), count - len(weights))
+        state.tables = Tables(
+            table,
+            np.concatenate([old.decided_at, np.zeros(len(weights), dtype=np.int64)]),
+            tree_for(live_sampling(self.policy.sampling), count, False),
+            old.progress,
+            ledger,
+            np.zeros(count if self.fdr else 0, dtype=np.int64),
+        )
+        self._make_ready()
+
+    def suspend(self, arm: int) -> None:
+        """Do not choose this arm until it is reopened. It gets no verdict by this, and its rewards still count."""
+        if self.state.arms[arm, VERDICT] == 0.0:
+            self._mark(arm, SUSPENDED, -1)
+
+    def reopen(self, arm: int) -> None:
+        """Choose a suspended arm again."""
+        if self.state.arms[arm, VERDICT] == SUSPENDED:
+            self._mark(arm, 0.0, 1)
+
+    def _mark(self, arm: int, verdict: float, opened: int) -> None:
+        tables = self.state.tables
+        tables.arms[arm, VERDICT] = verdict
+        tables.progress[OPEN] += opened
+        if opened > 0 and tables.arms[arm, PULLS] + tables.arms[arm, PENDING_COLUMN] == 0.0:
+            tables.progress[FRESH] = min(int(tables.progress[FRESH]), arm)
+        self._show(arm)
+
+    # Looking
+
+    def row(self, arm: int) -> ArmState:
+        """What is known of an arm."""
+        if arm in self.stale:
+            self._count(arm)
+            self.stale.discard(arm)
+        row = self.state.arms[arm].tolist()
+        budget = self.assembly.bar.budget
+        return ArmState(
+            pulls=row[PULLS],
+            total=row[TOTAL],
+            pending=row[PENDING_COLUMN],
+            for_good=row[FOR_GOOD],
+            for_bad=row[FOR_BAD],
+            needed_good=budget,
+            needed_bad=budget,
+            offset=row[OFFSET_COLUMN],
+            verdict=0 if row[VERDICT] == SUSPENDED else int(row[VERDICT]),
+            suspended=row[VERDICT] == SUSPENDED,
+        )
+
+    def pulls(self) -> NDArray[np.float64]:
+        """The number of absorbed rewards of every arm."""
+        return self.state.arms[:, PULLS].copy()
+
+    def verdict_without(self, arm: int, pulls: int) -> int:
+        """The verdict that the arm would have without this many of its pending pulls; under fdr only what is certain.
+
+        Nothing is decided by it.
+        """
+        row = self.state.arms[arm : arm + 1].copy()
+        memory, bar = row[0, ARM_FIELDS:], self.assembly.bar
+        _, observing, deciding, *_ = self.assembly.parameters
+        if self.parts.evidence is not None and max(memory[TOLD_GOOD], memory[TOLD_BAD]) + memory[OFFSET] < bar.budget:
+            return 0  # the told rewards would not suffice even if nothing were pending
+        row[0, PENDING_COLUMN] -= pulls
+        if self.parts.evidence is not None:
+            row[0, FOR_GOOD], row[0, FOR_BAD] = self.parts.evidence(
+                row[0, PULLS], row[0, TOTAL], memory, bar, *observing
+            )
+        return int(self.parts.decide(read_arm_with_row(row, 0), self.state.pool, bar, deciding))
+
+    def _refresh(self) -> None:
+        """Let the evidence of every arm count its pending pulls at their worst."""
+        for arm in self.stale:
+            self._count(arm)
+        self.stale.clear()
+
+    # Keeping
+
+    def pack(self) -> bytes | None:
+        """Everything that the next ask or reward depends on; None if the model's belief is too large.
+
+        What can be derived is not kept: the selector is prepared from scratch and chooses the same arms. Of a model the
+        whole belief is kept, also what follows from the features: another machine's linear algebra might turn them
+        the other way round.
+        """
+        tables, pool, belief = self.state.tables, self.state.pool, self.state.belief
+        if belief is not None and sum(each.nbytes for each in belief) > LARGEST_BELIEF:
+            return None
+        numbers = {
+            "asks": self.asks,
+            "stale": sorted(self.stale),
+            "round": pool.round,
+            "learned": as_plain(pool.learned),
+            "versions": [as_plain(version) for version in self.versions],
+            "generator": self.generator.bit_generator.state,
+        }
+        believed = {} if belief is None else belief._asdict()
+        return packed(
+            numbers,
+            arms=tables.arms,
+            decided_at=tables.decided_at,
+            progress=tables.progress,
+            ledger=tables.ledger,
+            **{BELIEF + name: values for name, values in believed.items()},
+        )
+
+    def unpack(self, body: bytes) -> None:
+        """Put a step that was just made into the state that was packed."""
+        numbers, arrays = unpacked(body)
+        example, count, old = self.state.pool.learned, len(arrays["arms"]), self.state.tables
+        modelled = self.state.belief is not None
+        self.state.tables = Tables(
+            np.require(arrays["arms"], requirements=["F" if modelled else "C", "W"]),
+            arrays["decided_at"],
+            tree_for(live_sampling(self.policy.sampling), count, False) if count != len(old.arms) else old.kept,
+            arrays["progress"],
+            arrays["ledger"],
+            np.zeros(count if self.fdr else 0, dtype=np.int64),
+        )
+        self.state.pool = Pool(numbers["round"], self.horizon, like(example, numbers["learned"]))
+        self.versions = [like(example, version) for version in numbers["versions"]]
+        self.generator.bit_generator.state = numbers["generator"]
+        self.asks, self.stale = numbers["asks"], set(numbers["stale"])
+        if modelled:
+            self.state.belief = type(self.state.belief)(*(arrays[BELIEF + name] for name in self.state.belief._fields))
+        else:
+            self._make_ready()
+
+    # Small parts
+
+    def _count(self, arm: int) -> None:
+        """Evidence of an open arm from its totals."""
+        row = self.state.arms[arm]
+        if self.parts.evidence is not None and self.by_totals and abs(row[VERDICT]) != 1.0:
+            row[FOR_GOOD], row[FOR_BAD] = self.parts.evidence(
+                row[PULLS], row[TOTAL], row[ARM_FIELDS:], self.assembly.bar, *self.assembly.parameters[1]
+            )
+
+    def _judge(self, arms: list[int]) -> list[int]:
+        """Verdicts that follow from totals that were changed other than by a told reward."""
+        tables, decided = self.state.tables, []
+        if self.fdr:
+            self._refresh()
+        for arm in arms:
+            self._count(arm)
+            self.stale.discard(arm)
+            if abs(tables.arms[arm, VERDICT]) == 1.0 or not self.by_totals:
+                self._show(arm)
+                continue
+            found = [arm] if self._verdict(arm) else []
+            if self.fdr:
+                found = tables.settled[
+                    : settle(tables.arms, arm, tables.ledger, tables.settled, self.assembly.bar)
+                ].tolist()
+                tables.progress[OPEN] -= len(found)
+            for each in found:
+                tables.decided_at[each] = tables.progress[ROUND]
+                self._show(each)
+            decided += found
+            self._show(arm)
+        return decided
+
+    def _judge_many(self, arms: Counts) -> list[int]:
+        """The same for many arms, compiled."""
+        rule, state = self.policy.identification, self.state
+        if not (BLOCK.compiles(len(arms)) and isinstance(rule, EvidenceRule) and self.by_totals):
+            return self._judge(arms.tolist())
+        stale = np.array(sorted(self.stale) if self.fdr else [], dtype=np.int64)
+        decided = np.empty(len(state.arms), dtype=np.int64)
+        judge = judging(worst_case(rule), self.parts.decide, self.fdr)
+        _, observing, deciding, *_ = self.assembly.parameters
+        many = judge(state.tables, stale, arms, state.pool, self.assembly.bar, observing, deciding, decided)
+        self.stale.difference_update(stale.tolist(), arms.tolist())
+        self._show_many(np.union1d(arms, decided[:many]), state.pool)
+        found: list[int] = decided[:many].tolist()
+        return found
+
+    def _verdict(self, arm: int) -> bool:
+        """Give the arm its verdict, one by one, if it has earned it."""
+        tables = self.state.tables
+        if self.fdr:
+            return False
+        verdict = self.parts.decide(
+            read_arm_with_row(tables.arms, arm), self.state.pool, self.assembly.bar, self.assembly.parameters[2]
+        )
+        if verdict == 0.0:
+            return False
+        tables.progress[OPEN] -= int(tables.arms[arm, VERDICT] == 0.0)
+        tables.arms[arm, VERDICT] = verdict
+        return True
+
+    def _show(self, arm: int) -> None:
+        """Let the selector see an arm that has changed."""
+        tables = self.state.tables
+        if tables.progress[FRESH] >= len(tables.arms):
+            self.parts.update(
+                tables.kept,
+                arm,
+                read_arm_with_row(tables.arms, arm),
+                self.state.pool,
+                self.assembly.bar,
+                self.assembly.parameters[0],
+            )
+
+    def _show_many(self, arms: Counts, pool: Pool) -> None:
+        show = showing(self.parts.update)
+        show(self.state.tables, arms, pool, self.assembly.bar, self.assembly.parameters[0])
+
+    @explains_rules
+    def _make_ready(self) -> None:
+        """The selector from scratch, once every arm was asked for."""
+        tables = self.state.tables
+        asked = tables.arms[:, PULLS] + tables.arms[:, PENDING_COLUMN] > 0.0
+        tables.progress[FRESH] = len(asked) if asked.all() else int(np.argmin(asked))
+        if asked.all():
+            pool = at_round(self.state.pool, float(max(self.asks, 1)))
+            self.parts.prepare(tables.kept, tables.arms, pool, self.assembly.bar, self.assembly.parameters[0])
+
+    def _fit(self) -> None:
+        progress, bar = self.state.tables.progress, self.assembly.bar
+        *_, fitting, timing = self.assembly.parameters
+        now = float(progress[ROUND])
+        self.state.pool = self.parts.fit(self.state.arms, at_round(self.state.pool, now), bar, *fitting)
+        progress[FIT_DUE] = int(self.parts.next_round(now, bar, *timing))
+        self._new_version()
+        self._make_ready()
+
+    def _new_version(self) -> None:
+        """Keep what was learned for the tickets that were asked for under it, if a bet depends on it."""
+        if self.by_totals or self.policy.identification.learner is None:
+            self.versions[-1] = self.state.pool.learned
+        elif not _same(self.state.pool.learned, self.versions[-1]):
+            self.versions.append(self.state.pool.learned)
+
+    def _decided_now(self) -> list[int]:
+        return np.flatnonzero(self.state.decided_at == self.state.round).tolist()
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Has nothing been learned since? Beliefs are tuples of numbers and arrays."""
+    return one is other or all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def rehearse(policy: Policy, problem: Problem) -> None:
+    """Compile what blocks and replays of a long journal will need, if the rules are not ours.
+
+    Single steps run as Python. Without this, a rule that can't be compiled would be noticed only when the journal has
+    become long. Our own rules are known to compile, and models of the arms are compiled at the first step.
+    """
+    rules = (policy.sampling.formula, policy.identification.formula)
+    if policy.estimator is not None or all(package_of(each) == "goodarm" for each in functions_in(rules)):
+        return
+    step = ThresholdStep(policy, Problem(problem.threshold, 2, problem.delta, problem.rewards))
+    if step.replayable:
+        step.replay([ASK, TELL, ASK, TELL], [0, 0, 1, 1], [0.0, 1.0, 0.0, 0.0])
+    parts, state, assembly = step.parts, step.state, step.assembly
+    asking(parts.prepare, parts.select, parts.update)(
+        state.tables,
+        at_round(state.pool, 2.0),
+        assembly.bar,
+        step.generator,
+        assembly.parameters[0],
+        1,
+        np.zeros(2, dtype=np.int64),
+    )
