@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from goodarm.environments import beta as beta
     from goodarm.environments import classification as classification
     from goodarm.environments import gaussian as gaussian
+    from goodarm.environments import matrix as matrix
     from goodarm.environments import replay as replay
     from goodarm.environments import table as table
     from goodarm.environments.names import environment as environment
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
     from goodarm.policies import Policy as Policy
     from goodarm.policies import policy as policy
     from goodarm.problem import Bounded as Bounded
+    from goodarm.problem import Cases as Cases
     from goodarm.problem import Gaussian as Gaussian
+    from goodarm.problem import GradedCases as GradedCases
+    from goodarm.problem import NonNegative as NonNegative
     from goodarm.problem import Problem as Problem
     from goodarm.problem import SubGaussian as SubGaussian
     from goodarm.simulation.compare import Comparison as Comparison
@@ -49,12 +53,14 @@ _WHERE = {
     "Basis": "goodarm.verdict",
     "Bounded": "goodarm.problem",
     "Campaign": "goodarm.campaign",
+    "Cases": "goodarm.problem",
     "Comparison": "goodarm.simulation.compare",
     "Criterion": "goodarm.verdict",
     "Environment": "goodarm.environments",
     "Estimate": "goodarm.simulation.runs",
     "Gaussian": "goodarm.problem",
     "GoodarmError": "goodarm.errors",
+    "GradedCases": "goodarm.problem",
     "Guarantee": "goodarm.verdict",
     "Judgement": "goodarm.judgement",
     "Kernel": "goodarm.models.kernel",
@@ -62,6 +68,7 @@ _WHERE = {
     "Linear": "goodarm.models.linear",
     "Mixed": "goodarm.models.mixed",
     "Neural": "goodarm.models.neural",
+    "NonNegative": "goodarm.problem",
     "Policy": "goodarm.policies",
     "Problem": "goodarm.problem",
     "Runs": "goodarm.simulation.runs",
@@ -75,6 +82,7 @@ _WHERE = {
     "gaussian": "goodarm.environments",
     "judge": "goodarm.judgement",
     "learn": "goodarm.learning",
+    "matrix": "goodarm.environments",
     "plan": "goodarm.planning",
     "policy": "goodarm.policies",
     "remaining": "goodarm.planning",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ class Bar(NamedTuple):
     bounded   : 1 where rewards lie in [0, 1], otherwise 0
     modelled  : 1 where mean and width of an arm come from a model of all arms, 0 where from the arm's own rewards
     purse     : 1 where error budget may be staked on an arm late (`goodarm.rules.identification.purse`), otherwise 0
+    cases     : N, the number of cases that an arm has, each drawn at most once; inf where rewards never run out
+    ceiling   : the largest reward: 1 for rewards in [0, 1], a cap, or inf
     """
 
     threshold: float
@@ -34,17 +37,43 @@ class Bar(NamedTuple):
     bounded: float
     modelled: float = 0.0
     purse: float = 0.0
+    cases: float = math.inf
+    ceiling: float = 1.0
 
 
 def bar_at(bar: Bar, threshold: float) -> Bar:
     """The same problem at another threshold. numba compiles this, but not `Bar._replace`."""
     spread = math.sqrt(threshold * (1.0 - threshold)) if bar.bounded > 0.0 else bar.spread
-    return Bar(threshold, bar.delta, bar.arms, bar.sigma, spread, bar.budget, bar.bounded, bar.modelled, bar.purse)
+    return Bar(
+        threshold,
+        bar.delta,
+        bar.arms,
+        bar.sigma,
+        spread,
+        bar.budget,
+        bar.bounded,
+        bar.modelled,
+        bar.purse,
+        bar.cases,
+        bar.ceiling,
+    )
 
 
 def bar_with(bar: Bar, delta: float, budget: float) -> Bar:
     """The same problem with another error probability and another evidence for a verdict; compiled like `bar_at`."""
-    return Bar(bar.threshold, delta, bar.arms, bar.sigma, bar.spread, budget, bar.bounded, bar.modelled, bar.purse)
+    return Bar(
+        bar.threshold,
+        delta,
+        bar.arms,
+        bar.sigma,
+        bar.spread,
+        budget,
+        bar.bounded,
+        bar.modelled,
+        bar.purse,
+        bar.cases,
+        bar.ceiling,
+    )
 
 
 @dataclass(frozen=True)
@@ -64,6 +93,11 @@ class Bounded:
                 f"a reward must lie in [0, 1]; got {reward}. Rescale the rewards, or pass rewards=Gaussian(scale=...)."
             )
 
+    @property
+    def ceiling(self) -> float:
+        """The largest reward."""
+        return 1.0
+
     def sigma(self) -> float:
         return 0.5
 
@@ -76,6 +110,48 @@ class Bounded:
 
     def __str__(self) -> str:
         return "rewards in [0, 1]"
+
+
+MOST_CASES = 10**9
+"""Maximum number of cases: up to here, counts of cases and their log-binomials are exact enough."""
+
+
+@dataclass(frozen=True)
+class GradedCases(Bounded):
+    """Rewards in [0, 1] of a fixed set of `count` cases. Each arm draws each case at most once, in random order.
+
+    An arm's mean is the mean over this set: total/count, once every case is drawn. It counts as good if that number,
+    computed in floating point, is at least the threshold.
+    """
+
+    count: int
+
+    def __post_init__(self) -> None:
+        check_whole("count", self.count)
+        if not 1 <= self.count <= MOST_CASES:
+            raise InvalidValue(f"the number of cases must lie between 1 and {MOST_CASES:,}; got {self.count}.")
+
+    def __str__(self) -> str:
+        return f"rewards in [0, 1] of {self.count:,} cases, each drawn once"
+
+
+@dataclass(frozen=True)
+class Cases(GradedCases):
+    """0/1 rewards, failed or passed, of a fixed set of `count` cases that each arm draws at most once.
+
+    >>> Problem(threshold=0.8, arms=40, rewards=Cases(500)).bar.cases
+    500.0
+    """
+
+    def check_reward(self, reward: float) -> None:
+        if reward not in (0.0, 1.0):
+            raise InvalidValue(
+                f"the reward of a case must be 0 (failed) or 1 (passed); got {reward}. "
+                "For rewards in between, pass rewards=GradedCases(count)."
+            )
+
+    def __str__(self) -> str:
+        return f"0/1 rewards of {self.count:,} cases, each drawn once"
 
 
 FARTHEST = 1e6
@@ -110,6 +186,10 @@ class SubGaussian:
         if not math.isfinite(reward):
             raise InvalidValue(f"a reward must be a finite number; got {reward}. Drop or impute it before telling.")
 
+    @property
+    def ceiling(self) -> float:
+        return math.inf
+
     def sigma(self) -> float:
         return self.scale
 
@@ -132,7 +212,99 @@ class Gaussian(SubGaussian):
         return f"Gaussian rewards of scale {self.scale:g}"
 
 
-Rewards = Bounded | SubGaussian
+@dataclass(frozen=True)
+class NonNegative:
+    """Rewards of 0 or more, without a known ceiling: revenue, counts, durations.
+
+    A good verdict needs no ceiling. A bad verdict needs `cap`: rewards above it count as `cap`, and *bad* means that
+    the mean of min(reward, cap) lies below the threshold. Without a cap no arm is called bad.
+    """
+
+    cap: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.cap is not None:
+            check_real(cap=self.cap)
+            if not (math.isfinite(self.cap) and self.cap > 0.0):
+                raise InvalidValue(f"cap must be a positive number, or None for no cap; got {self.cap}.")
+
+    @property
+    def ceiling(self) -> float:
+        return math.inf if self.cap is None else float(self.cap)
+
+    def check_threshold(self, threshold: float) -> None:
+        if not (math.isfinite(threshold) and threshold > 0.0):
+            raise InvalidValue(f"threshold must be a positive number for rewards of 0 or more; got {threshold}.")
+        if threshold >= self.ceiling:
+            raise InvalidValue(
+                f"threshold {threshold:g} is not below the cap {self.ceiling:g}: no capped mean reaches it. "
+                "Raise the cap, or leave it out."
+            )
+
+    def check_reward(self, reward: float) -> None:
+        if not (math.isfinite(reward) and reward >= 0.0):
+            raise InvalidValue(f"a reward must be a finite number of 0 or more; got {reward}. Drop or impute it.")
+
+    def sigma(self) -> float:
+        """No sub-Gaussian scale is known; rules that need one are refused."""
+        return math.nan
+
+    def spread(self, threshold: float) -> float:
+        """A guess for sampling rules: that of an exponential law of this mean. No verdict depends on it."""
+        return threshold
+
+    def divergence(self, mean: float, threshold: float) -> float:
+        """Evidence of one reward, of an exponential law: mean/threshold - 1 - log(mean/threshold)."""
+        if mean <= 0.0:
+            return math.inf
+        return mean / threshold - 1.0 - math.log(mean / threshold)
+
+    def __str__(self) -> str:
+        return "rewards of 0 or more" + ("" if self.cap is None else f", capped at {self.cap:g}")
+
+
+Rewards = Bounded | SubGaussian | NonNegative
+
+FAMILIES: dict[str, type[Rewards]] = {
+    "bounded": Bounded,
+    "gaussian": Gaussian,
+    "sub-gaussian": SubGaussian,
+    "nonnegative": NonNegative,
+    "cases": Cases,
+    "graded-cases": GradedCases,
+}
+"""Reward families by the names under which they are written."""
+
+
+def rewards_from_text(text: str) -> Rewards:
+    """A reward family as it is written on the command line.
+
+    >>> rewards_from_text("bounded"), rewards_from_text("gaussian:0.5"), rewards_from_text("nonnegative:100")
+    (Bounded(), Gaussian(scale=0.5), NonNegative(cap=100.0))
+    """
+    name, _, number = text.strip().lower().partition(":")
+    family: Callable[..., Rewards] | None = FAMILIES.get("sub-gaussian" if name == "subgaussian" else name)
+    if family is not None:
+        try:
+            read = int if family in (Cases, GradedCases) else float
+            return family(read(number)) if number else family()
+        except (TypeError, ValueError):
+            pass
+    raise InvalidValue(
+        f"can't read the rewards {text!r}. Write bounded, gaussian:SCALE, sub-gaussian:SCALE, nonnegative, "
+        "nonnegative:CAP, cases:COUNT or graded-cases:COUNT, as in gaussian:1.5."
+    ) from None
+
+
+def rewards_text(rewards: Rewards) -> str:
+    """The inverse of `rewards_from_text`.
+
+    >>> rewards_text(Gaussian(0.5)), rewards_text(NonNegative()), rewards_text(Cases(500))
+    ('gaussian:0.5', 'nonnegative', 'cases:500')
+    """
+    name = next(name for name, family in FAMILIES.items() if family is type(rewards))
+    numbers = [number for number in vars(rewards).values() if number is not None]
+    return ":".join([name, *map(repr, numbers)])
 
 
 @dataclass(frozen=True)
@@ -189,4 +361,6 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
             spread=self.rewards.spread(self.threshold),
             budget=math.log(self.arms / self.delta),
             bounded=1.0 if isinstance(self.rewards, Bounded) else 0.0,
+            cases=float(self.rewards.count) if isinstance(self.rewards, GradedCases) else math.inf,
+            ceiling=self.rewards.ceiling,
         )

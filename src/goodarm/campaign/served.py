@@ -30,7 +30,7 @@ from goodarm.campaign.waiting import WaitingTicket
 from goodarm.campaign.words import Tally, details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining
-from goodarm.problem import Bounded, Gaussian, Rewards
+from goodarm.problem import rewards_text
 
 TOKEN = "GOODARM_TOKEN"
 """The environment variable with the token, where none is given: then a program changes only the address."""
@@ -67,7 +67,7 @@ class ServedCampaign(Campaign):
         if "policy" in given and not isinstance(given["policy"], str):
             given["policy"] = given["policy"].name
         if "rewards" in given:
-            given["rewards"] = _rewards_text(given["rewards"])
+            given["rewards"] = rewards_text(given["rewards"])
         if isinstance(given.get("after"), timedelta | int | float):
             given["after"] = f"{read_duration(given['after'])}s"
         for what in {"horizon", "seed"} & given.keys():
@@ -286,17 +286,6 @@ def _connected(address: str, token: str | None) -> Iterator[Connection]:
 def _key(given: str | None) -> str:
     """A key by which the server recognises a request that is sent again: the caller's own, or a new one."""
     return uuid.uuid4().hex if given is None else check_key(given)
-
-
-def _rewards_text(rewards: Rewards) -> str:
-    """A reward family as the server reads it.
-
-    >>> _rewards_text(Gaussian(0.5))
-    'gaussian:0.5'
-    """
-    if isinstance(rewards, Bounded):
-        return "bounded"
-    return f"{'gaussian' if isinstance(rewards, Gaussian) else 'sub-gaussian'}:{rewards.scale!r}"
 
 
 def _text(ticket: Ticket | Block | str) -> str:

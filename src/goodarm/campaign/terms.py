@@ -195,24 +195,6 @@ def _seconds(text: str) -> float | None:
         return None
 
 
-def rewards_from_text(text: str) -> Rewards:
-    """A reward family as it is written on the command line.
-
-    >>> rewards_from_text("bounded"), rewards_from_text("gaussian:0.5")
-    (Bounded(), Gaussian(scale=0.5))
-    """
-    name, _, scale = text.strip().lower().partition(":")
-    if name == "bounded" and not scale:
-        return Bounded()
-    families = {"gaussian": Gaussian, "sub-gaussian": SubGaussian, "subgaussian": SubGaussian}
-    try:
-        return families[name](float(scale))
-    except (KeyError, ValueError):
-        raise InvalidValue(
-            f"can't read the rewards {text!r}. Write bounded, gaussian:SCALE or sub-gaussian:SCALE, as in gaussian:1.5."
-        ) from None
-
-
 def check_name(name: Any) -> None:
     """Refuse what can't be a campaign's name."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
@@ -248,7 +230,7 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
 def _check_kinds(delta: float, rewards: Any) -> None:
     if 0.0 < delta < LEAST_DELTA:
         raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
-    if not isinstance(rewards, Bounded | SubGaussian):
+    if type(rewards) not in (Bounded, Gaussian, SubGaussian):
         raise InvalidValue(f"rewards must be Bounded(), Gaussian(scale) or SubGaussian(scale); got {rewards!r}.")
 
 

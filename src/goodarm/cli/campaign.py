@@ -90,7 +90,7 @@ def create(
     """Create a campaign."""
     from goodarm.campaign import Campaign
     from goodarm.campaign.arm_files import arms_from_text
-    from goodarm.campaign.terms import rewards_from_text
+    from goodarm.problem import rewards_from_text
 
     with Campaign.create(
         store,

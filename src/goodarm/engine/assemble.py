@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from goodarm.engine import loop as independent
 from goodarm.engine import structured
 from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, WANTED, Kind, Parts, Tables, good_so_far
-from goodarm.engine.rule_parts import drawn, identification_parts, learner_parts, present_pool
+from goodarm.engine.rule_parts import drawn, drawn_cases, identification_parts, learner_parts, present_pool
 from goodarm.engine.selectors import choosing_parameters, in_turn, refuse_nan, selector_for, tree_for
 from goodarm.models import Estimator
 from goodarm.models._base import first_upkeep, new_table
@@ -132,27 +132,28 @@ def _whole(due: float) -> int:
 def assemble(
     policy: Policy, problem: Problem, reward: Formula, features: Row | None = None, *, scan: bool = False
 ) -> Assembly:
-    """Compile a pairing for rewards that are drawn by `reward(i, means, extra, key)`.
+    """Compile a pairing for rewards that are drawn by `reward(i, means, extra, key)`, key the number of a case if any.
 
     features : of the arms, for a model that brings none of its own
     scan     : look at every arm in every round instead of using a tree; the trees' reference
     """
     policy.check(problem.rewards)
+    draw = drawn(reward) if math.isinf(problem.bar.cases) else drawn_cases(reward)
     if policy.estimator is not None:
-        return _with_model(policy, problem, reward, features)
-    loop = independent.build(parts_of(policy, reward, scan=scan), kind_of(policy))
+        return _with_model(policy, problem, draw, features)
+    loop = independent.build(parts_of(policy, draw, scan=scan), kind_of(policy))
     # rewards come at once, and each arm's own decide: what a purse needs, unless verdicts are given by rank
     bar = problem.bar._replace(purse=0.0 if policy.criterion is Criterion.FDR else 1.0)
     return Assembly(policy, problem, bar, loop, loop_parameters(policy), columns=columns_for(policy), scan=scan)
 
 
-def _with_model(policy: Policy, problem: Problem, reward: Formula, features: Row | None) -> Assembly:
+def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row | None) -> Assembly:
     assert policy.estimator is not None
     estimator = policy.estimator.bind(features, problem.arms)
     # what features bring may be no longer exact
     check_model(policy.sampling, policy.identification, estimator, policy.setting)
     fit, next_round = learner_parts(policy.learner)
-    parts = structured.parts_for(policy, type(estimator).tell, drawn(reward), fit, next_round)
+    parts = structured.parts_for(policy, type(estimator).tell, draw, fit, next_round)
     loop = structured.build(parts, kind_of(policy))
     bar = problem.bar._replace(modelled=1.0)
     return Assembly(policy, problem, bar, loop, loop_parameters(policy), estimator, columns_for(policy))
@@ -170,12 +171,12 @@ def columns_for(policy: Policy) -> int:
     return ARM_FIELDS + (memory if memory > 1 else 0)
 
 
-def parts_of(policy: Policy, reward: Formula, *, scan: bool = False) -> Parts:
+def parts_of(policy: Policy, draw: Formula, *, scan: bool = False) -> Parts:
     """The plain functions that the rounds of a simulated pairing are made of."""
     observe, decide = identification_parts(policy.identification)
     fit, next_round = learner_parts(policy.learner)
     prepare, select, update = selector_for(policy.sampling, scan)
-    return Parts(prepare, in_turn(select), update, drawn(reward), present_pool, observe, decide, fit, next_round)
+    return Parts(prepare, in_turn(select), update, draw, present_pool, observe, decide, fit, next_round)
 
 
 def loop_parameters(policy: Policy) -> tuple[Any, ...]:

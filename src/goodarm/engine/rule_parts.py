@@ -8,12 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.numerics.shuffle import shuffled
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row, Table
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius, keep_nothing
 from goodarm.rules.parameters import Formula, Learner
 from goodarm.streams import reward_key
+
+KEPT_BITS = np.uint64(2)
+"""An order of cases has a key of 62 bits."""
 
 
 class Drawn(NamedTuple):
@@ -31,6 +35,21 @@ def drawn(reward: Formula) -> Formula:
 
     def draw(i: int, pulls: float, source: Drawn) -> float:
         return reward(i, source.means, source.extra, reward_key(source.run, source.streams[i], pulls))  # type: ignore[no-any-return]  # an environment's function has no declared result
+
+    return draw
+
+
+@cache
+def drawn_cases(reward: Formula) -> Formula:
+    """The simulator's reward where an arm draws each case at most once, in a random order of its own.
+
+    reward : reward(i, means, extra, case), as `goodarm.environments.matrix` has it: one number per case and arm
+    """
+
+    def draw(i: int, pulls: float, source: Drawn) -> float:
+        count = source.extra.size // source.means.size
+        key = int(reward_key(source.run, source.streams[i], 0.0) >> KEPT_BITS)
+        return reward(i, source.means, source.extra, shuffled(int(pulls) % count, count, key))  # type: ignore[no-any-return]  # as above
 
     return draw
 

@@ -37,6 +37,7 @@ from goodarm.numerics import bernoulli_kl
 from goodarm.problem import Bar, bar_at, bar_with
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
+from goodarm.rules.identification.gap_mixture import smallest_good
 from goodarm.rules.parameters import Formula
 
 Floats = NDArray[np.float64]
@@ -295,6 +296,46 @@ def _bracket_of(height: Formula) -> Formula:
     return bracket
 
 
+@cache
+def _totals_left(one_side: Formula) -> Formula:
+    """The interval of a finite set: smallest and largest total T that the evidence has not refuted, divided by N.
+
+    S successes are known and N - n cases are left, so that T lies in [S, S + N - n]; once every case is drawn the
+    interval is one point. Both ends are found by bisection over whole totals. The first total looked at is the bar's,
+    so that the interval agrees with the verdict.
+    """
+
+    def totals_left(n: float, s: float, needed: float, bar: Any, values: Any) -> tuple[float, float]:
+        cases = bar.cases
+        least = smallest_good(bar.threshold, cases)
+        below, above = s, s + cases - n  # "T < below" is refuted, "T < above + 1" is not
+        x = least
+        while below < above:
+            if x <= below or x > above:
+                x = below + math.ceil(0.5 * (above - below))
+            at = bar.threshold if x == least else x / cases
+            if one_side(1.0, n, s, bar_at(bar, at), *values) >= needed:
+                below = x
+            else:
+                above = x - 1.0
+            x = below
+        low = below
+        below, above = s, s + cases - n  # "T > above" is refuted, "T > below - 1" is not
+        x = least - 1.0
+        while below < above:
+            if x < below or x >= above:
+                x = below + math.floor(0.5 * (above - below))
+            at = bar.threshold if x + 1.0 == least else (x + 1.0) / cases
+            if one_side(-1.0, n, s, bar_at(bar, at), *values) >= needed:
+                above = x
+            else:
+                below = x + 1.0
+            x = above
+        return float(low / cases), float(above / cases)
+
+    return totals_left
+
+
 def root(x: float) -> float:
     """Square root, 0 of what is negative."""
     return math.sqrt(x) if x > 0.0 else 0.0
@@ -307,13 +348,15 @@ def first_gap(n: float, mean: float, goal: float, bar: Bar) -> float:
 
 
 def interval_loop(one_side: Formula) -> Callable[..., None]:
-    end = _end_of(one_side)
+    end, totals_left = _end_of(one_side), _totals_left(one_side)
 
     def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, low: Floats, high: Floats) -> None:
         for i in range(n.size):
             low[i] = 0.0 if bar.bounded > 0.0 else -math.inf
             high[i] = 1.0 if bar.bounded > 0.0 else math.inf
-            if n[i] > 0.0:
+            if n[i] > 0.0 and bar.cases < math.inf:
+                low[i], high[i] = totals_left(n[i], s[i], needed[i], bar, values)
+            elif n[i] > 0.0:
                 low[i] = end(n[i], s[i], -1.0, needed[i], bar, values)
                 high[i] = end(n[i], s[i], 1.0, needed[i], bar, values)
 
@@ -359,12 +402,12 @@ def _wait_of(missing: Formula) -> Formula:
         if short <= 0.0:
             return 0.0
         rate = rate_of(mean, bar)
-        many = n + (short + 1.0) / rate if rate > 0.0 else math.inf
+        many = min(n + (short + 1.0) / rate if rate > 0.0 else math.inf, bar.cases)
         if many > NEVER:
             return math.inf
         beyond = missing(many, many * mean, needed, bar, values)
         while beyond > 0.0:
-            few, short, many = many, beyond, 2.0 * many
+            few, short, many = many, beyond, min(2.0 * many, bar.cases)
             if many > NEVER:
                 return math.inf
             beyond = missing(many, many * mean, needed, bar, values)

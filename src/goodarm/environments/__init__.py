@@ -2,7 +2,8 @@
 
 from goodarm.environments._base import Environment, Instance
 from goodarm.environments.laws import bernoulli, beta, gaussian
+from goodarm.environments.matrix import matrix
 from goodarm.environments.replay import classification, replay
 from goodarm.environments.table import table
 
-__all__ = ["Environment", "Instance", "bernoulli", "beta", "classification", "gaussian", "replay", "table"]
+__all__ = ["Environment", "Instance", "bernoulli", "beta", "classification", "gaussian", "matrix", "replay", "table"]

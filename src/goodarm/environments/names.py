@@ -10,6 +10,7 @@ from goodarm.arguments import check_real, shown
 from goodarm.environments import literature, with_features
 from goodarm.environments._base import Environment
 from goodarm.environments.datasets import caption_contest, movielens, open_bandit
+from goodarm.environments.matrix import matrix
 from goodarm.environments.replay import replay
 from goodarm.environments.table import table
 from goodarm.errors import InvalidValue, UnknownName
@@ -36,6 +37,8 @@ OWN: dict[str, Callable[[], Environment]] = {
     "synth-small": literature.synth_small,
     "synth-small-printed": literature.synth_small_printed,
 }
+READERS: dict[str, Callable[..., Environment]] = {"table": table, "replay": replay, "matrix": matrix}
+"""Environments that are read from a file, by what comes before the colon."""
 
 
 @cache
@@ -49,7 +52,9 @@ def environment_names() -> list[str]:
 
 
 def environment(name: str | Environment, *, threshold: float | None = None) -> Environment:
-    """The environment of that name; `table:PATH` reads a file of means, `replay:PATH` a log: both need a threshold.
+    """The environment of that name; `table:PATH`, `replay:PATH` and `matrix:PATH` read a file and need a threshold.
+
+    A table has the arms' means, a replay is a log of rewards, a matrix has a row per arm and a column per case.
 
     >>> environment("kano-1").arms
     10
@@ -62,13 +67,13 @@ def environment(name: str | Environment, *, threshold: float | None = None) -> E
         check_real(threshold=threshold)
     if isinstance(name, Environment):
         found = name
-    elif name.startswith(("table:", "replay:")):
+    elif name.partition(":")[0] in READERS and ":" in name:
         if threshold is None:
             raise InvalidValue(f"{name} has no threshold of its own. Give one, for example `threshold=0.05`.")
         kind, _, path = name.partition(":")
         if not path.strip():
             raise InvalidValue(f"{name} names no file. Write for example {kind}:arms.csv.")
-        return table(path, threshold) if kind == "table" else replay(path, threshold)
+        return READERS[kind](path, threshold)
     elif name in OWN:
         found = OWN[name]()
     elif name in _plugins():
@@ -81,5 +86,5 @@ def environment(name: str | Environment, *, threshold: float | None = None) -> E
             f"or replay:{name} if it is a log with the columns arm and reward."
         )
     else:
-        raise UnknownName("environment", name, [*environment_names(), "table:PATH", "replay:PATH"])
+        raise UnknownName("environment", name, [*environment_names(), "table:PATH", "replay:PATH", "matrix:PATH"])
     return found if threshold is None else found.with_threshold(threshold)

@@ -7,6 +7,7 @@ from goodarm.numerics.beta import (
     log_beta_cdf,
     log_beta_kernel,
     log_beta_sf,
+    log_choose_growth,
     student_quantile,
 )
 from goodarm.numerics.binomial import binomial_tail, clopper_pearson, clopper_pearson_upper
@@ -38,6 +39,7 @@ __all__ = [
     "log_beta_cdf",
     "log_beta_kernel",
     "log_beta_sf",
+    "log_choose_growth",
     "log_normal_cdf",
     "log_scale_evidence",
     "mills_ratio",

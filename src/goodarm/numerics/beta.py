@@ -53,6 +53,29 @@ def log_beta(a: float, b: float) -> float:
     return LOG_SQRT_TWO_PI + remainders + powers - 0.5 * math.log(large)
 
 
+def log_choose_growth(top: float, chosen: float, more: float) -> float:
+    """Logarithm of C(top + more, chosen) / C(top, chosen), for 0 <= chosen <= top and more >= 0.
+
+    With a = top + 1 and b = a - chosen it is log Gamma(a + more) - log Gamma(a) - log Gamma(b + more) + log Gamma(b).
+    Stirling's formula is put into the four terms first, so that their large parts cancel on paper and not in the
+    arithmetic: the error stays near 1e-16 times `more`.
+
+    >>> round(log_choose_growth(4.0, 2.0, 1.0) - math.log(10.0 / 6.0), 12)
+    0.0
+    >>> log_choose_growth(1e12, 0.0, 1e6)
+    0.0
+    """
+    if chosen <= 0.0:
+        return 0.0
+    a = top + 1.0
+    b = a - chosen
+    remainders = (_stirling_remainder(a + more) - _stirling_remainder(a)) - (
+        _stirling_remainder(b + more) - _stirling_remainder(b)
+    )
+    powers = (a + more - 0.5) * math.log1p(more / a) - (b + more - 0.5) * math.log1p(more / b)
+    return powers - more * math.log1p(-chosen / a) + remainders
+
+
 def log_beta_kernel(x: float, y: float, a: float, b: float) -> float:
     """Logarithm of x^a y^b / B(a, b), the density of logit X when X is Beta(a, b); x + y = 1, both > 0.
 

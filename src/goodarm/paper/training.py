@@ -206,7 +206,7 @@ def _adding_loop(assembly: Assembly, environment: Environment) -> Any:
     """The loop of an assembly, with `add_gradients` in place of what its learner does."""
     pairing, estimator = assembly.policy, assembly.estimator
     if estimator is None:
-        return loop.build(parts_of(pairing, environment.reward)._replace(fit=add_gradients), kind_of(pairing))
+        return loop.build(parts_of(pairing, drawn(environment.reward))._replace(fit=add_gradients), kind_of(pairing))
     next_round = both_bounds.next_round
     parts = structured.parts_for(pairing, type(estimator).tell, drawn(environment.reward), add_gradients, next_round)
     return structured.build(parts, kind_of(pairing))

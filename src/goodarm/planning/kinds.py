@@ -235,7 +235,9 @@ class PlannedThreshold(PlannedQuestion):
     def spent(self, means: Floats, problem: Problem) -> list[float]:
         """An arm of mean mu takes ceil(E/d(mu, xi)) samples, d the relative entropy of two rewards."""
         rewards, xi = problem.rewards, problem.threshold
-        per_pull = kl(means, xi) if isinstance(rewards, Bounded) else (means - xi) ** 2 / (2.0 * rewards.scale**2)
+        per_pull = (
+            kl(means, xi) if isinstance(rewards, Bounded) else (means - xi) ** 2 / (2.0 * rewards.spread(xi) ** 2)
+        )
         with np.errstate(divide="ignore", over="ignore"):
             pulls = np.minimum(np.ceil(evidence_needed(problem) / per_pull), LIMIT)
         in_turn = np.cumsum(np.sort(pulls))

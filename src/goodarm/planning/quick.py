@@ -8,10 +8,11 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
+from goodarm.errors import InvalidValue
 from goodarm.planning.guess import MeansGuess, guess_means, guess_real_means
 from goodarm.planning.kinds import LIMIT as LIMIT
 from goodarm.planning.kinds import planned_question
-from goodarm.problem import Bounded, Gaussian, Problem, Rewards  # noqa: F401  Gaussian: the example
+from goodarm.problem import Bounded, Gaussian, NonNegative, Problem, Rewards  # noqa: F401  Gaussian: the example
 
 WORK = 50_000
 """Arms times draws."""
@@ -85,6 +86,8 @@ def _guess(problem: Problem, gap: float | None, prior: str | None) -> MeansGuess
     rewards, threshold, arms = problem.rewards, problem.threshold, problem.arms
     if isinstance(rewards, Bounded):
         return guess_means(threshold, arms, gap=gap, prior=prior or (around(threshold) if gap is None else None))
+    if isinstance(rewards, NonNegative):
+        raise InvalidValue(f"no plan can be made for {rewards}: how many samples they take depends on their spread.")
     return guess_real_means(threshold, arms, gap=gap, prior=prior or f"normal:{threshold!r},{rewards.scale!r}")
 
 

@@ -15,7 +15,7 @@ from goodarm.models import Estimator
 from goodarm.models.saved import arguments_as_json, arguments_from_json
 from goodarm.policies.certificate import Certificate
 from goodarm.policies.names import estimator_kind, identification_rule, sampling_rule
-from goodarm.problem import Bounded, Gaussian, Rewards, SubGaussian
+from goodarm.problem import FAMILIES, Rewards
 from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.sampling import SamplingRule
 
@@ -178,11 +178,10 @@ def _checksum(content: dict[str, Any]) -> str:
 
 
 def rewards_to_json(rewards: Rewards) -> dict[str, Any]:
-    scale = {} if isinstance(rewards, Bounded) else {"scale": rewards.scale}
-    return {"family": type(rewards).__name__, **scale}
+    return {"family": type(rewards).__name__, **asdict(rewards)}
 
 
 def rewards_from_json(content: dict[str, Any]) -> Rewards:
-    families: dict[str, type[Rewards]] = {"Bounded": Bounded, "Gaussian": Gaussian, "SubGaussian": SubGaussian}
+    families = {each.__name__: each for each in FAMILIES.values()}
     arguments = {name: value for name, value in content.items() if name != "family"}
     return families[content["family"]](**arguments)

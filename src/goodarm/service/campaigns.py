@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goodarm.campaign import Campaign, open_store
-from goodarm.campaign.terms import rewards_from_text
 from goodarm.errors import UnknownName
+from goodarm.problem import rewards_from_text
 from goodarm.question import from_json
 from goodarm.service import demo, views
 from goodarm.service.bodies import NewCampaign

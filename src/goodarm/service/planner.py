@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from goodarm.campaign.terms import rewards_from_text
 from goodarm.campaign.words import count_words
 from goodarm.planning.kinds import planned_question
 from goodarm.planning.quick import LIMIT, QuickPlan, quick_plan
+from goodarm.problem import rewards_from_text
 from goodarm.service.bodies import PlanWish
 from goodarm.service.problems import Refusal
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from goodarm.errors import InvalidValue
-from goodarm.problem import Bar, Bounded, Rewards, SubGaussian
+from goodarm.problem import Bar, Bounded, GradedCases, Rewards, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.parameters import Formula, Rule, parameters_of
 from goodarm.verdict import Guarantee
@@ -48,7 +48,13 @@ class IdentificationRule(Rule):
     waits: bool = False
 
     def valid_for(self, rewards: Rewards) -> bool:
-        """Does the guarantee hold for this family of rewards?"""
+        """Does the guarantee hold for this family of rewards?
+
+        Cases are rewards in [0, 1], but successive draws depend on each other: a proof for independent rewards does not
+        cover them, so that the rule must name them.
+        """
+        if isinstance(rewards, GradedCases):
+            return isinstance(rewards, tuple(each for each in self.families if issubclass(each, GradedCases)))
         return isinstance(rewards, self.families)
 
 

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from goodarm.problem import Bar
+from goodarm.numerics import log_choose_growth
+from goodarm.problem import Bar, Bounded, Cases, SubGaussian
 from goodarm.rules.beliefs import Row
-from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
+from goodarm.rules.identification._base import EvidenceRule
 from goodarm.verdict import Guarantee
 
 SMALLEST, GROWTH, STEPS = 0.01, 2.0, 10
@@ -46,6 +47,8 @@ def log_ratio(step: int, side: float, pulls: float, total: float, bar: Bar) -> f
 
 def log_average(side: float, pulls: float, total: float, bar: Bar) -> float:
     """log sum_g w_g L_g over the gaps of one side, +1 above the threshold and -1 below; sums that can't overflow."""
+    if bar.cases < math.inf:
+        return log_average_of_cases(side, pulls, total, bar)
     top, tail = -math.inf, 0.0
     for step in range(STEPS):
         term = LOG_WEIGHTS[step] + log_ratio(step, side, pulls, total, bar)
@@ -57,6 +60,53 @@ def log_average(side: float, pulls: float, total: float, bar: Bar) -> float:
         else:
             break  # log L_g is concave in g: once it falls it goes on falling
     return float(top) + math.log(tail)
+
+
+CERTAIN = 1e9
+"""log E where the hypothesis has become impossible, and -log E where every alternative has: finite, unlike inf."""
+
+
+def smallest_good(threshold: float, cases: float) -> float:
+    """The smallest total T with T/N >= threshold, compared as floats: 420 of 750 is 56%, although 0.56 * 750 > 420."""
+    least = math.ceil(threshold * cases)
+    while (least - 1.0) / cases >= threshold:
+        least -= 1
+    while least / cases < threshold:
+        least += 1
+    return float(least)
+
+
+def log_average_of_cases(side: float, pulls: float, total: float, bar: Bar) -> float:
+    """The same for cases that are drawn at most once: hypergeometric likelihoods in place of binomial ones.
+
+    E- is E+ of the failures: S, T, T0 and the means mirrored.
+    """
+    cases, xi = bar.cases, bar.threshold
+    good = smallest_good(xi, cases)
+    won, null = (total, good - 1.0) if side > 0.0 else (pulls - total, cases - good)
+    lost = pulls - won
+    if pulls > cases or lost > cases - null:  # too many failures: impossible under the null, and more so otherwise
+        return -CERTAIN
+    if won > null:
+        return CERTAIN
+    top, tail = -CERTAIN, 0.0
+    for step in range(STEPS):
+        odds = ODDS_UP[step] if side > 0.0 else ODDS_DOWN[step]
+        mean = xi * (1.0 + odds) / (1.0 + xi * odds)
+        wanted = math.floor(cases * (mean if side > 0.0 else 1.0 - mean) + 0.5)
+        other = min(max(wanted, null + 1.0), cases)
+        if lost > cases - other:
+            break  # impossible under this alternative, and under those further away
+        more = other - null
+        term = LOG_WEIGHTS[step] + log_choose_growth(null, won, more) - log_choose_growth(cases - other, lost, more)
+        if term > top:
+            tail = tail * math.exp(top - term) + 1.0
+            top = term
+        elif term > top - NEGLIGIBLE:
+            tail += math.exp(term - top)
+        else:
+            break
+    return float(top) + math.log(tail) if tail > 0.0 else -CERTAIN
 
 
 def totals(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
@@ -77,6 +127,22 @@ def totals(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
     The gaps and weights are fixed before the first reward, so nothing depends on which rule chooses the pulls. E is a
     function of (N, S), so that the order of the rewards does not matter.
 
+    **Cases.** Where an arm has N cases, each drawn at most once, its mean is T/N, T the total over all of them. After n
+    draws with S successes the likelihood of T is H(S; n, T) = C(T, S) C(N-T, n-S). With T0 the largest bad total,
+
+    E+ = sum_g w_g H(S; n, T_g) / H(S; n, T0),  T_g = N mu_g rounded, in [T0 + 1, N];
+
+    E- is the same of the failures, with the smallest good total T0 + 1 as null. For N = infinity it is the E+ above.
+    E+ is infinite if S > T0: the arm is good for certain. E+ is 0 if n - S > N - T0, where T0 is impossible because of
+    too many failures and every T_g with it.
+
+    Certified for 0/1 rewards. Given n and S the next draw is a success with probability (T - S)/(N - n). It multiplies
+    H(.; T_g)/H(.; T0) by (T_g - S)/(T0 - S), a failure by (N - T_g - n + S)/(N - T0 - n + S). The first is at least the
+    second as T_g > T0, so the expected factor grows with T; at T = T0 it is 1, or less where H(.; T_g) has become 0.
+    So under every T <= T0 each ratio is a supermartingale of start 1, and so is their average: that E+ becomes infinite
+    has probability 0. This needs each arm's order of the cases to be uniformly random, and no case drawn twice. After
+    the last case, either S > T0 or n - S > N - T0 - 1: every arm is decided.
+
     >>> from goodarm.problem import Gaussian, Problem
     >>> good, bad = totals(1000.0, 35.0, Problem(threshold=0.02, arms=200).bar)
     >>> round(good, 4), round(bad, 4)
@@ -84,6 +150,9 @@ def totals(pulls: float, total: float, bar: Bar) -> tuple[float, float]:
     >>> good, bad = totals(100.0, 40.0, Problem(threshold=0.0, arms=10, rewards=Gaussian(scale=1.0)).bar)
     >>> round(good, 4), round(bad, 4)
     (6.0262, -2.4713)
+    >>> good, bad = totals(250.0, 220.0, Problem(threshold=0.8, arms=40, rewards=Cases(500)).bar)
+    >>> round(good, 4), round(bad, 4)
+    (9.1088, -3.1518)
     """
     return log_average(1.0, pulls, total, bar), log_average(-1.0, pulls, total, bar)
 
@@ -93,7 +162,7 @@ gap_mixture = EvidenceRule(
     reference="Robbins 1970, Annals of Mathematical Statistics 41(5), for mixtures; the ladder is goodarm's "
     "(docs/learning.md)",
     guarantee=Guarantee.CERTIFIED,
-    families=ANY_SUB_GAUSSIAN,
+    families=(Bounded, SubGaussian, Cases),
     totals=totals,
     one_side=log_average,
 )
