@@ -1,0 +1,87 @@
+"""A user's script that uses every public name, checked by mypy --strict and run: tests/test_typing.py."""
+
+import sys
+
+import goodarm
+from goodarm import (
+    Basis,
+    Bounded,
+    Campaign,
+    Comparison,
+    Criterion,
+    Environment,
+    Estimate,
+    Gaussian,
+    GoodarmError,
+    Guarantee,
+    Judgement,
+    Kernel,
+    LearnedPolicy,
+    Linear,
+    Mixed,
+    Neural,
+    Policy,
+    Problem,
+    Runs,
+    SubGaussian,
+    Verdict,
+)
+
+
+def simulated() -> float:
+    """Environments, policies, runs."""
+    coins: Environment = goodarm.bernoulli([0.2, 0.8], threshold=0.5, horizon=400)
+    made: Policy = goodarm.policy("hdoc", "kt")
+    runs: Runs = goodarm.simulate(made, coins, runs=2, seed=1)
+    wrong: int = runs.wrong_runs
+    compared: Comparison = goodarm.compare(coins, ["hdoc"], runs=2)
+    score: Estimate = runs.exploit_score
+    guarantee: Guarantee = made.guarantee
+    criterion: Criterion = made.criterion
+    print(wrong, guarantee.value, criterion.value, made.identification.name, compared)
+    return score.mean
+
+
+def live() -> list[str]:
+    with Campaign.create("memory:", "prompts", ["A", "B"], threshold=0.5, rewards=Bounded()) as campaign:
+        while tickets := campaign.ask(4):
+            campaign.tell_many([(ticket, float(ticket.arm == "A")) for ticket in tickets])
+        return [row.arm for row in campaign.verdicts().arms if row.verdict == "good"]
+
+
+def judged() -> str:
+    found: Judgement = goodarm.judge({"arm": ["a"] * 50 + ["b"] * 50, "reward": [1.0] * 50 + [0.0] * 50}, threshold=0.5)
+    return found.sentence
+
+
+def planned() -> None:
+    print(goodarm.plan(arms=3, threshold=0.5, gap=0.3, policy="hdoc", runs=2))
+    print(goodarm.remaining([60, 60], [30, 50], threshold=0.7))
+
+
+def others() -> list[object]:
+    """Names that need an extra, data or long runs to be called; their types are what counts here."""
+    environments = (goodarm.beta, goodarm.gaussian, goodarm.table, goodarm.environment, goodarm.replay)
+    models = (Kernel, Linear, Mixed, Neural)
+    family: tuple[Gaussian, SubGaussian] = (Gaussian(1.0), SubGaussian(0.5))
+    problem: Problem = Problem(0.5, 2, 0.05, family[0])
+    learned: type[LearnedPolicy] = LearnedPolicy
+    return [
+        *environments,
+        goodarm.classification,
+        goodarm.learn,
+        *models,
+        problem,
+        learned,
+        Verdict.GOOD,
+        Basis,
+        sys.version,
+    ]
+
+
+if __name__ == "__main__":
+    try:
+        print(simulated(), live(), judged(), len(others()))
+        planned()
+    except GoodarmError as error:
+        raise SystemExit(str(error)) from None
