@@ -1,6 +1,6 @@
-"""Checks of plain arguments, before arithmetic trips over them: numbers are numbers, whole numbers are whole.
+"""Checks of plain arguments before they reach any arithmetic: numbers are numbers, whole numbers are whole.
 
-Python's and numpy's count; truth values, texts and arrays do not.
+Numbers of Python and of numpy are accepted; booleans, strings and arrays are not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from goodarm.errors import InvalidValue
 
 
 def check_real(**numbers: Any) -> None:
-    """Refuse what is no number.
+    """Refuse anything that is not a number.
 
     >>> check_real(threshold="high")
     Traceback (most recent call last):
@@ -26,7 +26,7 @@ def check_real(**numbers: Any) -> None:
 
 
 def check_whole(name: str, value: Any, least: int | None = None, most: int | None = None) -> int:
-    """The number as Python's own, or a refusal of what is no whole number in its range.
+    """The value as a Python int; refuse anything that is not a whole number within its limits.
 
     >>> check_whole("runs", 2.5)
     Traceback (most recent call last):
@@ -48,7 +48,7 @@ def check_whole(name: str, value: Any, least: int | None = None, most: int | Non
 
 
 def number(value: Any) -> float | None:
-    """The number as a float, infinite if it is too large for one; None for anything that is no number.
+    """The value as a float, infinite if it is too large for one; None if it is not a number.
 
     >>> number(1), number(10**400), number(True), number("1")
     (1.0, inf, None, None)
@@ -66,7 +66,7 @@ def number(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int | None:
-    """The number if it is a whole one, Python's or numpy's; None for anything else.
+    """The value as an int if it is one, of Python or of numpy; None for anything else.
 
     >>> whole(3), whole(3.0), whole(True)
     (3, None, None)
@@ -85,6 +85,6 @@ def checked_number(what: str, value: Any) -> float:
 
 
 def shown(value: object) -> str:
-    """A value in a message, cut short."""
+    """The value as text for a message, truncated to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,12 +1,12 @@
-"""The informed limit: the best score for someone who knows how the means are distributed, but not which arm has which.
+"""The informed limit: the best expected score of a player who knows the distribution of the means.
 
 For every price path l(t) >= 0 of a pull,
 
     E[score] <= integral of l(t) dt + K V_l,
 
-where V_l is the most that one arm can bring if each pull at time t costs l(t): the constraint "one pull per round" is
-only asked for on average, and paid for (Lagrange). V_l by dynamic programming over (N, S) and time; the smallest bound
-over the paths l(t) = (T - t) a (1 + t/b)^-c.
+where V_l is the largest expected value of one arm if each pull at time t costs l(t). The constraint "one pull per
+round" then holds only on average, with l(t) as its Lagrange multiplier. V_l is computed by dynamic programming over
+(N, S) and time, and the bound is minimised over the paths l(t) = (T - t) a (1 + t/b)^-c.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ Places = NDArray[np.int64]
 
 ATOMS, BLOCKS = 64, 24
 FAR = 3.0
-"""Pulls are followed up to this multiple of what the oracle spends on the last arm it certifies."""
+"""Pulls of one arm are followed up to this multiple of the pulls that the oracle spends on its last certified arm."""
 EXACT, FEW = 200, 30.0
-"""Every pull is a step of its own until there are 200 of them, and about 30 successes and 30 failures."""
+"""Each step is a single pull until there are 200 of them and about 30 successes and 30 failures."""
 PER_STAGE, WIDE = 150, 120
-"""Then pulls are put together: 150 steps for each factor of 4, an arm's total at 241 places around the threshold."""
+"""Later steps combine pulls: 150 steps for each factor of 4, and a grid of 241 totals around the threshold."""
 
 
 class Layer(NamedTuple):
-    """One arm after N pulls, at a number of places for its total S: what is known there, and where a step leads."""
+    """One arm after N pulls, on a grid of totals S: expected values there, and where the next step leads."""
 
     pulls: float  # that the next step takes
     chance: Floats  # of going up
@@ -55,7 +55,7 @@ class Stage(NamedTuple):
 
 
 def informed_limit(means: ArrayLike, threshold: float, delta: float, horizon: float) -> float:
-    """The best average exploit score for someone who knows how the means are distributed, not which arm has which.
+    """The best expected exploit score of a player who knows the distribution of the means, but not each arm's mean.
 
     Args:
         means: mu, the means of the K arms, in [0, 1]; their order does not matter.
@@ -98,7 +98,7 @@ def informed_limit(means: ArrayLike, threshold: float, delta: float, horizon: fl
 
 
 def _stages(mu: Floats, xi: float, budget: float, horizon: float) -> list[Stage]:
-    """One arm whose mean is drawn from `mu`, from no pull to the furthest that is looked at."""
+    """One arm whose mean is drawn from `mu`, from no pull to the largest number that is followed."""
     atoms, weights = _atoms(mu)
     furthest = min(FAR * _last_cost(mu[mu > xi], xi, budget, horizon), horizon)
     pulls = min(math.ceil(max(EXACT, FEW / min(xi, 1.0 - xi))), math.ceil(furthest), 20 * EXACT)

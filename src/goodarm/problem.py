@@ -1,4 +1,4 @@
-"""What is asked: a threshold, an error probability, and what is known of the rewards."""
+"""Problems: a threshold, an error probability, and what is known about the rewards."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Bar(NamedTuple):
     """The problem as plain numbers: the form in which every rule reads it, in Python and compiled.
 
     threshold : xi, the bar that a good arm's mean reaches
-    delta     : probability of error that is allowed
+    delta     : allowed probability of error
     arms      : K, the number of arms at the start
     sigma     : sub-Gaussian scale of a reward (1/2 for rewards in [0, 1])
     spread    : standard deviation of a reward of an arm at the threshold (sqrt(xi (1 - xi)) for rewards in [0, 1])
     budget    : log(K / delta), the evidence that a certified verdict needs
-    bounded   : 1 where rewards lie in [0, 1], otherwise 0
-    modelled  : 1 where mean and width of an arm come from a model of all arms, 0 where from the arm's own rewards
-    purse     : 1 where error budget may be staked on an arm late (`goodarm.rules.identification.purse`), otherwise 0
-    cases     : N, the number of cases that an arm has, each drawn at most once; inf where rewards never run out
+    bounded   : 1 if rewards lie in [0, 1], else 0
+    modelled  : 1 if mean and width of an arm come from a model of all arms, 0 if from the arm's own rewards
+    purse     : 1 if error budget may be staked on an arm late (`goodarm.rules.identification.purse`), else 0
+    cases     : N, the number of cases that an arm has, each drawn at most once; inf if rewards never run out
     ceiling   : the largest reward: 1 for rewards in [0, 1], a cap, or inf
     """
 
@@ -78,7 +78,7 @@ def bar_with(bar: Bar, delta: float, budget: float) -> Bar:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Rewards in [0, 1], 0/1 or anything between: 1/2-sub-Gaussian whatever their law."""
+    """Rewards in [0, 1], 0/1 or in between: 1/2-sub-Gaussian whatever their distribution."""
 
     def check_threshold(self, threshold: float) -> None:
         if not 0.0 < threshold < 1.0:
@@ -105,7 +105,7 @@ class Bounded:
         return math.sqrt(threshold * (1.0 - threshold))
 
     def divergence(self, mean: float, threshold: float) -> float:
-        """Evidence that one reward can give at most: the relative entropy of two 0/1 rewards."""
+        """Maximum expected evidence of one reward: the relative entropy of two 0/1 rewards."""
         return bernoulli_kl(mean, threshold)
 
     def __str__(self) -> str:
@@ -155,10 +155,11 @@ class Cases(GradedCases):
 
 
 FARTHEST = 1e6
-"""Largest |threshold| in scales. A sum of N rewards near xi is kept to about xi N 2^-53, and N additions lose about
-xi N^1.5 2^-53/4 by chance, where sigma sqrt(N) is what luck moves it by: a share of xi/sigma N 2^-55, 0.3% at 1e14."""
+"""Maximum of |threshold|/scale. A sum of N rewards near xi is stored to about xi N 2^-53, and the rounding errors of N
+additions add up to about xi N^1.5 2^-53/4. The sum's standard deviation is sigma sqrt(N), so that rounding is a share
+of xi/sigma N 2^-55 of it: 0.3% at xi/sigma N = 1e14."""
 MOST_SUMMED = 1e14
-"""Largest |threshold|/scale times pulls: beyond it, the lost digits matter."""
+"""Maximum of |threshold|/scale times pulls. Beyond it, rounding errors affect verdicts."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class SubGaussian:
         return self.scale
 
     def divergence(self, mean: float, threshold: float) -> float:
-        """Evidence that one reward gives: the relative entropy of two Gaussian rewards."""
+        """Expected evidence of one reward: the relative entropy of two Gaussian rewards."""
         return (mean - threshold) ** 2 / (2.0 * self.scale**2)
 
     def __str__(self) -> str:
@@ -341,7 +342,7 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
         self.rewards.check_threshold(self.threshold)
 
     def check_sums(self, pulls: int) -> None:
-        """Refuse more pulls than sums of rewards can be kept exactly enough for; rewards in [0, 1] always can."""
+        """Refuse a number of pulls at which sums of rewards lose too many digits; rewards in [0, 1] never do."""
         if isinstance(self.rewards, SubGaussian) and abs(self.threshold) / self.rewards.scale * pulls > MOST_SUMMED:
             most = int(MOST_SUMMED * self.rewards.scale / abs(self.threshold))
             raise InvalidValue(

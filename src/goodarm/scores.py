@@ -1,4 +1,4 @@
-"""What verdicts are worth: the exploit score and its relatives, from columns of arms. The one place they are written.
+"""Scores of verdicts: the exploit score and related numbers, from columns of arms. All of them are defined here.
 
 A column has one entry per arm: `means` (mu_i), `verdicts` (1 good, -1 bad, 0 open) and `rounds` (t_i, the round of
 the verdict, 0 while open). With `runs`, columns hold the arms of many runs one after the other.
@@ -16,7 +16,7 @@ Whole = NDArray[np.int64]
 
 
 class Score(NamedTuple):
-    """One run in numbers: the exploit score, and how its verdicts fall."""
+    """One run in numbers: the exploit score, and counts of right and wrong verdicts."""
 
     exploit_score: float
     found: int  # good arms called good
@@ -95,7 +95,7 @@ def first_good_verdict(verdicts: ArrayLike, rounds: ArrayLike) -> float:
 
 
 def regret(means: ArrayLike, pulls: ArrayLike) -> float:
-    """Pulls * largest mean - sum of the means of the pulled arms: what the choice of arms cost, free of luck.
+    """Pulls * largest mean - sum of the means of the pulled arms: the expected cost of the chosen arms.
 
     >>> round(regret([0.9, 0.5], [10, 5]), 6)
     2.0

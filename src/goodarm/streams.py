@@ -21,7 +21,7 @@ UNIT = 1.0 / 9007199254740992.0  # 2^-53
 
 
 def mix(z: np.uint64) -> np.uint64:
-    """A bijection of 64-bit words that scatters neighbours."""
+    """A bijection of 64-bit words that maps neighbours far apart."""
     z = (z ^ (z >> SHIFT_30)) * MULTIPLIER_1
     z = (z ^ (z >> SHIFT_27)) * MULTIPLIER_2
     return z ^ (z >> SHIFT_31)
@@ -47,7 +47,7 @@ def generator(seed: int, run: int, role: int) -> Generator:
 
 
 def derived_seed(seed: int, text: str) -> int:
-    """A seed of 128 bits that belongs to a seed and a text: streams that no other text and no chosen seed has.
+    """A 128-bit seed derived from a seed and a text. Other texts, and seeds that users choose, give other streams.
 
     >>> derived_seed(1, "test") == derived_seed(1, "test"), derived_seed(1, "test") == derived_seed(2, "test")
     (True, False)

@@ -1,4 +1,4 @@
-"""What is answered: a verdict on an arm, and the guarantee it was given under."""
+"""Answers: the verdict on an arm, and its guarantee."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Guarantee(Enum):
     """An anytime-valid test: P(any wrong verdict in the run) <= delta, under any sampling rule."""
 
     CERTIFIED_UNDER_MODEL = "certified under the model"
-    """The same promise, kept only if the model of the arms is true."""
+    """The same, provided that the model of the arms is true."""
 
     CALIBRATED = "calibrated"
     """A learned bound whose error rate was measured on fresh problems; the certificate travels with it."""
@@ -31,7 +31,7 @@ class Guarantee(Enum):
     """A learned bound with neither proof nor certificate."""
 
     NONE = "none"
-    """No verdicts are given at all: the policy only collects rewards."""
+    """The policy gives no verdicts and only collects rewards."""
 
     def __str__(self) -> str:
         return self.value
@@ -41,10 +41,10 @@ class Basis(Enum):
     """What a verdict on an arm rests on."""
 
     OWN = "own evidence"
-    """The rewards of that arm: a model of the arms may guide the pulls, and can't make the verdict wrong."""
+    """The rewards of that arm alone. A model of the arms may guide the pulls, but can't make the verdict wrong."""
 
     MODEL = "model"
-    """What a model makes of the rewards of all arms: decides arms never pulled, and is as true as the model."""
+    """A model's estimate from the rewards of all arms. It decides arms never pulled too, and is as true as the model."""
 
     def __str__(self) -> str:
         return self.value
@@ -57,7 +57,7 @@ class Criterion(Enum):
     """The probability that any verdict of the run is wrong."""
 
     FDR = "fdr"
-    """The expected share of wrong ones among the arms called good, and among those called bad (e-BH)."""
+    """The expected share of wrong verdicts among the arms called good, and among those called bad (e-BH)."""
 
     @classmethod
     def _missing_(cls, value: object) -> None:

@@ -14,7 +14,7 @@ def log_scale_evidence(count: float, squares: float) -> float:
     For one reward x with mean mu, E exp(l (x - mu)^2 / (2 scale^2)) <= (1 - l)^(-1/2), 0 <= l < 1, with equality for a
     Gaussian one. So exp(l Q/2) (1 - l)^(n/2) is a supermartingale of start 1, n = `count` rewards, Q = `squares` =
     sum (x - mu)^2 / scale^2, and so is its average over l = 1 - 1/ratio; by Ville's inequality it holds at any time,
-    whoever chose the arms. Squares around an arm's own mean are smaller than around mu, which is cautious.
+    under any sampling rule. Squares around an arm's own mean are smaller than around mu, which is cautious.
 
     >>> round(log_scale_evidence(10_000.0, 10_000.0), 1)  # as declared
     -3.2

@@ -1,4 +1,4 @@
-"""The certificate of a calibrated bound: what was measured, on what, with what, and how sure that is."""
+"""The certificate of a calibrated bound: the measured error rate, its problem and policy, and its confidence."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from goodarm.numerics import clopper_pearson_upper
 from goodarm.problem import Problem
 
 DOUBT = 0.05
-"""How often any of a family's certificates may claim too much, however many attempts were made: 95% confidence."""
+"""Probability that any certificate of a family claims too much, over all attempts: 95% confidence."""
 
 
 def confidence_of(attempt: int) -> float:
-    """How sure the k-th attempt must be: 1 - 0.05/(k (k + 1)), so that all attempts together are wrong 1 time in 20.
+    """Confidence of the k-th attempt: 1 - 0.05/(k (k + 1)), so that all attempts together fail with probability 0.05.
 
     Three attempts at 95% each, of which one is kept, are not 95%; the sum of 1/(k (k + 1)) is 1.
 
@@ -61,7 +61,7 @@ class Certificate:
         return self.limit <= self.delta
 
     def covers(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> str | None:
-        """None if the certificate is about this very family; otherwise what differs.
+        """None if the certificate is for this family; else what differs.
 
         Horizon and delta must be the same, not only as short and as large: what is pulled may depend on them.
         """

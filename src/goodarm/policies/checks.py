@@ -38,7 +38,7 @@ def check_policy(
     criterion: Criterion,
     estimator: Estimator | None,
 ) -> None:
-    """Everything that must be true of a policy whatever the rewards: asked whenever one is made, or changed."""
+    """Check everything that must hold for a policy whatever the rewards; called when a policy is made or changed."""
     if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
         suits = certified_rule_for(Bounded())
         raise UnsoundPairing(
@@ -105,7 +105,7 @@ def _pool_of(learner: Learner | None) -> Pool:
 
 
 def _name_functions(sampling: SamplingRule, rule: IdentificationRule) -> None:
-    """So that an error of the compiler can say whose function it is about."""
+    """Names each function's rule, so that compiler errors can mention it."""
     name_owner(rule.name, rule.formula)
     name_owner(sampling.name, sampling.formula)
     if isinstance(sampling, LineRule):
@@ -119,7 +119,7 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
     try:
         got = formula(*arguments)
     except (ArithmeticError, ValueError):
-        return  # on numbers that no campaign may ever show it
+        return  # such numbers may never occur in a campaign
     except Exception as error:  # whatever a user's function may raise
         raise InvalidValue(
             f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."

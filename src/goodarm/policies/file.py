@@ -20,7 +20,7 @@ from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.sampling import SamplingRule
 
 FORMAT = 2
-"""Raised whenever a reader of this version would misread the file, or the file says too little to be believed."""
+"""Incremented when older readers would misread a new file, or when an old file lacks what its guarantee rests on."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class SavedPolicy:
 
     policy     : the pairing as text, without parameters and without a model
     parameters : the parameters that are not at their defaults, by name
-    criterion  : that the policy was made with; None if none was asked for
+    criterion  : the criterion that the policy was made with; None if none was given
     model      : name and every argument of the model of the arms; None without one
-    guarantee  : what its verdicts are worth on the family it was learned on
+    guarantee  : of its verdicts on the family it was learned on
     rewards    : the reward family, the only one it may be used with
     learned_on : environment, reading, threshold, arms, delta, horizon, seed, objective, runs, version
     history    : one entry per step of learning: the parameter and the score

@@ -18,7 +18,7 @@ from goodarm.verdict import Guarantee
 
 Given = Mapping[str, float]
 Owners = dict[str, Owner]
-"""Who has parameters, by its role in the policy: sampling, identification, learner."""
+"""The owners of parameters by their role in the policy: sampling, identification, learner."""
 
 
 def owners_of(sampling: SamplingRule, rule: IdentificationRule) -> Owners:
@@ -59,7 +59,7 @@ def settle(owners: Owners, given: Given) -> Setting:
 
 
 def check_setting(owners: Owners, setting: Setting) -> None:
-    """Refuse values that are missing, that nobody has, or outside of the limits of the rule that they belong to."""
+    """Refuse values that are missing, that belong to no rule, or that are outside of their rule's limits."""
     for role in ("sampling", "identification", "learner"):
         wanted, given = set(owners[role].defaults if role in owners else ()), set(getattr(setting, role))
         if wanted != given:
@@ -125,7 +125,7 @@ def _addresses(owners: Owners, name: str, at: str | None) -> list[str]:
 
 
 def _roles_of(owners: Owners, name: str, at: str | None) -> list[str]:
-    """Whose parameter a bare name is; empty if nobody's."""
+    """The owners of a parameter given by its bare name; empty if there is none."""
     holders = _holders(owners, name)
     if at in holders:
         return _sharing(owners, at, name)
@@ -142,7 +142,7 @@ def _holders(owners: Owners, name: str) -> list[str]:
 
 
 def _sharing(owners: Owners, role: str | None, name: str) -> list[str]:
-    """The owners that share this parameter's value; empty if nobody has it."""
+    """The owners that share this parameter's value; empty if there is none."""
     if role not in owners or name not in owners[role].defaults:
         return []
     shared = name in owners[role].shared

@@ -59,10 +59,10 @@ PAIRINGS = {
     "value": ("value", "learned-bets"),
     "value-normal": ("value-normal", "learned-bets-normal"),
 }
-"""Policies with a name of their own; where the rewards forbid the rule, their family's certified one steps in."""
+"""Named policies. If the rewards rule out the identification rule, the certified rule of their family replaces it."""
 
 _PLUS = re.compile(r"(\+)(?![^()]*\))")
-"""Between two rules; a plus inside of parentheses belongs to a number, as in ucb(beta=1e+20)+kt."""
+"""Separates two rules. A plus inside of parentheses is part of a number, as in ucb(beta=1e+20)+kt."""
 _TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
 
 
@@ -70,7 +70,7 @@ _TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
 class Policy:
     """A pairing with its parameters set: everything that decides which arm is pulled and when a verdict is given.
 
-    asked : the criterion asked for when it was made; None leaves the choice to whoever plays it
+    asked : the criterion given when it was made; None leaves the choice to the caller that runs it
     """
 
     name: str
@@ -104,7 +104,7 @@ class Policy:
 
     @property
     def criterion(self) -> Criterion:
-        """Which error it keeps below delta: what was asked for, otherwise the probability of any wrong verdict."""
+        """Which error it keeps below delta: the given criterion, by default the probability of any wrong verdict."""
         return self.asked or Criterion.FWER
 
     @property
@@ -126,7 +126,7 @@ class Policy:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What its verdicts are worth: a heuristic bound with a certificate that passes is calibrated."""
+        """The guarantee of its verdicts: a heuristic bound with a certificate that passes is calibrated."""
         own = self.identification.guarantee
         passes = self.certificate is not None and self.certificate.passes
         return Guarantee.CALIBRATED if own is Guarantee.HEURISTIC and passes else own
@@ -297,7 +297,7 @@ def spelled(
 
 
 def rounded(parameters: Mapping[str, float]) -> dict[str, float]:
-    """What was learned, to four digits: for a name that is read, not for playing.
+    """Learned parameters to four digits: for a name that people read, not for simulation.
 
     >>> rounded({"alpha": 3.8639610121239247})
     {'alpha': 3.864}
@@ -312,7 +312,7 @@ def _arguments(given: Mapping[str, float]) -> str:
 def _read(
     text: str, rewards: Rewards
 ) -> tuple[SamplingRule, IdentificationRule | None, dict[str, float], dict[str, float]]:
-    """Sampling rule, identification rule if any was named, and the parameters that stand after each."""
+    """Sampling rule, identification rule if there is one, and the parameters written after each."""
     first, plus, second = (*_PLUS.split(text, maxsplit=1), "", "")[:3]
     name, given = _read_term(first, text)
     if not plus:
