@@ -44,7 +44,7 @@ class Basis(Enum):
     """The rewards of that arm alone. A model of the arms may guide the pulls, but can't make the verdict wrong."""
 
     MODEL = "model"
-    """A model's estimate from the rewards of all arms. It decides arms never pulled too, and holds if the model does."""
+    """An estimate by a model of all arms. It also decides arms never pulled. It is as good as the model."""
 
     def __str__(self) -> str:
         return self.value

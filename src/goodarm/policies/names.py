@@ -108,7 +108,7 @@ def sampling_rule(name: str) -> SamplingRule:
     >>> sampling_rule("hdco")
     Traceback (most recent call last):
         ...
-    goodarm.errors.UnknownName: unknown sampling rule 'hdco'. Did you mean 'hdoc'?
+    goodarm.errors.UnknownName: unknown sampling rule 'hdco'. Did you mean 'hdoc' or 'lil-hdoc'?
     """
     rule: SamplingRule = _load("sampling rule", "goodarm.sampling", SAMPLING, name)
     return rule
