@@ -87,6 +87,10 @@ class LateReward(Refused):
     """A reward that came after its ticket had expired: it is recorded, but does not count."""
 
 
+class EvaluationFailed(GoodarmError):
+    """A function that evaluates samples for `Campaign.run` kept raising; its ticket stays out."""
+
+
 class UnusableStore(GoodarmError):
     """A store that can't be reached, read or written; what was acknowledged before is safe in it."""
 

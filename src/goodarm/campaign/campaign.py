@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from goodarm.arguments import check_whole
 from goodarm.campaign import journal, operations, requests, transfer, views
+from goodarm.campaign import workers as workers_pool
 from goodarm.campaign.arms import ArmsGiven, check_metadata
 from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
@@ -23,6 +25,7 @@ from goodarm.campaign.tickets import Block, Ticket
 from goodarm.campaign.views import ArmRow, Told, Verdicts
 from goodarm.campaign.waiting import WaitingTicket, waiting_of
 from goodarm.campaign.words import Tally, details, headline
+from goodarm.campaign.workers import Evaluate
 from goodarm.errors import LateReward, Refused
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, Rewards
@@ -193,6 +196,66 @@ most 5%
         with self._writing():
             operations.tell_block(self._session, block, rewards, part)
             return Told(self._own_verdicts(), [])
+
+    # asking and telling from asyncio, and with a pool of workers
+
+    async def aask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
+        """`ask` in a thread of its own, so that the event loop goes on."""
+        return await asyncio.to_thread(self.ask, n, key=key)
+
+    async def atell(self, ticket: Ticket | str, reward: float) -> Told:
+        """`tell` in a thread of its own, so that the event loop goes on."""
+        return await asyncio.to_thread(self.tell, ticket, reward)
+
+    def run(
+        self,
+        evaluate: Evaluate,
+        *,
+        workers: int = 8,
+        retries: int = 2,
+        pause: float = 1.0,
+        failed: str | float = "stop",
+        resume: bool = True,
+        limit: int | None = None,
+        progress: bool = True,
+    ) -> Verdicts:
+        """Ask, evaluate and tell with a pool of workers until every arm is decided; returns the verdicts.
+
+        evaluate : takes a ticket and returns its reward; a plain function, which runs in threads, or an async one
+        workers  : evaluations under way at once
+        retries  : further attempts at an evaluation that raised, after `pause` seconds, then twice that, and so on
+        failed   : what to do when the last attempt raised. "stop" finishes what is under way and raises; "void"
+                   withdraws the ticket, which is right only if the failure has nothing to do with the result; a number
+                   is told as the reward
+        resume   : evaluate the tickets that are out first, as those of a run that was killed. Pass False if other
+                   processes work on the same campaign, and let their lost tickets expire
+        limit    : evaluations to make at most
+        progress : show the decided arms on a terminal
+
+        Ctrl-C lets every worker finish and tell what it has in hand. A second Ctrl-C abandons async evaluations.
+
+        >>> campaign = Campaign.create("memory:", "prompts", ["a", "b"], threshold=0.5)
+        >>> found = campaign.run(lambda ticket: 1.0 if ticket.arm == "a" else 0.0, workers=2, progress=False)
+        >>> found.good, found.bad
+        (1, 1)
+        """
+        watch, stop = workers_pool.progress_bar(self) if progress else (None, lambda: None)
+        try:
+            pool = workers_pool.Pool(
+                self,
+                evaluate,
+                workers=workers,
+                retries=retries,
+                pause=pause,
+                failed=failed,
+                resume=resume,
+                limit=limit,
+                watch=watch,
+            )
+            workers_pool.complete(pool.run())
+        finally:
+            stop()
+        return self.verdicts()
 
     # arms
 
