@@ -7,12 +7,14 @@ from goodarm import (
     Basis,
     Bounded,
     Campaign,
+    Cases,
     Comparison,
     Criterion,
     Environment,
     Estimate,
     Gaussian,
     GoodarmError,
+    GradedCases,
     Guarantee,
     Judgement,
     Kernel,
@@ -20,6 +22,7 @@ from goodarm import (
     Linear,
     Mixed,
     Neural,
+    NonNegative,
     Policy,
     Problem,
     Runs,
@@ -61,17 +64,18 @@ def planned() -> None:
 
 def others() -> list[object]:
     """Names that need an extra, data or long runs to be called; their types are what counts here."""
-    environments = (goodarm.beta, goodarm.gaussian, goodarm.table, goodarm.environment, goodarm.replay)
+    environments = (goodarm.matrix, goodarm.beta, goodarm.gaussian, goodarm.table, goodarm.environment, goodarm.replay)
     models = (Kernel, Linear, Mixed, Neural)
-    family: tuple[Gaussian, SubGaussian] = (Gaussian(1.0), SubGaussian(0.5))
-    problem: Problem = Problem(0.5, 2, 0.05, family[0])
+    gaussian: SubGaussian = Gaussian(1.0)
+    graded: GradedCases = Cases(500)
+    problems = [Problem(0.5, 2, 0.05, rewards) for rewards in (gaussian, graded, NonNegative(cap=9.0))]
     learned: type[LearnedPolicy] = LearnedPolicy
     return [
         *environments,
         goodarm.classification,
         goodarm.learn,
         *models,
-        problem,
+        *problems,
         learned,
         Verdict.GOOD,
         Basis,
