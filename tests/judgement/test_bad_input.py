@@ -134,6 +134,23 @@ def test_sums_of_too_many_large_gaussian_rewards_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"pulls": [2**53 + 1], "total": [3]}, r"not in range.*above 2\^53"),
+        ({"pulls": [2**70], "total": [3]}, "too large"),
+        ({"pulls": [4 * 10**15], "total": [3]}, "pulls; at most 1e\\+15 can be judged"),
+        ({"pulls": [4e15], "total": [1.0]}, "pulls; at most 1e\\+15 can be judged"),
+        ({"reward": [2**60 + 1]}, "not in range"),
+    ],
+)
+def test_extremes_are_refused_in_one_line(columns: dict[str, Any], message: str) -> None:
+    with pytest.raises(GoodarmError, match=message):
+        goodarm.judge({"arm": ["a"], **columns}, threshold=0.5)
+    names = {"arm": [2**60 + 1, 7], "reward": [1, 0]}  # names may be as large as they like
+    assert goodarm.judge(names, threshold=0.5).open == ["1152921504606846977", "7"]
+
+
+@pytest.mark.parametrize(
     ("values", "kind", "message"),
     [
         ([0, 1, 3, 1], "int8", "The first lies outside: 3"),

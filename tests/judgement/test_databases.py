@@ -35,6 +35,7 @@ def log() -> pl.DataFrame:
     )  # fmt: skip
 
 
+FAR = {"threshold": 1e12 + 0.0625, "rewards": f"bounded:{1e12!r},{1e12 + 1.0!r}"}
 CASES: list[dict[str, Any]] = [
     {"reward": "click"},
     {"reward": "click", "by": "shop", "criterion": "fdr"},
@@ -59,6 +60,7 @@ def address(log: pl.DataFrame) -> Iterator[str]:
                 for row in log.iter_rows():
                     copy.write_row(row)
             con.execute('CREATE VIEW holes AS SELECT item, nullif(click, 0) AS click FROM "Log"')
+            con.execute('CREATE VIEW far AS SELECT item, click + 1000000000000 AS click, hour, shop FROM "Log"')
             con.execute("CREATE VIEW nans AS SELECT item, 'NaN'::float8 AS click FROM \"Log\" LIMIT 3")
         yield server.url
 
@@ -68,6 +70,24 @@ def test_postgresql_gives_the_verdicts_of_duckdb(address: str, log: pl.DataFrame
     expected = found(log, options)
     assert found(address, options, table="Log") == expected
     assert found(address, options, query='SELECT * FROM "Log";') == expected
+
+
+def test_postgresql_keeps_the_digits_of_rewards_far_from_zero(address: str, log: pl.DataFrame) -> None:
+    near = goodarm.judge(log, threshold=0.0625, arm="item", reward="click")
+    far = goodarm.judge(address, table="far", arm="item", reward="click", **FAR)
+    assert far.arms.evidence == pytest.approx(near.arms.evidence, rel=1e-5)
+    assert (far.good, far.bad) == (near.good, near.bad)
+
+
+def test_postgresql_shares_delta_by_appearance_and_tells_of_late_arms(address: str, log: pl.DataFrame) -> None:
+    late = log.filter((pl.col("item") != "plain") | (pl.col("hour") > 9000))
+    query = "SELECT *, to_timestamp(hour) AS at FROM \"Log\" WHERE item <> 'plain' OR hour > 9000"
+    options = {"threshold": 0.06, "arm": "item", "reward": "click"}
+    found = goodarm.judge(address, query=query, **options)
+    assert any("not all arms are there from the beginning" in note for note in found.notes)
+    one = goodarm.judge(address, query=query, by_appearance=True, time="at", **options)
+    two = goodarm.judge(late, by_appearance=True, time="hour", **options)
+    assert one.as_dict()["arms"] == two.as_dict()["arms"]
 
 
 def test_postgresql_says_what_is_wrong(address: str) -> None:
@@ -122,5 +142,12 @@ def test_spark_gives_the_verdicts_of_duckdb(spark: Any, log: pl.DataFrame, tmp_p
     assert found("spark:clicks", CASES[0]) == found(log, CASES[0])
     with pytest.raises(GoodarmError, match=r"values of hour can't be judged.*of arm"):
         goodarm.judge(table, arm="item", reward="hour", threshold=0.1)
+    far = goodarm.judge(table.selectExpr("item", "click + 1000000000000 AS click"), arm="item", **FAR)
+    assert far.arms.evidence == pytest.approx(
+        goodarm.judge(log, threshold=0.0625, arm="item", reward="click").arms.evidence
+    )
+    timed = table.selectExpr("*", "timestamp_seconds(hour) AS at").filter("item <> 'plain' OR hour > 9000")
+    late = goodarm.judge(timed, threshold=0.06, arm="item", reward="click")
+    assert any("not all arms are there from the beginning" in note for note in late.notes)
     for options in ({"reward": "click", "order": "hour"}, {**CASES[2], "order": "hour"}):
         assert found(table, options) == found(log, options)

@@ -52,7 +52,8 @@ def test_the_sentence_and_the_table(log: Path) -> None:
     assert " more rows would settle half of those." in out.splitlines()[0]
     words = out.split()
     assert words.index("c0") < words.index("c1") < words.index("c2") < words.index("c5")
-    assert "no rows were left out because of their outcome" in " ".join(words)
+    assert "verdicts are certified if - the threshold was fixed before" in " ".join(words)
+    assert "no row was left out because of its reward" in " ".join(words)
     assert "it is shared over 6 arms" in " ".join(words)
 
 
@@ -65,7 +66,7 @@ def test_a_narrow_terminal_leaves_room_for_names(tmp_path: Path) -> None:
         table = [line for line in ran.stdout.splitlines()[1:] if line.strip()]
         assert max(map(len, table)) <= columns
         assert ("guarantee" in table[0]) == shown
-        assert ("verdicts are certified" in ran.stdout) != shown
+        assert "verdicts are certified if" in ran.stdout
         assert "What nobody" in ran.stdout
 
 
@@ -97,8 +98,8 @@ def test_a_notebook_gets_a_style_that_touches_nothing_else() -> None:
 def test_json_has_exactly_what_was_promised(log: Path) -> None:
     found = json.loads(run(log, "--threshold", "0.02", "--json"))
     assert list(found) == [
-        "source", "rows", "threshold", "delta", "criterion", "rule", "guarantee", "good", "bad", "open", "sentence",
-        "arms",
+        "source", "rows", "threshold", "delta", "criterion", "rule", "guarantee", "conditions", "shares",
+        "interval", "good", "bad", "open", "sentence", "arms",
     ]  # fmt: skip
     assert (found["source"], found["rows"], found["threshold"], found["delta"]) == (str(log), 6, 0.02, 0.05)
     assert (found["criterion"], found["rule"], found["guarantee"]) == ("fwer", "gap-mixture", "certified")
@@ -111,6 +112,24 @@ def test_json_has_exactly_what_was_promised(log: Path) -> None:
         assert row["needs"] is None or (row["needs"] > 0) == (row["verdict"] == "open")
     assert found["arms"][-1]["needs"] is None  # its mean is the threshold: nobody can say
     assert [row["verdict"] for row in found["arms"]] == ["good"] * 2 + ["bad"] * 2 + ["open"] * 2
+
+
+def test_the_conditions_stand_beside_the_guarantee_everywhere(log: Path) -> None:
+    """What nobody can see in a log: when the bar was chosen, rows of the same people, arms that come later."""
+    plain = goodarm.judge(log, threshold=0.02)
+    against = goodarm.judge(log, versus="c3")
+    assert plain.conditions[0] == "the threshold was fixed before anybody looked at these rewards"
+    assert against.conditions[0] == "the control and the margin were fixed before anybody looked at these rewards"
+    assert against.conditions[4].startswith("the set of arms was fixed in advance: every look had all 5 of them")
+    assert "each row is new information" in plain.conditions[1]
+    shown, said = page(plain), " ".join(run(log, "--threshold", "0.02").split())
+    for each in (*plain.conditions, "they have level 2 delta"):
+        first = each.split("`")[0].strip()
+        assert first in shown
+        assert first in plain._repr_html_()
+        assert first in said
+    assert json.loads(run(log, "--threshold", "0.02", "--json"))["conditions"] == list(plain.conditions)
+    assert "2 delta" in plain.as_dict()["interval"]
 
 
 def test_segments_share_the_budget() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import ibis
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 from servers import postgresql
 from typer.testing import CliRunner
 
@@ -14,6 +17,9 @@ import goodarm
 from goodarm.cli import app
 from goodarm.engine.ordered_log import OrderedLog
 from goodarm.errors import GoodarmError
+from goodarm.judgement import Judgement
+from goodarm.judgement.order import shuffled_ties, whole_ties
+from goodarm.judgement.sources._base import Batch
 from goodarm.numerics import binomial_tail
 from goodarm.policies import policy
 from goodarm.policies.names import identification_rule
@@ -113,6 +119,75 @@ def test_rows_without_a_place_and_totals_are_refused() -> None:
         goodarm.judge(log, threshold=0.5, order="at")
     with pytest.raises(GoodarmError, match="a table of totals, which have no order"):
         goodarm.judge({"arm": ["a"], "pulls": [3], "total": [1], "at": [1]}, threshold=0.5, order="at")
+
+
+def by_day(seed: int) -> pl.DataFrame:
+    """Four arms exactly at the bar 0.1; an export that lists the rows of each day sorted by click."""
+    chance = np.random.default_rng(seed)
+    rows = 8000
+    log = pl.DataFrame(
+        {
+            "item": [f"i{k}" for k in chance.integers(0, 4, rows)], "click": (chance.random(rows) < 0.1).astype(int),
+            "day": np.repeat(np.arange(20), rows // 20),
+        }
+    )  # fmt: skip
+    return log.sort("day", "click", descending=[False, bool(seed % 2)], maintain_order=True)
+
+
+def test_rows_of_the_same_time_are_not_folded_in_the_order_of_the_export() -> None:
+    """Sorted by click within a day every arm was called; in a random order hardly any is."""
+    called = 0
+    for seed in range(20):
+        found = goodarm.judge(by_day(seed), threshold=0.1, order="day", delta=0.05)
+        called += bool(found.good or found.bad)
+    assert called <= 2
+    assert any("8,000 rows have the same day as another: they were folded in a random order" in n for n in found.notes)
+
+
+def test_ties_are_broken_alike_wherever_the_log_is_and_however_it_is_listed(tmp_path: Path) -> None:
+    log = by_day(1)
+    log.write_parquet(tmp_path / "log.parquet")
+    log.write_csv(tmp_path / "log.csv")
+    shuffled = log.sample(fraction=1.0, shuffle=True, seed=3)
+    sources = (log, shuffled, tmp_path / "log.parquet", tmp_path / "log.csv", ibis.memtable(shuffled.to_arrow()))
+    found = [goodarm.judge(data, threshold=0.09, order="day", rule="kt").as_dict()["arms"] for data in sources]
+    assert all(each == found[0] for each in found)
+
+
+def test_ties_across_batches_stay_whole() -> None:
+    chance = np.random.default_rng(0)
+    at = np.sort(chance.integers(0, 40, 500))
+    whole = Batch(chance.integers(0, 3, 500), chance.random(500), at)
+    expected = shuffled_ties(whole, np.random.default_rng(5))[0]
+    for size in (1, 7, 100, 500):
+        parts = [Batch(*(each[i : i + size] for each in whole)) for i in range(0, 500, size)]
+        generator = np.random.default_rng(5)
+        pieces = [shuffled_ties(part, generator)[0] for part in whole_ties(parts)]
+        for got, wanted in zip(zip(*pieces, strict=True), expected, strict=True):
+            assert np.array_equal(np.concatenate(got), wanted)
+    assert (expected.at == at).all()
+    assert not (expected.arm == whole.arm).all()
+
+
+def test_an_interval_is_never_inverted() -> None:
+    """Good at first and then much worse: the verdict is final, and no mean agrees with all rewards."""
+    rewards = [1] * 60 + [0] * 600
+    log = {"arm": ["a"] * 660, "reward": rewards, "at": list(range(660))}
+    found = goodarm.judge(log, threshold=0.5, order="at", rule="gap-mixture")
+    assert found.good == ["a"]
+    assert np.isnan(found.arms.low).all()
+    assert np.isnan(found.arms.high).all()
+    assert found.as_dict()["arms"][0]["low"] is None
+    assert any("the rewards after the verdict contradict it" in note for note in found.notes)
+    assert "- to -" in _shown(found)
+
+
+def _shown(found: Judgement) -> str:
+    from goodarm.report.judged import table
+
+    screen = Console(width=120, record=True, file=io.StringIO())
+    screen.print(table(found))
+    return screen.export_text()
 
 
 @pytest.mark.parametrize("threshold", [0.02, 0.5])

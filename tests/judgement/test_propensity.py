@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
 
 import goodarm
 from goodarm.errors import GoodarmError
+from goodarm.judgement.weighted import log_evidence
+from goodarm.numerics import binomial_tail
 
 ROWS = 60_000
 
@@ -36,20 +40,95 @@ def test_weights_undo_what_the_policy_did(log: pl.DataFrame, tmp_path: object) -
     assert sorted(weighted.good) == ["a", "b"]
     assert weighted.arms.mean == pytest.approx([0.2, 0.2], abs=0.01)
     assert weighted.arms.pulls.sum() == ROWS
-    assert any("the cap of 12 cut 0 weights" in note for note in weighted.notes)
+    assert any("about the rows in which the arm could be shown" in note for note in weighted.notes)
+    assert not any("only a part of the rows" in note for note in weighted.notes)
 
 
-def test_a_cap_lowers_the_mean_and_says_so(log: pl.DataFrame) -> None:
-    capped = goodarm.judge(log, threshold=0.17, propensity="pscore", cap=5)
-    assert (capped.arms.mean < 0.19).all()
-    assert any("good holds for the mean without the cap too" in note for note in capped.notes)
-    assert any("cut 6,0" in note or "cut 5,9" in note for note in capped.notes)
+def test_weights_are_never_cut(log: pl.DataFrame) -> None:
+    """A cut would change the mean: that of `a` from 0.20 to 0.23."""
+    with pytest.raises(GoodarmError, match=r"below 1/cap = 0\.2.*Give a larger `cap`, or judge.*pscore >= 0\.2"):
+        goodarm.judge(log, threshold=0.17, propensity="pscore", cap=5)
+    often = goodarm.judge(log, threshold=0.17, propensity="pscore", cap=5, where="pscore >= 0.2")
+    assert dict(zip(often.arms.arm, often.arms.mean, strict=True)) == pytest.approx({"a": 0.3, "b": 0.1}, abs=0.02)
+
+
+@pytest.mark.parametrize("source", ["frame", "file"])
+def test_an_arm_that_came_later_is_judged_by_the_rows_in_which_it_could_be_shown(source: str, tmp_path: Path) -> None:
+    """Mean 0.45, bar 0.40, shown in the second half only: it is not bad."""
+    chance = np.random.default_rng(7)
+    rows = 20_000
+    late = np.arange(rows) >= rows // 2
+    new = late & (chance.random(rows) < 0.5)
+    rate = np.where(new, 0.45, 0.3)
+    log = pl.DataFrame(
+        {
+            "arm": np.where(new, "new", "old"), "reward": (chance.random(rows) < rate).astype(int),
+            "p": np.where(late, 0.5, 1.0),
+        }
+    )  # fmt: skip
+    log.write_parquet(tmp_path / "log.parquet")
+    data = log if source == "frame" else tmp_path / "log.parquet"
+    found = goodarm.judge(data, threshold=0.4, propensity="p", cap=2, max_arms=2)
+    assert (found.good, found.bad) == (["new"], ["old"])
+    assert dict(zip(found.arms.arm, found.arms.mean, strict=True))["new"] == pytest.approx(0.45, abs=0.02)
+    assert any("1 arm could be shown in only a part of the rows: new in about" in note for note in found.notes)
+
+
+def test_the_promise_with_propensities() -> None:
+    """An arm that appears halfway and is at the bar over all visitors, looked at often: wrong in at most delta."""
+    runs, rows, delta, bar, cap = 400, 6000, 0.1, 0.2, 10.0
+    at = np.arange(rows, step=20)
+    chance, worst = np.random.default_rng(4), []
+    for _ in range(runs):
+        keen = chance.random(rows) < 0.5
+        p = np.where(keen, 0.8, 0.1)
+        shown = (chance.random(rows) < p) & (np.arange(rows) > rows // 2)
+        b = np.where(shown, 1.0 / (p * cap), 0.0)
+        a = b * (chance.random(rows) < np.where(keen, 0.3, 0.1))
+        seen = (np.arange(1.0, rows + 1.0)[at], np.cumsum(a)[at], np.cumsum(b)[at], np.full(at.size, bar))
+        worst.append([log_evidence(side, *seen, 1.0 / cap).max() for side in (1.0, -1.0)])
+    wrong = (np.array(worst) >= np.log(1.0 / delta)).sum(axis=0)
+    assert min(binomial_tail(int(each), runs, delta) for each in wrong) > 1e-6
+
+
+def test_a_row_is_a_fair_game_at_the_bar() -> None:
+    """Exactly: the mean factor of a row is at most 1, with equality where the weight is all or nothing."""
+    one = np.ones(1)
+    for bar, cap, p in ((0.2, 10.0, 0.1), (0.2, 10.0, 0.8), (0.01, 50.0, 0.02), (0.9, 3.0, 0.5)):
+        for side in (1.0, -1.0):
+            n, a, b = 500.0, 500.0 * bar / cap * (1.0 + 0.3 * side), 500.0 / cap
+            weight = 1.0 / (p * cap)
+            now = log_evidence(side, n * one, a * one, b * one, bar * one, 1.0 / cap)[0]
+            after = [
+                log_evidence(side, (n + 1) * one, (a + x * w) * one, (b + w) * one, bar * one, 1.0 / cap)[0]
+                for x, w in ((0.0, 0.0), (0.0, weight), (1.0, weight))
+            ]
+            chance = np.array([1.0 - p, p * (1.0 - bar), p * bar])
+            mean = float(chance @ np.exp(np.array(after) - now))
+            assert mean <= 1.0 + 1e-12
+            assert (mean > 1.0 - 1e-12) == (p * cap == 1.0)
+
+
+def test_interval_and_verdict_agree(log: pl.DataFrame) -> None:
+    for bar in (0.15, 0.18, 0.2, 0.22, 0.25):
+        found = goodarm.judge(log, threshold=bar, propensity="pscore", cap=10)
+        assert ((found.arms.low >= bar) == (found.arms.verdict == 1)).all()
+        assert ((found.arms.high <= bar) == (found.arms.verdict == -1)).all()
+        assert (found.arms.low < found.arms.mean).all()
+        assert (found.arms.mean < found.arms.high).all()
+        assert {0.15: 1, 0.25: -1}.get(bar, found.arms.verdict[0]) == found.arms.verdict[0]
+
+
+def test_propensities_that_are_too_small_to_be_true_are_refused(log: pl.DataFrame) -> None:
+    wrong = log.with_columns(pscore=pl.col("pscore") / 3.0)
+    with pytest.raises(GoodarmError, match=r"can't be true.*there are only 60,000 rows"):
+        goodarm.judge(wrong, threshold=0.17, propensity="pscore", cap=40)
 
 
 def test_sql_and_frames_weigh_alike(log: pl.DataFrame, tmp_path: object) -> None:
     path = f"{tmp_path}/log.parquet"
     log.write_parquet(path)
-    options = {"threshold": 0.17, "propensity": "pscore", "cap": 5}
+    options = {"threshold": 0.17, "propensity": "pscore", "cap": 12}
     one, two = (goodarm.judge(data, **options) for data in (log, path))
     assert one.arms.low == pytest.approx(two.arms.low, rel=1e-6)
     assert one.good == two.good
@@ -63,6 +142,7 @@ def test_sql_and_frames_weigh_alike(log: pl.DataFrame, tmp_path: object) -> None
         (0.5, {}, "self-normalised weights have no certificate"),
         (0.5, {"cap": 0.5}, "at least 1"),
         (0.5, {"cap": 5, "rewards": "gaussian:1"}, "needs bounded rewards"),
+        (0.5, {"cap": 5, "rule": "hoeffding"}, "weighted rewards are judged by gap-mixture only"),
     ],
 )
 def test_what_is_refused(change: float, options: dict[str, object], message: str) -> None:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 import goodarm
 from goodarm.environments.datasets._tables import counts
 from goodarm.judgement import Judgement
+from goodarm.judgement.decide import decide
+from goodarm.judgement.question import Question
 
 pytestmark = pytest.mark.slow
 
@@ -101,6 +103,41 @@ def test_in_a_simulation_of_the_same_rates_the_naive_answer_errs(case: object) -
     assert wrong_naive == WRONG[case]
 
 
+def offsets(arms: int) -> dict[str, NDArray[np.float64]]:
+    """log(K w) under the ways to share delta among arms that may appear over time; arms appear in the table's order."""
+    k = np.arange(1.0, arms + 1.0)
+    first = arms // 2
+    later = 0.1 * first / ((k - 1.0) * k + (k == 1.0))
+    return {
+        "ledger, all arms at the first look": np.full(arms, np.log(0.9)),
+        "ledger, half of the arms later": np.log(arms * np.where(k <= first, 0.9 / first, later)),
+        "max-arms, twice the arms": np.full(arms, np.log(0.5)),
+        "max-arms, ten times the arms": np.full(arms, np.log(0.1)),
+        "by-appearance": np.log(arms / (k * (k + 1.0))),
+    }
+
+
+PRICES = {
+    open_bandit: [(1, 35, 44), (1, 35, 44), (1, 35, 44), (0, 33, 47), (0, 34, 46)],
+    caption_651: [(1, 2262, 6987), (0, 2462, 6788), (1, 2089, 7160), (0, 1687, 7563), (0, 1237, 8013)],
+    movielens: [(206, 7980, 1538), (186, 7757, 1781), (200, 7980, 1544), (189, 7757, 1778), (150, 7053, 2521)],
+}
+"""good, bad, open under each way to share delta, in the order of `offsets`; without any: PINNED."""
+
+
+@pytest.mark.parametrize("case", PINNED, ids=lambda case: case.__name__)
+def test_the_price_of_arms_that_may_appear_later(case: object) -> None:
+    pulls, totals, threshold = case()
+    question = Question(threshold=threshold)
+    found = [
+        numbers(
+            decide(question, pulls.astype(float), totals.astype(float), question.problem(pulls.size), offset).verdict
+        )
+        for offset in offsets(pulls.size).values()
+    ]
+    assert found == PRICES[case]
+
+
 def test_a_larger_log_on_what_the_sample_said() -> None:
     """10,000 rows of Open Bandit: the naive answer calls two items good; by the full log one of them is not."""
     table = counts("open_bandit.csv")
@@ -120,7 +157,7 @@ def test_the_sample_log_itself_with_and_without_propensities(data_folder: Path) 
     weighted = goodarm.judge(
         log, arm="item_id", reward="click", threshold=0.005, propensity="propensity_score", cap=100
     )
-    assert any("cut 0 weights" in note for note in weighted.notes)
+    assert not any("only a part of the rows" in note for note in weighted.notes)
     assert weighted.rows == 10_000
     assert (weighted.arms.low <= weighted.arms.mean).all()
 

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import goodarm
-from goodarm.errors import UnreadableTable
+from goodarm.errors import GoodarmError, UnreadableTable
 
 K = 40
 
@@ -151,3 +152,54 @@ def test_json_lines_and_a_cut_archive(tmp_path: Path) -> None:
     (tmp_path / "cut.csv.gz").write_bytes(packed[: len(packed) // 2])
     with pytest.raises(UnreadableTable, match=r"cut\.csv\.gz"):
         goodarm.judge(tmp_path / "cut.csv.gz", threshold=0.5)
+
+
+FAR = 1e12
+
+
+def far_from_zero() -> pa.Table:
+    """Rewards in [1e12, 1e12 + 1] of means 0.6 and 0.4 of the range; as floats and as whole numbers."""
+    chance = np.random.default_rng(5)
+    arm = np.arange(4000) % 2
+    up = chance.random(4000) < np.where(arm == 0, 0.6, 0.4)
+    at = np.datetime64("2026-05-01", "us") + np.arange(4000) * np.timedelta64(1_000_000, "us")
+    return pa.table(
+        {
+            "arm": np.array(["high", "low"])[arm], "reward": FAR + up, "whole": (10**12 + up).astype(np.int64),
+            "at": at,
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("reward", ["reward", "whole"])
+def test_rewards_far_from_zero_keep_their_digits(tmp_path: Path, reward: str) -> None:
+    """LOW is subtracted from each reward before they are added: a sum of 2,000 rewards of 1e12 has lost the range."""
+    table = far_from_zero()
+    pq.write_table(table, tmp_path / "log.parquet")
+    plain = goodarm.judge(
+        pa.table({"arm": table["arm"], "reward": [value - FAR for value in table["reward"].to_pylist()]}), threshold=0.5
+    )
+    relation = duckdb.connect().from_arrow(table)
+    for data in (
+        table,
+        pl.from_arrow(table),
+        table.to_pandas(),
+        relation,
+        ibis.memtable(table),
+        tmp_path / "log.parquet",
+    ):
+        found = goodarm.judge(
+            data, arm="arm", reward=reward, threshold=FAR + 0.5, rewards=f"bounded:{FAR!r},{FAR + 1.0!r}"
+        )
+        assert (found.good, found.bad) == (["high"], ["low"])
+        assert found.arms.evidence == pytest.approx(plain.arms.evidence, rel=1e-12)
+
+
+def test_totals_that_have_lost_their_digits_are_refused() -> None:
+    totals = {"arm": ["a"], "pulls": [10**6], "total": [1e18 + 6e5]}
+    with pytest.raises(GoodarmError, match="have lost the digits"):
+        goodarm.judge(totals, threshold=FAR + 0.5, rewards=f"bounded:{FAR!r},{FAR + 1.0!r}")
+    fine = {"arm": ["a"], "pulls": [10**6], "total": [4.5e6]}
+    assert goodarm.judge(fine, threshold=4.0, rewards="bounded:1,5").good == ["a"]
+    stars = {"arm": ["a", "a"], "reward": [4.0, None]}
+    assert goodarm.judge(stars, threshold=1.0, rewards="bounded:-1,5", nulls="zero").arms.mean[0] == pytest.approx(2.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goodarm.cli._options import Delta, ErrorCriterion, Json, number, some_path
+from goodarm.cli._options import Delta, ErrorCriterion, Json, number, some_path, whole
 from goodarm.cli._show import console, in_options, print_json
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ def _option(help_text: str, metavar: str, *names: str) -> object:
 
 def _number(help_text: str, metavar: str) -> object:
     return typer.Option(metavar=metavar, help=help_text, show_default=False, parser=number)
+
+
+def _whole(help_text: str, metavar: str) -> object:
+    return typer.Option(metavar=metavar, help=help_text, show_default=False, parser=whole)
 
 
 Source = Annotated[
@@ -60,6 +64,14 @@ def judge(
     total: Annotated[str | None, _option("Of a table of totals: its column of totals.", "COLUMN")] = None,
     propensity: Annotated[str | None, _option("Weight rows by 1/propensity; needs --cap.", "COLUMN")] = None,
     cap: Annotated[float | None, _number("The largest weight.", "C")] = None,
+    time: Annotated[str | None, _option("Column that says when a row happened.", "COLUMN")] = None,
+    max_arms: Annotated[int | None, _whole("At most this many arms are ever judged; each gets delta/N.", "N")] = None,
+    ledger: Annotated[
+        str | None, _option("File that remembers the shares of delta from look to look; made if absent.", "FILE")
+    ] = None,
+    by_appearance: Annotated[
+        bool, typer.Option("--by-appearance", help="The k-th arm to appear gets delta/(k (k+1)); any number may come.")
+    ] = False,
     table: Annotated[str | None, _option("Table of a database.", "NAME")] = None,
     query: Annotated[str | None, _option("Query of a database.", "SQL")] = None,
     separator: Annotated[str | None, _option("Of CSV files, if it can't be detected.", "CHARACTER")] = None,
@@ -100,6 +112,10 @@ def judge(
             total=total,
             propensity=propensity,
             cap=cap,
+            time=time,
+            max_arms=max_arms,
+            ledger=ledger,
+            by_appearance=by_appearance,
             table=table,
             query=query,
             separator=separator,
@@ -128,7 +144,7 @@ def _print(found: Judgement, json: bool) -> None:
     for line in judged.segment_lines(found):
         screen.print(line, soft_wrap=True)
     screen.print(judged.table(found, width=screen.width))
-    for line in (*judged.left_out(found, width=screen.width), *judged.notes(found)):
+    for line in (*judged.left_out(found), *judged.notes(found)):
         screen.print(in_options(line), style="dim")
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine import loop as independent
 from goodarm.engine.assemble import Assembly, columns_for, loop_parameters
+from goodarm.engine.live.worst_case import columns_of, live_identification, start_at_offset
 from goodarm.engine.loop import FIT_DUE, NEVER, NO_TRACE, Kind, Parts, nothing_changes
 from goodarm.engine.rule_parts import identification_parts, learner_parts, present_pool
 from goodarm.policies import Policy
@@ -55,22 +56,32 @@ def logged_reward(i: int, pulls: float, source: Rows) -> float:
 class OrderedLog:
     """The rewards of a log, one after the other, under the identification rule of a policy.
 
-    pool : what is believed of all arms from the first row to the last; without it, it is learned from the log
+    pool   : what is believed of all arms from the first row to the last; without it, it is learned from the log
+    offset : log(K w) of each arm, with w its share of delta: where its evidence starts. Without it all shares are 1/K
     """
 
-    def __init__(self, policy: Policy, problem: Problem, pool: Pool | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        problem: Problem,
+        pool: Pool | None = None,
+        offset: NDArray[np.float64] | None = None,
+    ) -> None:
         policy.check(problem.rewards)
-        observe, decide = identification_parts(policy.identification)
+        rule = policy.identification
+        observe, decide = identification_parts(rule) if offset is None else live_identification(rule)
         fit, next_round = learner_parts(policy.learner)
         parts = Parts(
             nothing_changes, logged_arm, nothing_changes, logged_reward, present_pool, observe, decide, fit, next_round
         )
-        fdr, rows = policy.criterion is Criterion.FDR, policy.identification.memory > 1
+        fdr, rows = policy.criterion is Criterion.FDR, rule.memory > 1 or offset is not None
         loop = independent.build(parts, Kind(fdr=fdr, rows=rows, outside=True))
-        self.assembly = Assembly(
-            policy, problem, problem.bar, loop, loop_parameters(policy), columns=columns_for(policy)
-        )
+        columns = columns_for(policy) if offset is None else columns_of(rule)
+        self.assembly = Assembly(policy, problem, problem.bar, loop, loop_parameters(policy), columns=columns)
         self.state = self.assembly.start(math.inf)
+        self.offset = np.zeros(problem.arms) if offset is None else offset
+        if offset is not None:
+            start_at_offset(self.state.arms, offset)
         if pool is not None:
             self.state.pool, self.state.tables.progress[FIT_DUE] = pool, NEVER
         self.generator = generator(0, 0, POLICY)
@@ -97,4 +108,4 @@ class OrderedLog:
     @property
     def evidence(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """log E+ and log E-, as they were at the verdict."""
-        return self.state.arms[:, FOR_GOOD].copy(), self.state.arms[:, FOR_BAD].copy()
+        return self.state.arms[:, FOR_GOOD] - self.offset, self.state.arms[:, FOR_BAD] - self.offset

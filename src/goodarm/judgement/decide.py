@@ -28,11 +28,16 @@ class Decided:
     needs: Floats  # about how many more rows until a verdict; 0 where there is one
 
 
-def decide(question: Question, pulls: Floats, totals: Floats, problem: Problem) -> Decided:
-    """Judge all arms by their totals, together."""
+def decide(
+    question: Question, pulls: Floats, totals: Floats, problem: Problem, offset: Floats | float = 0.0
+) -> Decided:
+    """Judge all arms by their totals, together.
+
+    offset : log(K w), with w the arm's share of delta; 0 where all shares are equal
+    """
     rule, bar = question.identification, problem.bar
     for_good, for_bad = evidence_from_totals(rule, pulls, totals, bar)
-    levels = needed(question.criterion, (for_good, for_bad), problem)
+    levels = needed(question.criterion, (for_good, for_bad), problem, offset)
     low, high = (interval_from_totals(rule, pulls, totals, bar, level)[j] for j, level in enumerate(levels.now))
     verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
     if not np.isnan(for_good).all():
@@ -44,30 +49,34 @@ def decide(question: Question, pulls: Floats, totals: Floats, problem: Problem) 
     needs = np.zeros(pulls.size)
     for above, level in ((True, levels.next[0]), (False, levels.next[1])):
         waiting = (verdict == 0) & ((mean >= bar.threshold) == above)
-        needs[waiting] = more_pulls_needed(rule, pulls[waiting], totals[waiting], bar, level)
+        needs[waiting] = more_pulls_needed(rule, pulls[waiting], totals[waiting], bar, level[waiting])
     return Decided(mean, low, high, verdict, evidence, needs)
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The evidence that verdicts need, for good and for bad: now, and for one more arm."""
+    """The evidence that verdicts need, for good and for bad, one per arm: now, and if one more arm is called."""
 
-    now: tuple[float, float]
-    next: tuple[float, float]
+    now: tuple[Floats, Floats]
+    next: tuple[Floats, Floats]
 
 
-def needed(criterion: Criterion, evidence: tuple[Floats, Floats], problem: Problem) -> Levels:
-    """log(K/delta) for every arm; under `fdr` log(K/(R delta)) with R arms called, the largest R that holds (e-BH).
+def needed(
+    criterion: Criterion, evidence: tuple[Floats, Floats], problem: Problem, offset: Floats | float = 0.0
+) -> Levels:
+    """log(1/(w delta)) for an arm with share w of delta; under `fdr` log(1/(w R delta)) with R arms called (e-BH).
 
-    The intervals at the level of e-BH cover, on average over the arms called, all but a share delta (Xu, Wang & Ramdas
-    2022, e-BY).
+    R is the largest number for which R arms have that much evidence. Proof with shares: at any stopping time an arm
+    at fault is called only if w E >= 1/(R delta), so 1{called}/R <= w delta E, of mean at most w delta, and the
+    shares sum to at most 1. The intervals at the level of e-BH cover, on average over the arms called, all but a
+    share delta (Xu, Wang & Ramdas 2022, e-BY).
     """
-    budget = problem.bar.budget
+    alone = np.broadcast_to(problem.bar.budget - offset, np.shape(evidence[0]))
     if criterion is not Criterion.FDR:
-        return Levels((budget, budget), (budget, budget))
-    called = [_called(side, budget) for side in evidence]
-    now = tuple(budget - math.log(max(count, 1)) for count in called)
-    following = tuple(budget - math.log(count + 1) for count in called)
+        return Levels((alone, alone), (alone, alone))
+    called = [_called(side - alone, 0.0) for side in evidence]
+    now = tuple(alone - math.log(max(count, 1)) for count in called)
+    following = tuple(alone - math.log(count + 1) for count in called)
     return Levels((now[0], now[1]), (following[0], following[1]))
 
 

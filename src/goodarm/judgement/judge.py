@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
 from goodarm.judgement.log_columns import LogColumns, choose_columns, noun
-from goodarm.judgement.question import Question, read_scale
+from goodarm.judgement.question import BY_TOTALS, Question, read_scale
+from goodarm.judgement.shares import LATE, Shares, shared
 from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums, silent
-from goodarm.judgement.totals import checked
-from goodarm.judgement.words import shared_budget, visible
-from goodarm.problem import Rewards
+from goodarm.judgement.totals import FALSE_ALARMS, checked
+from goodarm.judgement.words import conditions, listed, shared_budget, visible
+from goodarm.policies.names import identification_rule
+from goodarm.problem import Problem, Rewards
 from goodarm.verdict import Criterion
 
 
@@ -43,6 +45,10 @@ def judge(
     total: str | None = None,
     propensity: str | None = None,
     cap: float | None = None,
+    time: str | None = None,
+    max_arms: int | None = None,
+    ledger: str | Path | None = None,
+    by_appearance: bool = False,
     table: str | None = None,
     query: str | None = None,
     separator: str | None = None,
@@ -63,6 +69,9 @@ def judge(
     order     : a column by which the rewards are folded one by one, as a campaign would have seen them
     nulls     : "error", "drop" or "zero"
     propensity, cap : weight every row by 1/propensity, at most `cap`
+    time      : a column that says when a row happened; found where one column holds times
+    max_arms, ledger, by_appearance : how arms that appear later share delta, see `goodarm.judgement.shares`. Without
+                any of them the set of arms must have been fixed in advance
     memory    : a limit for DuckDB, such as "1GiB"; what is larger goes through the disk
 
     >>> clicks = {"arm": ["a", "b"], "pulls": [5000, 5000], "total": [170, 60]}
@@ -90,6 +99,10 @@ def judge(
         nulls=nulls,
         propensity=propensity,
         cap=cap,
+        time=time,
+        max_arms=max_arms,
+        ledger=ledger,
+        by_appearance=by_appearance,
     )
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
@@ -131,10 +144,12 @@ def _spark_table(name: str) -> LogSource:
 
 def judge_source(source: LogSource, question: Question, progress: Progress) -> Judgement:
     """Columns, sums, checks, verdicts."""
-    columns = choose_columns(question, source.names(), source.title)
+    columns = choose_columns(question, source.names(), source.title, source.times())
     sums, said = checked(source, columns, question, source.sums(columns, question, progress))
     rows = int(sums.rows.sum())
-    made, notes = _arms(source, question, columns, sums, progress)
+    judged = _judged(question, sums, source.title)
+    with shared(question, columns, sums, judged) as shares:
+        made, notes = _arms(source, question, columns, sums, judged, shares, progress)
     segments = len(set(zip(*sums.segment, strict=True))) if columns.by else 1
     rule = question.identification
     return Judgement(
@@ -145,49 +160,85 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         guarantee=rule.guarantee,
         noun=noun(columns.arm),
         arms=made.ranked(),
-        notes=(*columns.notes, *said, *notes, shared_budget(made.arm.size, segments, question)),
+        notes=(
+            *columns.notes,
+            *said,
+            *_late_arms(source, question, columns, sums),
+            *notes,
+            shared_budget(made.arm.size, segments, question),
+        ),
+        conditions=conditions(question, shares.case, made.arm.size),
+        case=shares.case,
         by=columns.by,
         table_kind=getattr(source, "kind", None),
     )
 
 
+def _judged(question: Question, sums: Sums, title: str) -> NDArray[np.bool_]:
+    """Which arms get a verdict: all but the control."""
+    if question.versus is None:
+        return np.ones(sums.arm.size, dtype=bool)
+    from goodarm.judgement.versus import control_of
+
+    is_control = control_of(question, sums, title)
+    if is_control.all():
+        raise UnreadableTable(f"{title}: there is no arm but the control {question.versus!r}.")
+    return ~is_control
+
+
+def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
+    """A warning where arms are taken as fixed in advance and one of them first appears late in the log."""
+    if question.shares_given or sums.first is None or sums.arm.size < 2:
+        return ()
+    share = source.rows_before(columns, question, float(np.nanmax(sums.first))) / float(sums.rows.sum())
+    if share <= LATE:
+        return ()
+    return (
+        f"WARNING: not all arms are there from the beginning. By {columns.time}, the last of {sums.arm.size:,} first "
+        f"appears after {share:.0%} of the rows. If you looked at the log before that, or if more arms may come, these "
+        "verdicts are not certified: give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
+    )
+
+
 def _arms(
-    source: LogSource, question: Question, columns: LogColumns, sums: Sums, progress: Progress
+    source: LogSource,
+    question: Question,
+    columns: LogColumns,
+    sums: Sums,
+    judged: NDArray[np.bool_],
+    shares: Shares,
+    progress: Progress,
 ) -> tuple[Arms, tuple[str, ...]]:
     """The arms with their verdicts, and what readers must know about them."""
-    if columns.propensity is not None:
-        return _weighted(question, sums)
-    totals = _on_rules_scale(question, sums)
+    if sums.weight is not None:
+        return _weighted(question, columns, sums, shares)
+    totals = np.clip(sums.total, 0.0, sums.pulls) if question.scale.bounded else sums.total
     if question.versus is not None:
-        return _against_control(question, sums, totals, source.title)
+        return _against_control(question, sums, totals, judged, shares)
     if question.order is not None:
         from goodarm.judgement.order import decide_in_order
 
-        found, when, notes = decide_in_order(source, question, columns, sums, totals, progress)
-        return replace(_placed(question, sums, found, 1.0), when=when), notes
-    found = decide(question, sums.pulls, totals, question.problem(sums.arm.size))
-    return _placed(question, sums, found, 1.0), ()
+        found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
+        return replace(_placed(question, sums, found), when=when), notes
+    found = decide(question, sums.pulls, totals, question.problem(sums.arm.size), shares.offset)
+    return _placed(question, sums, found), ()
 
 
-def _on_rules_scale(question: Question, sums: Sums) -> Floats:
-    scale = question.scale
-    totals = (sums.total - scale.start * sums.pulls) / scale.length
-    return np.clip(totals, 0.0, sums.pulls) if scale.bounded else totals
-
-
-def _against_control(question: Question, sums: Sums, totals: Floats, title: str) -> tuple[Arms, tuple[str, ...]]:
+def _against_control(
+    question: Question, sums: Sums, totals: Floats, judged: NDArray[np.bool_], shares: Shares
+) -> tuple[Arms, tuple[str, ...]]:
     """Each segment's arms against its own control; means and intervals are those of the difference."""
-    from goodarm.judgement.versus import control_of, decide_versus
+    from goodarm.judgement.versus import decide_versus
 
-    is_control = control_of(question, sums, title)
-    arms = int((~is_control).sum())
-    if arms == 0:
-        raise UnreadableTable(f"{title}: there is no arm but the control {question.versus!r}.")
-    segment = _segment_numbers(sums)
+    segment, arms = _segment_numbers(sums), int(judged.sum())
+    offset = np.zeros(sums.arm.size)
+    offset[judged] = shares.offset
     parts = []
-    for control in np.flatnonzero(is_control):
-        which = np.flatnonzero((segment == segment[control]) & ~is_control)
-        found = decide_versus(question, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms)
+    for control in np.flatnonzero(~judged):
+        which = np.flatnonzero((segment == segment[control]) & judged)
+        found = decide_versus(
+            question, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms, offset[which]
+        )
         own = [(2.0 * each - 1.0) * question.scale.length for each in (found.mean, found.low, found.high)]
         parts.append((which, *own, found.verdict, found.evidence, found.needs))
     which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -199,20 +250,60 @@ def _against_control(question: Question, sums: Sums, totals: Floats, title: str)
     return Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs), (note,)
 
 
-def _weighted(question: Question, sums: Sums) -> tuple[Arms, tuple[str, ...]]:
-    """Inverse-propensity rewards, cut at the cap: every row of a segment is a reward of each of its arms, mostly 0."""
-    cap = float(question.cap or 1.0)
-    everything = _per_segment(sums, sums.pulls)
-    problem = replace(question.problem(sums.arm.size), threshold=question.bar / cap)
-    found = decide(question, everything, np.clip(sums.total / cap, 0.0, everything), problem)
-    capped = int(np.nansum(sums.capped)) if sums.capped is not None else 0
-    share = capped / max(float(sums.rows.sum()), 1.0)
-    note = (
-        f"every row counts for every arm, as reward/propensity where the arm was shown and 0 elsewhere; the cap of "
-        f"{cap:g} cut {capped:,} weights ({share:.2%}). A cut can only lower a mean: good holds for the mean without "
-        "the cap too, bad is about the mean with it. Rows needed are rows of the whole log."
-    )
-    return _placed(question, sums, found, cap), (note,)
+def _weighted(question: Question, columns: LogColumns, sums: Sums, shares: Shares) -> tuple[Arms, tuple[str, ...]]:
+    """Arms whose mean is a ratio of weighted rewards and weights."""
+    from goodarm.judgement.weighted import decide_weighted
+
+    assert sums.weight is not None
+    notes = _check_propensities(question, columns, sums)
+    problem, rows = question.problem(sums.arm.size), _per_segment(sums, sums.pulls)
+    most = 1.0 / float(question.cap or 1.0)
+    found = decide_weighted(question, rows, sums.total, sums.weight, most, problem, shares.offset)
+    return _placed(question, sums, found), notes
+
+
+def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
+    """Refuse propensities that are too small for the cap, or can't be true; say what the verdicts hold for.
+
+    The weights 1/p of an arm's rows sum to the number of rows in which it could be shown, on average. A larger sum than
+    chance allows means that propensities are too small; a smaller one, that the arm could not always be shown.
+    """
+    assert sums.weight is not None
+    assert sums.capped is not None
+    cap, rows = float(question.cap or 1.0), _per_segment(sums, sums.pulls)
+    if sums.capped.sum() > 0:
+        raise UnreadableTable(
+            f"{int(sums.capped.sum()):,} values of {columns.propensity} are below 1/cap = {1.0 / cap:.4g}: their "
+            "weights would have to be cut, and a verdict would no longer be about the arm's mean. Give a larger `cap`, "
+            "or judge the rows in which the arm could be shown that often: "
+            f"`where='{columns.propensity} >= {1.0 / cap:.4g}'`."
+        )
+    said = [
+        f"the rows of an arm are weighted by 1/{columns.propensity}, at most {cap:g}. Good and bad are about the rows "
+        "in which the arm could be shown; the time before it existed is not among them. Rows needed are "
+        "rows of the whole log"
+    ]
+    if cap == 1.0 or question.where is not None:
+        return tuple(said)
+    always = Problem(threshold=1.0 / cap, arms=sums.arm.size, delta=FALSE_ALARMS).bar
+    weight = np.clip(sums.weight, 0.0, rows)
+    more, fewer = evidence_from_totals(identification_rule(BY_TOTALS), rows, weight, always)
+    if (more >= always.budget).any():
+        worst = int(np.argmax(more))
+        raise UnreadableTable(
+            f"the propensities in {columns.propensity} can't be true: the weights 1/propensity of arm "
+            f"{sums.arm[worst]!r} sum to {sums.weight[worst] * cap:,.0f}, and there are only {rows[worst]:,.0f} rows. "
+            "A propensity is the probability with which the arm of the row was shown, known when it was chosen."
+        )
+    seldom = np.flatnonzero(fewer >= always.budget)
+    if seldom.size:
+        could = sums.weight[seldom] * cap / rows[seldom]
+        said.append(
+            f"by their weights, {seldom.size:,} {'arm' if seldom.size == 1 else 'arms'} could be shown in only a part "
+            "of the rows: "
+            + listed([f"{sums.arm[i]} in about {each:.0%}" for i, each in zip(seldom, could, strict=True)])
+        )
+    return tuple(said)
 
 
 def _per_segment(sums: Sums, values: Floats) -> Floats:
@@ -232,22 +323,8 @@ def _segment_numbers(sums: Sums) -> NDArray[np.int64]:
     return np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
-def _placed(question: Question, sums: Sums, found: Decided, factor: float) -> Arms:
+def _placed(question: Question, sums: Sums, found: Decided) -> Arms:
     """Verdicts in the units of the log."""
     scale = question.scale
-
-    def own(values: Floats) -> Floats:
-        return np.minimum(values * factor, math.inf if not scale.bounded else 1.0) * scale.length + scale.start
-
-    mean = found.mean * factor * scale.length + scale.start
-    return Arms(
-        sums.segment,
-        sums.arm,
-        sums.pulls,
-        mean,
-        own(found.low),
-        own(found.high),
-        found.verdict,
-        found.evidence,
-        found.needs,
-    )
+    mean, low, high = (each * scale.length + scale.start for each in (found.mean, found.low, found.high))
+    return Arms(sums.segment, sums.arm, sums.pulls, mean, low, high, found.verdict, found.evidence, found.needs)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from goodarm.errors import MissingExtra
 from goodarm.judgement.question import Question
-from goodarm.judgement.words import sentence
+from goodarm.judgement.words import LOOKS, sentence
 from goodarm.verdict import Guarantee
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Judgement:
     source, rows : where the log is, and how many rows were judged
     arms         : the table as arrays
     notes        : what was chosen or dropped, and what readers should know
+    conditions   : what must be true for the guarantee, and can't be seen in the log
+    case         : how delta is divided among the arms, see `goodarm.judgement.shares`
     """
 
     source: str
@@ -80,6 +82,8 @@ class Judgement:
     noun: str
     arms: Arms = field(repr=False)
     notes: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    case: str = "fixed"
     by: tuple[str, ...] = ()
     table_kind: str | None = field(default=None, repr=False)
 
@@ -165,7 +169,14 @@ class Judgement:
             "criterion": str(self.question.criterion),
             "rule": self.rule,
             "guarantee": str(self.guarantee),
+            "conditions": list(self.conditions),
+            "shares": self.case,
+            "interval": LOOKS,
         }
+        if self.case == "max-arms":
+            head["max_arms"] = self.question.max_arms
+        if self.case == "ledger":
+            head["ledger"] = str(self.question.ledger)
         if self.question.versus is not None:
             head |= {"versus": self.question.versus, "margin": self.question.margin}
         head |= self._counted(self.arms)

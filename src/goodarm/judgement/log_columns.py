@@ -79,19 +79,26 @@ class LogColumns:
     by: tuple[str, ...]
     order: str | None
     propensity: str | None
+    time: str | None
     notes: tuple[str, ...]
 
     @property
     def used(self) -> list[str]:
-        named = (self.arm, self.reward, self.pulls, self.total, self.squares, *self.by, self.order, self.propensity)
+        """The columns that are read, each once."""
+        roles = (self.arm, self.reward, self.pulls, self.total, self.squares, self.order, self.propensity, self.time)
+        named = (*self.by, *roles)
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def choose_columns(question: Question, names: Sequence[str], title: str) -> LogColumns:
-    """Match what the question names with what the table has; an error names the nearest columns."""
+def choose_columns(question: Question, names: Sequence[str], title: str, times: Sequence[str] = ()) -> LogColumns:
+    """Match what the question names with what the table has; an error names the nearest columns.
+
+    times : columns that hold times
+    """
     notes: list[str] = []
     by = tuple(find(name, names, title) for name in question.by)
     order = find(question.order, names, title) if question.order else None
+    time = find(question.time, names, title) if question.time else order
     weight = find(question.propensity, names, title) if question.propensity else None
     pulls = find(question.pulls, names, title) if question.pulls else None
     total = find(question.total, names, title) if question.total else None
@@ -120,7 +127,12 @@ def choose_columns(question: Question, names: Sequence[str], title: str) -> LogC
         )
     if order is not None and pulls is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no order. Leave `order` out, or give the log.")
-    return LogColumns(arm, reward, pulls, total, squares, by, order, weight, tuple(notes))
+    fixed = question.max_arms is None and question.ledger is None  # only then it matters when arms appeared
+    if time is None and fixed and len(times) == 1 and pulls is None and times[0] not in {*taken, arm, reward}:
+        time = times[0]
+    if pulls is not None and time is not None:
+        raise UnreadableTable(f"{title} is a table of totals, which have no times. Leave `time` out, or give the log.")
+    return LogColumns(arm, reward, pulls, total, squares, by, order, weight, time, tuple(notes))
 
 
 def find(wanted: str, names: Sequence[str], title: str) -> str:

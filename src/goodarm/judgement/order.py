@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,24 +16,39 @@ from goodarm.errors import UnreadableTable
 from goodarm.judgement.decide import Decided
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import BY_TOTALS, Question
-from goodarm.judgement.sources._base import LogSource, Progress, Sums
+from goodarm.judgement.shares import Shares
+from goodarm.judgement.sources._base import Batch, LogSource, Progress, Sums
 from goodarm.policies import policy
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Problem
 
+SEED = 20_260
+"""Of the order in which rows of the same time are folded."""
+
 
 def decide_in_order(
-    source: LogSource, question: Question, columns: LogColumns, sums: Sums, totals: Floats, progress: Progress
+    source: LogSource,
+    question: Question,
+    columns: LogColumns,
+    sums: Sums,
+    totals: Floats,
+    shares: Shares,
+    progress: Progress,
 ) -> tuple[Decided, NDArray[np.object_], tuple[str, ...]]:
     """Verdicts, the moment of each, and what readers must know about them."""
     problem = question.problem(sums.arm.size)
     made = policy("uniform", question.identification, rewards=question.scale.family, criterion=question.criterion)
-    log = OrderedLog(made, problem)
+    offset = shares.offset
+    if (offset == offset[0]).all():  # equal shares: a smaller delta, and the loops that are compiled already
+        problem, offset = replace(problem, delta=problem.delta * math.exp(offset[0])), 0.0 * offset
+    log = OrderedLog(made, problem, offset=offset if offset.any() else None)
     when = np.full(sums.arm.size, None, dtype=object)
-    start, scale = 0, question.scale
-    for batch in source.in_order(columns, question, sums, progress):
+    start, ties, scale, chance = 0, 0, question.scale, np.random.default_rng(SEED)
+    for batch in whole_ties(source.in_order(columns, question, sums, progress)):
         if batch.at.size and _is_missing(batch.at[-1]):
             raise UnreadableTable(f"{source.title}: some rows have no {columns.order}, and so no place in the order.")
+        batch, tied = shuffled_ties(batch, chance)
+        ties += tied
         log.absorb(batch.arm, (batch.reward - scale.start) / scale.length)
         new = np.flatnonzero(log.decided_at > start)
         when[new] = [_moment(batch.at[row - 1 - start]) for row in log.decided_at[new]]
@@ -41,30 +58,96 @@ def decide_in_order(
             f"{source.title}: {int(sums.pulls.sum()):,} rows were counted and {start:,} came in order: the log changed "
             "while it was read. Judge it again."
         )
-    found = _decided(question, problem, log, sums, totals)
-    return found, when, _notes(question, log, when, columns)
+    found, contradicted = _decided(question, problem, log, sums, totals)
+    return found, when, _notes(question, log, when, columns, ties, contradicted)
 
 
-def _decided(question: Question, problem: Problem, log: OrderedLog, sums: Sums, totals: Floats) -> Decided:
+def whole_ties(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The same rows in batches that never end between two rows of the same time."""
+    waiting: list[Batch] = []
+    for batch in batches:
+        if not batch.arm.size:
+            continue
+        same = batch.at == batch.at[-1]
+        cut = int(same.size - np.argmin(same[::-1])) if not same.all() else 0
+        if cut == 0 and waiting and (waiting[-1].at[-1:] == batch.at[:1]).all():
+            waiting.append(batch)
+            continue
+        yield from _joined([*waiting, Batch(batch.arm[:cut], batch.reward[:cut], batch.at[:cut])])
+        waiting = [Batch(batch.arm[cut:], batch.reward[cut:], batch.at[cut:])]
+    yield from _joined(waiting)
+
+
+def _joined(batches: list[Batch]) -> Iterator[Batch]:
+    batches = [batch for batch in batches if batch.arm.size]
+    if batches:
+        yield Batch(*(np.concatenate(each) for each in zip(*batches, strict=True))) if len(batches) > 1 else batches[0]
+
+
+def shuffled_ties(batch: Batch, chance: np.random.Generator) -> tuple[Batch, int]:
+    """The batch with rows of the same time in a random order, and the number of such rows.
+
+    The order in which a log lists rows of the same time may depend on their rewards: an export may be sorted by click
+    within a day, and a bet on the next row would then know its reward. So the rows of a tie are first sorted by arm
+    and reward, which forgets how the log listed them, and then shuffled. With the same generator the same rows give
+    the same verdicts, from every source and in batches of any size. Given which arms a tie holds, the rewards of an
+    arm in it are exchangeable, so in a random order each bet meets a reward of the arm's own mean. This needs that
+    which arms the tie holds did not depend on the tie's own rewards.
+    """
+    draws = chance.random(batch.at.size)
+    new = np.ones(batch.at.size, dtype=bool)
+    new[1:] = batch.at[1:] != batch.at[:-1]
+    tie = np.cumsum(new)
+    tied = int(np.sum(np.bincount(tie)[tie] > 1))
+    if not tied:
+        return batch, 0
+    plain = np.lexsort((batch.reward, batch.arm, tie))
+    order = plain[np.lexsort((draws, tie))]  # `plain` leaves the ties where they are
+    return Batch(batch.arm[order], batch.reward[order], batch.at[order]), tied
+
+
+def _decided(question: Question, problem: Problem, log: OrderedLog, sums: Sums, totals: Floats) -> tuple[Decided, int]:
+    """The verdicts, and the number of arms whose later rewards contradict theirs."""
     rule, bar, verdict = question.identification, problem.bar, log.verdicts
     for_good, for_bad = log.evidence
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     low, high = np.full(verdict.size, math.nan), np.full(verdict.size, math.nan)
+    needed = bar.budget - log.offset
     if rule.by_totals:
         # the interval at the end, limited by what the verdict refuted on the way
-        low, high = interval_from_totals(rule, sums.pulls, totals, bar, bar.budget)
+        low, high = interval_from_totals(rule, sums.pulls, totals, bar, needed)
         low = np.where(verdict == 1, np.maximum(low, bar.threshold), low)
         high = np.where(verdict == -1, np.minimum(high, bar.threshold), high)
+    contradicted = low > high  # no mean agrees with all of the rewards: there is no interval
+    low, high = np.where(contradicted, math.nan, low), np.where(contradicted, math.nan, high)
     needs = np.zeros(verdict.size)
     waiting = verdict == 0
     by_totals = rule if rule.by_totals else identification_rule(BY_TOTALS)
-    needs[waiting] = more_pulls_needed(by_totals, sums.pulls[waiting], totals[waiting], bar, bar.budget)
-    return Decided(totals / sums.pulls, low, high, verdict, evidence, np.where(waiting, np.maximum(needs, 1.0), 0.0))
+    needs[waiting] = more_pulls_needed(by_totals, sums.pulls[waiting], totals[waiting], bar, needed[waiting])
+    needs = np.where(waiting, np.maximum(needs, 1.0), 0.0)
+    return Decided(totals / sums.pulls, low, high, verdict, evidence, needs), int(contradicted.sum())
 
 
-def _notes(question: Question, log: OrderedLog, when: NDArray[np.object_], columns: LogColumns) -> tuple[str, ...]:
+def _notes(
+    question: Question,
+    log: OrderedLog,
+    when: NDArray[np.object_],
+    columns: LogColumns,
+    ties: int,
+    contradicted: int,
+) -> tuple[str, ...]:
     decided = np.flatnonzero(log.decided_at)
-    notes = [f"rewards were folded in the order of {columns.order}, ties in the log's own order; verdicts are final"]
+    notes = [f"rewards were folded in the order of {columns.order}; verdicts are final"]
+    if ties:
+        notes.append(
+            f"{ties:,} rows have the same {columns.order} as another: they were folded in a random order of a fixed "
+            "seed, which is right if which arm was shown did not depend on rewards of the same time"
+        )
+    if contradicted:
+        notes.append(
+            f"WARNING: for {contradicted:,} arms the rewards after the verdict contradict it, so no interval is shown: "
+            "their means may have changed"
+        )
     if decided.size:
         ends = decided[np.argsort(log.decided_at[decided])][[0, -1]]
         first, last = (f"{when[i]} (row {log.decided_at[i]:,})" for i in ends)

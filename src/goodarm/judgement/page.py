@@ -11,7 +11,7 @@ import numpy as np
 
 from goodarm.judgement.figure import COLOURS, Forest, _span, info
 from goodarm.judgement.judgement import WORDS, Arms, Judgement
-from goodarm.judgement.words import CONDITIONS, amount, visible, whole
+from goodarm.judgement.words import LOOKS, amount, visible, whole
 from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
 
 MOST = 2000
@@ -47,9 +47,15 @@ def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
     left = judgement.arms.arm.size - most
     if left > 0:
         parts.append(f'<p class="soft">{left:,} more rows are in the table (arms.parquet, or .table).</p>')
-    notes = [*judgement.notes, CONDITIONS]
-    parts.append("<footer>" + "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in notes) + "</footer>")
+    parts.append(_footer(judgement))
     return "\n".join(parts)
+
+
+def _footer(judgement: Judgement) -> str:
+    """Notes, and the conditions of the guarantee."""
+    notes = "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in (*judgement.notes, LOOKS))
+    items = "".join(f"<li>{escape(visible(each))}</li>" for each in judgement.conditions)
+    return f"<footer><p><b>Verdicts are {judgement.guarantee} if</b></p><ul>{items}</ul>{notes}</footer>"
 
 
 def _opening(judgement: Judgement, element: str) -> Iterator[str]:

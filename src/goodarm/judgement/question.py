@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from goodarm.arguments import check_real
+from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
 from goodarm.verdict import Criterion, Guarantee
+
+if TYPE_CHECKING:
+    from goodarm.judgement.log_columns import LogColumns
 
 NULLS = ("error", "drop", "zero")
 BY_TOTALS = "gap-mixture"
@@ -37,6 +42,11 @@ class RewardScale:
     @property
     def start(self) -> float:
         return self.low if self.bounded else 0.0
+
+    @property
+    def moved(self) -> bool:
+        """Are the rewards on another scale than the rules?"""
+        return self.bounded and (self.low, self.high) != (0.0, 1.0)
 
     @property
     def words(self) -> str:
@@ -88,13 +98,23 @@ class Question:
     nulls: str = "error"
     propensity: str | None = None
     cap: float | None = None
+    time: str | None = None
+    max_arms: int | None = None
+    ledger: str | Path | None = None
+    by_appearance: bool = False
 
     def __post_init__(self) -> None:
         self._check_bar()
         if self.nulls not in NULLS:
             raise UnknownName("way to treat NULLs", self.nulls, NULLS)
         self._check_combinations()
+        self._check_shares()
         self._check_rule()
+
+    @property
+    def shares_given(self) -> bool:
+        """Was it said how arms that appear later share delta?"""
+        return self.max_arms is not None or self.ledger is not None or self.by_appearance
 
     @property
     def bar(self) -> float:
@@ -102,6 +122,19 @@ class Question:
         if self.threshold is None:
             return 0.5
         return (self.threshold - self.scale.start) / self.scale.length
+
+    def terms(self, columns: LogColumns) -> dict[str, Any]:
+        """What must stay the same from look to look, for a ledger: anything that would change an arm's evidence."""
+        fixed = ("threshold", "delta", "margin", "nulls", "where", "cap")
+        return {
+            **{name: getattr(self, name) for name in fixed},
+            "control": self.versus,
+            "criterion": str(self.criterion),
+            "rule": self.identification.name if self.versus is None else "versus",
+            "rewards": self.scale.words,
+            **{name: getattr(columns, name) for name in ("arm", "reward", "pulls", "total", "order", "propensity")},
+            "by": list(columns.by),
+        }
 
     def problem(self, arms: int) -> Problem:
         """The same question about this many arms."""
@@ -159,6 +192,29 @@ class Question:
                 "`pulls` and `total` belong to a table of totals; leave `reward`, `order`, `propensity` out."
             )
 
+    def _check_shares(self) -> None:
+        given = [
+            name
+            for name, value in (
+                ("`max_arms`", self.max_arms),
+                ("`ledger`", self.ledger),
+                ("`by_appearance`", self.by_appearance or None),
+            )
+            if value is not None
+        ]
+        if len(given) > 1:
+            raise InvalidValue(
+                f"{' and '.join(given)} divide delta among the arms in different ways; give one of them."
+            )
+        if self.max_arms is not None:
+            check_whole("max_arms", self.max_arms, least=1)
+        if self.by_appearance and self.time is None and self.order is None:
+            raise InvalidValue(
+                "`by_appearance` needs to know when a row happened; give `time=COLUMN` or `order=COLUMN`."
+            )
+        if self.time is not None and self.pulls is not None:
+            raise InvalidValue("a table of totals has no time of each row; leave `time` out.")
+
     def _check_rule(self) -> None:
         if self.rule is not None and self.rule not in identification_names():
             raise UnknownName("identification rule", self.rule, identification_names())
@@ -171,6 +227,10 @@ class Question:
             raise UnsoundPairing(
                 f"{rule.name} needs the rewards in their order, and totals have none. Give `order=COLUMN`, or use "
                 f"`rule='{BY_TOTALS}'`."
+            )
+        if self.propensity is not None and rule.name != BY_TOTALS:
+            raise UnsoundPairing(
+                f"weighted rewards are judged by {BY_TOTALS} only, not by {rule.name}. Leave `rule` out."
             )
         if self.criterion is Criterion.FDR and not isinstance(rule, EvidenceRule):
             raise UnsoundPairing(f"the false discovery rate needs evidence, and {rule.name} has none. Use {BY_TOTALS}.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +14,11 @@ from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import LogSource, Sums
 from goodarm.numerics import log_scale_evidence
+from goodarm.problem import MOST_SUMMED
 
 FALSE_ALARMS = 1e-4
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Totals:
-    """What is judged, one entry per segment and arm; totals on the rule's scale."""
-
-    segment: tuple[NDArray[np.object_], ...]
-    arm: NDArray[np.object_]
-    pulls: Floats
-    total: Floats
-    rows: int
-    notes: tuple[str, ...]
+MOST_PULLS = 1e15
+"""Maximum number of pulls of an arm. With more, the total as a float is no longer exact."""
 
 
 def checked(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
@@ -42,7 +33,7 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
             f"{source.title}: {int(sums.improper.sum()):,} values of {columns.propensity} do not lie in (0, 1]. "
             "A propensity is the probability with which the arm was shown."
         )
-    _check_sums(question, sums)
+    _check_sums(columns, question, sums)
     _check_scale(question, sums)
     return _sorted(sums), notes
 
@@ -86,17 +77,32 @@ def _without_nulls(
         notes.append(f"{missing:,} NULL rewards were {'counted as 0' if question.nulls == 'zero' else 'dropped'}")
     if lost:
         notes.append(f"{lost:,} rows without an arm or a segment were dropped")
-    pulls = sums.rows if question.nulls == "zero" and columns.pulls is None else sums.pulls
-    kept = ~nameless & ((pulls > 0) | (columns.pulls is not None))
+    sums = replace(sums, total=np.where(np.isnan(sums.total), 0.0, sums.total))
+    if question.nulls == "zero" and columns.pulls is None:
+        zero = (0.0 - question.scale.start) / question.scale.length
+        sums = replace(sums, pulls=sums.rows, total=sums.total + zero * sums.missing)
+    kept = ~nameless & ((sums.pulls > 0) | (columns.pulls is not None))
     if not kept.any():
         raise UnreadableTable(f"{source.title}: no row has both an arm and a reward.")
-    return _taken(sums, np.flatnonzero(kept), pulls), tuple(notes)
+    return taken(sums, np.flatnonzero(kept)), tuple(notes)
 
 
-def _check_sums(question: Question, sums: Sums) -> None:
-    """Sums of many large Gaussian rewards may have lost the digits that tell good from bad."""
-    if question.threshold is not None and not question.scale.bounded:
-        question.problem(sums.arm.size).check_sums(int(sums.pulls.max()))
+def _check_sums(columns: LogColumns, question: Question, sums: Sums) -> None:
+    """Refuse sums that may have lost the digits that tell good from bad."""
+    scale, most = question.scale, float(sums.pulls.max())
+    if most > MOST_PULLS:
+        raise InvalidValue(
+            f"arm {sums.arm[int(sums.pulls.argmax())]!r} has {most:g} pulls; at most {MOST_PULLS:g} can be judged: the "
+            "evidence of more is lost in the rounding of floats."
+        )
+    if question.threshold is not None and not scale.bounded:
+        question.problem(sums.arm.size).check_sums(int(most))
+    far = max(abs(scale.low), abs(scale.high)) / scale.length if scale.moved and columns.pulls is not None else 0.0
+    if far * most > MOST_SUMMED:
+        raise InvalidValue(
+            f"totals of {most:g} rewards in [{scale.low:g}, {scale.high:g}] have lost the digits that tell good from "
+            "bad. Subtract LOW from every reward before adding them up, or give the rewards themselves."
+        )
 
 
 def _check_scale(question: Question, sums: Sums) -> None:
@@ -119,25 +125,11 @@ def _check_scale(question: Question, sums: Sums) -> None:
 
 def _sorted(sums: Sums) -> Sums:
     """In the order of segments and names, so that every engine gives the same table."""
-    order = np.lexsort(tuple(np.array(key, dtype=str) for key in (sums.arm, *reversed(sums.segment))))
-    return _taken(sums, order, sums.pulls)
+    return taken(sums, np.lexsort(tuple(np.array(key, dtype=str) for key in (sums.arm, *reversed(sums.segment)))))
 
 
-def _taken(sums: Sums, which: NDArray[np.int64], pulls: Floats) -> Sums:
-    def cut(values: Floats | None) -> Floats | None:
-        return None if values is None else values[which]
-
-    total = np.where(np.isnan(sums.total), 0.0, sums.total)
-    return Sums(
-        tuple(key[which] for key in sums.segment),
-        sums.arm[which],
-        sums.rows[which],
-        pulls[which],
-        sums.missing[which],
-        sums.unreadable[which],
-        total[which],
-        sums.outside[which],
-        cut(sums.squares),
-        cut(sums.capped),
-        cut(sums.improper),
-    )
+def taken(sums: Sums, which: NDArray[np.int64]) -> Sums:
+    """Some of the arms, in this order."""
+    numbers = {field.name: getattr(sums, field.name) for field in fields(Sums) if field.name != "segment"}
+    cut: dict[str, Any] = {name: None if values is None else values[which] for name, values in numbers.items()}
+    return Sums(segment=tuple(key[which] for key in sums.segment), **cut)

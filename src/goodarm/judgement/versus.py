@@ -37,18 +37,27 @@ def control_of(question: Question, sums: Sums, title: str) -> np.ndarray[Any, np
 
 
 def decide_versus(
-    question: Question, pulls: Floats, totals: Floats, control_pulls: float, control_total: float, arms: int
+    question: Question,
+    pulls: Floats,
+    totals: Floats,
+    control_pulls: float,
+    control_total: float,
+    arms: int,
+    offset: Floats | float = 0.0,
 ) -> Decided:
-    """Judge arms against one control by their totals; mean and interval are the difference's, mapped to [0, 1]."""
+    """Judge arms against one control by their totals; mean and interval are the difference's, mapped to [0, 1].
+
+    offset : log(K w), with w the arm's share of delta; 0 where all shares are equal
+    """
     margin = question.margin / question.scale.length
     problem = Problem(threshold=0.5 * (1.0 + margin), arms=arms, delta=question.delta)
     mean = control_total / control_pulls
     paired = as_if_paired(pulls, totals, mean)
     values = (control_pulls, mean)
     for_good, for_bad = evidence_from_totals(versus, pulls, paired, problem.bar, values, DIFFERENCES)
-    levels = needed(question.criterion, (for_good, for_bad), problem)
+    levels = needed(question.criterion, (for_good, for_bad), problem, offset)
     low, high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[0], values, DIFFERENCES)
-    if levels.now[1] != levels.now[0]:
+    if (levels.now[1] != levels.now[0]).any():
         high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[1], values, DIFFERENCES)[1]
     verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
@@ -56,17 +65,17 @@ def decide_versus(
     needs = np.zeros(pulls.size)
     for j, level in enumerate(levels.next):
         waiting = (verdict == 0) & ((difference >= problem.threshold) == (j == 0))
-        needs[waiting] = _more(pulls[waiting], totals[waiting], control_pulls, control_total, margin, level)
+        needs[waiting] = _more(pulls[waiting], totals[waiting], control_pulls, control_total, margin, level[waiting])
     return Decided(difference, low, high, verdict, evidence, needs)
 
 
-def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: float) -> Floats:
+def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats) -> Floats:
     """More pulls of each arm until a verdict, if arm and control grow on in their present proportion."""
     found = np.empty(n.size)
     loop = _loop(DIFFERENCES.compiles(n.size))
 
     def work(part: slice) -> None:
-        loop(n[part], s[part], n0, s0, margin, level, found[part])
+        loop(n[part], s[part], n0, s0, margin, level[part], found[part])
 
     in_chunks(work, n.size)
     return found
@@ -81,12 +90,12 @@ def _loop(fast: bool) -> Callable[..., None]:
             return better_by(times * n, times * s, times * n0, times * s0, margin)
         return better_by(times * n, times * (n - s), times * n0, times * (n0 - s0), -margin)
 
-    def loop(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: float, found: Floats) -> None:
+    def loop(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats, found: Floats) -> None:
         for i in range(n.size):
             few, many = 1.0, 2.0
-            short, beyond = level - evidence(few, n[i], s[i], n0, s0, margin), -1.0
+            short, beyond = level[i] - evidence(few, n[i], s[i], n0, s0, margin), -1.0
             while many <= MOST:
-                beyond = level - evidence(many, n[i], s[i], n0, s0, margin)
+                beyond = level[i] - evidence(many, n[i], s[i], n0, s0, margin)
                 if beyond <= 0.0:
                     break
                 few, short, many = many, beyond, 2.0 * many
@@ -95,7 +104,7 @@ def _loop(fast: bool) -> Callable[..., None]:
                     break
                 share = 0.5 if step % 3 == 2 else short / (short - beyond)
                 middle = few + (many - few) * min(max(share, 0.02), 0.98)
-                missing = level - evidence(middle, n[i], s[i], n0, s0, margin)
+                missing = level[i] - evidence(middle, n[i], s[i], n0, s0, margin)
                 if missing > 0.0:
                     few, short = middle, missing
                 else:

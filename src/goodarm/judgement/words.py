@@ -11,11 +11,33 @@ from numpy.typing import NDArray
 
 from goodarm.judgement.question import Question
 
-CONDITIONS = (
-    "The promise holds if every reward of an arm counts (no rows were left out because of their outcome), and if which "
-    "arm was shown may have depended on the past, but not on the reward being judged. How often anybody looked before "
-    "does not matter."
+LOOKS = (
+    "How often anybody looked before does not matter. Each end of an interval is certified at delta, for all arms "
+    "together; as two-sided intervals they have level 2 delta."
 )
+"""What readers must know about repeated looks and intervals."""
+
+
+def conditions(question: Question, case: str, arms: int) -> tuple[str, ...]:
+    """Under what conditions the verdicts are certified: what nobody can see in a log.
+
+    case : how delta is divided among the arms, see `goodarm.judgement.shares`
+    """
+    bar = "the threshold was" if question.versus is None else "the control and the margin were"
+    return (
+        f"{bar} fixed before anybody looked at these rewards",
+        "each row is new information: no user, session or machine has several rows",
+        "no row was left out because of its reward",
+        "which arm was shown did not depend on the reward being judged; it may depend on the past",
+        {
+            "fixed": f"the set of arms was fixed in advance: every look had all {arms:,} of them. If arms may come "
+            "later, give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
+            "max-arms": f"at most {question.max_arms or 0:,} arms are ever judged, as was said before the first look",
+            "ledger": f"every look used the ledger {question.ledger}, and which arms the first look had did not "
+            "depend on their rewards",
+            "by-appearance": "arms of the same moment were chosen together; any number of arms may come later",
+        }[case],
+    )
 
 
 def amount(value: float, question: Question) -> str:

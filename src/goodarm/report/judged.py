@@ -15,7 +15,7 @@ from goodarm.errors import MissingExtra, UnusableFolder
 from goodarm.judgement import Judgement
 from goodarm.judgement.figure import save
 from goodarm.judgement.page import page
-from goodarm.judgement.words import CONDITIONS, amount, visible, whole
+from goodarm.judgement.words import LOOKS, amount, visible, whole
 from goodarm.report.files import explained, write_text
 from goodarm.report.files import whole as whole_file
 
@@ -32,9 +32,10 @@ STYLES = {1: "green", -1: "red", 0: ""}
 
 
 def notes(judgement: Judgement) -> Iterator[str]:
-    """What was chosen, what readers should know, and under what conditions the promise holds."""
-    yield from (visible(note) for note in judgement.notes)
-    yield CONDITIONS
+    """Under what conditions the guarantee holds, what was chosen, and what readers should know."""
+    yield f"verdicts are {judgement.guarantee} if"
+    yield from (f"- {visible(each)}" for each in judgement.conditions)
+    yield from (visible(note) for note in (*judgement.notes, LOOKS))
 
 
 def segment_lines(judgement: Judgement, most: int = EACH) -> Iterator[str]:
@@ -56,7 +57,7 @@ def _name(text: object) -> str:
 def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     """The first arms of each verdict: name, pulls, mean, interval, verdict, guarantee, what is needed.
 
-    In a narrow terminal the guarantee, which is the same for all, makes room for the names; `left_out` says it.
+    In a narrow terminal the guarantee, which is the same for all, makes room for the names; the notes say it.
     """
     from rich import box
     from rich.table import Table
@@ -91,10 +92,8 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     return made
 
 
-def left_out(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Iterator[str]:
-    """What the terminal does not show: rows, and in a narrow one a column."""
-    if width < WIDE and (judgement.arms.verdict != 0).any():
-        yield f"verdicts are {judgement.guarantee}"
+def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
+    """What the terminal does not show."""
     for value in (1, -1, 0):
         more = int((judgement.arms.verdict == value).sum()) - each
         if more > 0:

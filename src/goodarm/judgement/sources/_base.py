@@ -20,6 +20,10 @@ NULLISH = ("", "null", "na", "n/a", "nan", "none", "nil", "\\n")
 """Texts that stand for no reward, in files that know only text."""
 
 
+FITS = 1.0 - 1e-9
+"""A propensity times the cap below this is too small for the cap; it may be rounded."""
+
+
 def silent(share: float) -> None:
     """Progress that nobody watches."""
 
@@ -34,10 +38,13 @@ class Sums:
     pulls    : rewards
     missing  : rows whose reward is NULL
     unreadable : rows whose reward is a text that is not a number
-    total    : sum of the rewards, or of the weighted rewards in units of [0, 1]
+    total    : sum of the rewards, on the rule's scale: bounded rewards as (x - LOW)/(HIGH - LOW), subtracted from each
+               reward before it is added, since a sum of large numbers loses the digits that matter
     outside  : is any of its rewards outside the declared range? One flag costs a third of minimum and maximum
     squares  : sum of the squares, only for Gaussian rewards
+    weight   : sum of the weights, of which `total` is the weighted sum; each weight lies in [0, 1]
     capped, improper : rows whose weight was cut, or whose propensity is not a probability; only with propensities
+    first    : time of its first row, in seconds or the column's own unit; only where a time is known
     """
 
     segment: tuple[NDArray[np.object_], ...]
@@ -49,8 +56,10 @@ class Sums:
     total: Floats
     outside: NDArray[np.bool_]
     squares: Floats | None = None
+    weight: Floats | None = None
     capped: Floats | None = None
     improper: Floats | None = None
+    first: Floats | None = None
 
 
 class Stray(NamedTuple):
@@ -77,11 +86,17 @@ class LogSource(Protocol):
     def names(self) -> list[str]:
         """The log's columns, found without reading its rows."""
 
+    def times(self) -> list[str]:
+        """Those that hold times."""
+
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         """Rows, rewards and their sums per segment and arm."""
 
     def stray(self, columns: LogColumns, question: Question) -> Stray:
         """Rewards that are outside the declared range, or are not numbers."""
+
+    def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
+        """Number of rows before a time, in the unit of `Sums.first`."""
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """The rewards in the order of a column; an arm is its place in `sums`."""

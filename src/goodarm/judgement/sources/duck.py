@@ -54,6 +54,7 @@ class DuckSource:
 
     def __init__(self, title: str, con: Any, relation: str) -> None:
         self.title, self.con, self._relation = title, con, relation
+        self._orders: dict[str, str] = {}
 
     def names(self) -> list[str]:
         return [name for name, _ in self._described]
@@ -63,10 +64,27 @@ class DuckSource:
         rows = self.run(f"DESCRIBE SELECT * FROM {self._relation}").fetchall()
         return [(str(row[0]), str(row[1])) for row in rows]
 
+    def times(self) -> list[str]:
+        return [name for name, dtype in self._described if _kind(dtype) == "time"]
+
     def table(self, columns: LogColumns, question: Question) -> sql.Table:
         """The relation as this question reads it."""
         kinds = {name: _kind(dtype) for name, dtype in self._described}
-        return sql.Table(self._relation, kinds, "DOUBLE", True)
+        return self._timed(sql.Table(self._relation, kinds, "DOUBLE", True), columns)
+
+    def _timed(self, table: sql.Table, columns: LogColumns) -> sql.Table:
+        """The same with the time of a row as a number, if there is such a column."""
+        if columns.time is None:
+            return table
+        order = self.order_of(columns.time, table)
+        if table.kinds[columns.time] == "time" or order.endswith("AS TIMESTAMP)"):
+            return replace(table, time=f"epoch({order})")
+        return replace(
+            table,
+            time=f"CAST({order} AS DOUBLE)"
+            if table.kinds[columns.time] != "text" or order.endswith("AS DOUBLE)")
+            else None,
+        )
 
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         table = self.table(columns, question)
@@ -88,6 +106,9 @@ class DuckSource:
         count = self.run(sql.stray_query(table, columns, question, count=True)).fetchall()[0][0]
         first = [*self.run(sql.stray_query(table, columns, question, count=False)).fetchall(), (None, None)][0]
         return Stray(int(count), first[0], first[1])
+
+    def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
+        return int(self.run(sql.before_query(self.table(columns, question), question, moment)).fetchall()[0][0])
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by DuckDB, in batches; memory is bounded by its limit, beyond which it sorts on disk."""
@@ -119,11 +140,13 @@ class DuckSource:
         name = sql.quoted(column)
         if table.kinds[column] != "text":
             return name
-        for kind in ("DOUBLE", "TIMESTAMP"):
-            query = f"SELECT count({name}) = count(TRY_CAST({name} AS {kind})) FROM {table.relation}"
-            if self.run(query).fetchall()[0][0]:
-                return f"TRY_CAST({name} AS {kind})"
-        return name
+        if column not in self._orders:
+            casts = {kind: f"TRY_CAST({name} AS {kind})" for kind in ("DOUBLE", "TIMESTAMP")}
+            counts = ", ".join(f"count({cast})" for cast in casts.values())
+            whole, *found = self.run(f"SELECT count({name}), {counts} FROM {table.relation}").fetchall()[0]
+            fitting = [cast for cast, count in zip(casts.values(), found, strict=True) if count == whole]
+            self._orders[column] = fitting[0] if fitting else name
+        return self._orders[column]
 
     def run(self, query: str, *, lazily: bool = False) -> Any:
         """A query whose failure becomes one line; its rows are computed when they are asked for."""
@@ -205,7 +228,7 @@ class FileSource(DuckSource):
             if name not in columns.used and named & {word.casefold() for word in re.findall(r"\w+", name)}
         }
         kinds = {name: _kind(types.get(name, "VARCHAR")) for name in self.dialect.header}
-        return sql.Table(self._scan(types), kinds, "DOUBLE", True)
+        return self._timed(sql.Table(self._scan(types), kinds, "DOUBLE", True), columns)
 
     def _proven(self, reward: str | None, question: Question) -> frozenset[str]:
         """The reward, if the statistics of every row group say that it has no NULL and keeps to its range.
@@ -242,6 +265,8 @@ def _kind(dtype: str) -> str:
         return "boolean"
     if dtype in FLOATS:
         return "float"
+    if dtype == "DATE" or dtype.startswith("TIMESTAMP"):
+        return "time"
     if re.fullmatch(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)", dtype):
         return "whole"
     return "number" if re.match(r"(U?HUGEINT|DECIMAL)", dtype) else _text_or(dtype)

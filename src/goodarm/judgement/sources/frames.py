@@ -11,11 +11,15 @@ from goodarm.arguments import shown
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
-from goodarm.judgement.sources._base import Batch, Progress, Stray, Sums
-from goodarm.judgement.sources.duck import DuckSource, connect
+from goodarm.judgement.sources import sql
+from goodarm.judgement.sources._base import FITS, Batch, Progress, Stray, Sums
+from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
 
-EXTRAS = ("n", "squares", "capped", "improper")
+EXTRAS = ("n", "squares", "weight", "capped", "improper")
+EXACT = 2**53
+"""Largest whole number up to which every whole number is a float."""
+TIME = "goodarm_time"
 WAY_OUT = "Filter the table before you give it."
 
 
@@ -52,8 +56,8 @@ class FrameSource:
         asked = [nw.len().alias("rows"), nw.col("x").count().alias("pulls"), nw.col("total").sum().alias("total")]
         asked += [nw.col("low").min().alias("smallest"), nw.col("high").max().alias("largest")]
         asked += [nw.col(name).sum().alias(name) for name in EXTRAS if name in made]
-        grouped = named.group_by(keys).agg(*asked)
-        found = grouped.collect() if isinstance(grouped, nw.LazyFrame) else grouped
+        asked += [nw.col("first").min().alias("first")] if "first" in made else []
+        found = self._collected(named.group_by(keys).agg(*asked))
         progress(1.0)
         return _as_sums(columns, question, {name: found[name].to_list() for name in found.columns})
 
@@ -66,10 +70,29 @@ class FrameSource:
         low, high = (question.scale.low, question.scale.high) if columns.pulls is None else (0.0, 0.0)
         wrong = named.filter((nw.col("low") < low) | (nw.col("high") > high))
         shown = wrong.select("key" + str(len(columns.by)), "x").head(1)
-        count = wrong.select(nw.len().alias("rows"))
-        first, rows = (each.collect() if isinstance(each, nw.LazyFrame) else each for each in (shown, count))
+        first, rows = (self._collected(each) for each in (shown, wrong.select(nw.len().alias("rows"))))
         found = list(zip(*(first[name].to_list() for name in first.columns), strict=True)) or [(None, None)]
         return Stray(int(rows["rows"].to_list()[0]), *found[0])
+
+    def times(self) -> list[str]:
+        return [name for name, dtype in self.frame.collect_schema().items() if dtype.is_temporal()]
+
+    def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
+        import narwhals as nw
+
+        if question.where is not None:
+            return self._filtered(question).rows_before(columns, _without_where(question), moment)
+        before = self._timed(columns).filter(nw.col(TIME) < moment)
+        return int(self._collected(before.select(nw.len().alias("rows")))["rows"].to_list()[0])
+
+    def _collected(self, frame: Any) -> Any:
+        """The frame's rows, in memory."""
+        import narwhals as nw
+
+        try:
+            return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        except Exception as error:
+            raise _explained(self.title, error) from None
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         if self.kind not in STREAMED:
@@ -109,35 +132,74 @@ class FrameSource:
         made.run(f"CREATE TEMP VIEW goodarm_part AS SELECT * FROM goodarm_log WHERE ({question.where}\n)")
         return DuckSource(made.title, made.con, "goodarm_part")
 
-    def _named(self, columns: LogColumns, question: Question) -> Any:
-        """The columns that are summed up, under names of their own."""
+    def _timed(self, columns: LogColumns) -> Any:
+        """The table with the time of each row as a number of seconds, or in the column's own unit."""
         import narwhals as nw
 
-        schema = self.frame.collect_schema()
+        name = columns.time or ""
+        dtype = self.frame.collect_schema()[name]
+        if not dtype.is_temporal():
+            return self.frame.with_columns(_number(self.frame.collect_schema(), name).alias(TIME))
+        if self.kind == "pyspark":
+            return nw.from_native(self.native.withColumn(TIME, self.native[name].cast("timestamp").cast("double")))
+        if self.kind == "ibis":
+            at = self.native[name].cast("timestamp")
+            return nw.from_native(self.native.mutate(**{TIME: at.epoch_seconds().cast("float64")}))
+        if self.kind == "duckdb":
+            return nw.from_native(self.native.project(f"*, epoch({sql.quoted(name)}) AS {TIME}"))
+        at = nw.col(name) if isinstance(dtype, nw.Datetime) else nw.col(name).cast(nw.Datetime("us"))
+        return self.frame.with_columns((at.dt.timestamp("us").cast(nw.Float64) / 1e6).alias(TIME))
+
+    def _named(self, columns: LogColumns, question: Question) -> Any:
+        """The columns that are summed up, under names of their own."""
+        try:
+            return self._selected(columns, question)
+        except UnreadableTable:
+            raise
+        except Exception as error:
+            raise _explained(self.title, error) from None
+
+    def _selected(self, columns: LogColumns, question: Question) -> Any:
+        import narwhals as nw
+
+        frame = self.frame if columns.time is None else self._timed(columns)
+        schema = frame.collect_schema()
         keys = [nw.col(key).cast(nw.String).alias(f"key{j}") for j, key in enumerate((*columns.by, columns.arm))]
         scale = question.scale
         if columns.pulls is not None and columns.total is not None:
             n, s = (_number(schema, name) for name in (columns.pulls, columns.total))
             bounds = (s - n * scale.low, s - n * scale.high) if scale.bounded else (n, n * 0.0)
-            made = [s.alias("total"), n.alias("n"), (n + s).alias("x"), bounds[0].alias("low"), bounds[1].alias("high")]
+            total = (s - n * scale.low) / scale.length if scale.moved else s
+            made = [total.alias("total"), n.alias("n"), (n + s).alias("x")]
+            made += [bounds[0].alias("low"), bounds[1].alias("high")]
             if columns.squares is not None and not scale.bounded:
                 made.append(_number(schema, columns.squares).alias("squares"))
-            return self.frame.select(*keys, *made)
+            return frame.select(*keys, *made)
         x = _number(schema, columns.reward or "")
-        made = [x.alias("x"), x.alias("total"), x.alias("low"), x.alias("high")]
+        scaled = _number(schema, columns.reward or "", scale.low) / scale.length if scale.moved else x
+        made = [x.alias("x"), scaled.alias("total"), x.alias("low"), x.alias("high")]
+        if columns.time is not None:
+            made.append(nw.col(TIME).alias("first"))
         if columns.propensity is not None:
             p = _number(schema, columns.propensity)
-            weight = nw.when(p * question.cap < 1.0).then(nw.lit(question.cap)).otherwise(1.0 / p)
-            made[1] = ((x - scale.low) / scale.length * weight).alias("total")
-            made.append(nw.when(p * question.cap < 1.0).then(1).otherwise(0).alias("capped"))
+            weight = nw.when(p * question.cap < 1.0).then(nw.lit(1.0)).otherwise(1.0 / (p * question.cap))
+            made[1] = (scaled * weight).alias("total")
+            made.append(nw.when(~x.is_null()).then(weight).alias("weight"))
+            made.append(nw.when(p * question.cap < FITS).then(1).otherwise(0).alias("capped"))
             made.append(nw.when((p > 0.0) & (p <= 1.0)).then(0).otherwise(1).alias("improper"))
         elif not scale.bounded:
             made.append((x * x).alias("squares"))
-        return self.frame.select(*keys, *made)
+        return frame.select(*keys, *made)
 
 
-def _number(schema: Any, name: str) -> Any:
-    """A column as floats without NaN."""
+def _explained(title: str, error: Exception) -> UnreadableTable:
+    """What an engine says about a table, in one line."""
+    large = f" Whole numbers above 2^53 = {EXACT:,} are not floats." if "not in range" in str(error) else ""
+    return UnreadableTable(f"{title}: {first_line(error)}.{large}")
+
+
+def _number(schema: Any, name: str, less: float = 0.0) -> Any:
+    """A column as floats without NaN; `less` is subtracted, from whole numbers before they become floats."""
     import narwhals as nw
 
     dtype = schema[name]
@@ -148,10 +210,12 @@ def _number(schema: Any, name: str) -> Any:
         raise UnreadableTable(
             f"the column {name!r} holds {dtype}, not numbers. Turn it into numbers before you give it."
         )
+    if less and dtype.is_integer() and less.is_integer() and abs(less) < 2.0**62:
+        return (column.cast(nw.Int64) - int(less)).cast(nw.Float64)
     number = column.cast(nw.Float64)
     if dtype.is_float():
-        return nw.when(~number.is_nan()).then(number)
-    return number
+        number = nw.when(~number.is_nan()).then(number)
+    return number - less if less else number
 
 
 def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]]) -> Sums:
@@ -160,14 +224,15 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
     counted = np.array(found["pulls"], dtype=np.float64)
     numbers = {
         name: np.array([np.nan if value is None else value for value in found[name]], dtype=np.float64)
-        for name in ("total", "smallest", "largest", "squares", "capped", "improper", "n")
+        for name in ("total", "smallest", "largest", "squares", "weight", "capped", "improper", "first", "n")
         if name in found
     }
     pulls = numbers.pop("n", counted)
     low, high = numbers.pop("smallest"), numbers.pop("largest")
     outside = np.isinf(low) | np.isinf(high)
     if columns.pulls is not None:
-        slack = 1e-9 * np.abs(numbers["total"])
+        scale = question.scale
+        slack = 1e-9 * scale.length * pulls + 1e-15 * max(abs(scale.low), abs(scale.high)) * pulls
         outside = (low < -slack) | (high > slack) if question.scale.bounded else low < 0.0
     elif question.scale.bounded:
         outside = (low < question.scale.low) | (high > question.scale.high)
@@ -201,5 +266,8 @@ def _from_mapping(data: Mapping[str, Any]) -> Any:
             if len({len(values) for values in columns.values()}) > 1:
                 lengths = ", ".join(f"{key} has {len(values):,}" for key, values in columns.items())
                 raise UnreadableTable(f"the table: its columns differ in length: {lengths}. Give one value per row.")
-            return nw.from_dict(columns, backend=name).to_native()
+            try:
+                return nw.from_dict(columns, backend=name).to_native()
+            except (ValueError, TypeError, OverflowError) as error:
+                raise _explained("the table", error) from None
     raise UnreadableTable("a dict of columns needs pyarrow, polars or pandas. Install one: pip install 'goodarm[logs]'")

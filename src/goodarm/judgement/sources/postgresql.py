@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -26,6 +27,9 @@ KINDS = {
     "numeric": "number",
     "float4": "float",
     "float8": "float",
+    "date": "time",
+    "timestamp": "time",
+    "timestamptz": "time",
 }
 
 
@@ -78,13 +82,21 @@ class PostgresSource:
     def names(self) -> list[str]:
         return list(self._described)
 
+    def times(self) -> list[str]:
+        return [name for name, kind in self._described.items() if kind == "time"]
+
     def _table(self, columns: LogColumns) -> sql.Table:
         for name in (columns.reward, columns.pulls, columns.total, columns.propensity):
-            if name is not None and self._described[name] == "other":
+            if name is not None and self._described[name] in ("other", "time"):
                 raise UnreadableTable(
                     f"{self.title}: the column {name!r} holds no numbers. Cast it in a `query`, as {name}::float8."
                 )
-        return sql.Table(self._relation, self._described, "double precision", False)
+        table = sql.Table(self._relation, self._described, "double precision", False)
+        if columns.time is None or self._described[columns.time] == "other":
+            return table
+        time = sql.quoted(columns.time)
+        seconds = f"extract(epoch FROM {time})" if self._described[columns.time] == "time" else time
+        return replace(table, time=f"CAST({seconds} AS double precision)")
 
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         table = self._table(columns)
@@ -105,6 +117,9 @@ class PostgresSource:
         count = self._run(sql.stray_query(table, columns, question, count=True)).fetchone()[0]
         first = self._run(sql.stray_query(table, columns, question, count=False)).fetchone() or (None, None)
         return Stray(int(count), first[0], first[1])
+
+    def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
+        return int(self._run(sql.before_query(self._table(columns), question, moment)).fetchone()[0])
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by the server and fetched through a cursor on its side."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
-from goodarm.judgement.sources._base import NULLISH, Sums
+from goodarm.judgement.sources._base import FITS, NULLISH, Sums
 
-FIELDS = ("rows", "pulls", "missing", "unreadable", "total", "outside", "squares", "capped", "improper")
+FIELDS = ("rows", "pulls", "missing", "total", "outside", "squares", "weight", "capped", "improper", "first")
 
 
 def quoted(name: str) -> str:
@@ -30,13 +30,14 @@ def literal(text: str) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A relation of a database with the kinds of its columns: whole, number, boolean, float or text.
+    """A relation of a database with the kinds of its columns: whole, number, boolean, float, text or time.
 
     relation : what stands after FROM
     kinds    : column -> kind
     double   : the database's name for a float of 64 bits
     try_cast : can it turn text into numbers without failing?
     proven   : columns without a NULL whose values all lie in the question's range, as the file itself says
+    time     : the time of a row as a number, where one is known
     """
 
     relation: str
@@ -44,6 +45,7 @@ class Table:
     double: str
     try_cast: bool
     proven: frozenset[str] = frozenset()
+    time: str | None = None
 
     def number(self, column: str, no_nan: bool) -> str:
         """The column as a number, NULL where it holds none."""
@@ -59,6 +61,19 @@ class Table:
             nan = f"isnan({name})" if self.try_cast else f"{name} = 'NaN'"
             return f"CASE WHEN {nan} THEN NULL ELSE {name} END"
         return name
+
+    def scaled(self, column: str, question: Question, no_nan: bool) -> str:
+        """The column on the rule's scale: (x - LOW)/(HIGH - LOW) for bounded rewards."""
+        x, scale = self.number(column, no_nan), question.scale
+        if not scale.moved:
+            return x
+        if self.kinds[column] == "number" and not self.try_cast:
+            less = f"{x} - {scale.low!r}"  # PostgreSQL subtracts exactly
+        elif self.kinds[column] == "whole" and scale.low.is_integer() and abs(scale.low) < 2.0**62:
+            less = f"{x} - {int(scale.low)}"
+        else:
+            less = f"CAST({x} AS {self.double}) - {scale.low!r}"
+        return f"(CAST({less} AS {self.double}) / {scale.length!r})"
 
 
 def _nullish(name: str) -> str:
@@ -79,6 +94,8 @@ def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bo
     else:
         assert columns.reward is not None
         chosen = _of_rewards(table, columns, question, no_nan)
+    if table.time is not None:
+        chosen["first"] = f"min({table.time})"
     values = [f"CAST({formula} AS {double}) AS {quoted(name)}" for name, formula in chosen.items()]
     groups = ", ".join(quoted(key) for key in keys)
     return f"SELECT {', '.join([*shown, *values])} FROM {table.relation}{_where(question)} GROUP BY {groups}"
@@ -87,17 +104,17 @@ def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bo
 def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: bool) -> dict[str, str]:
     reward = columns.reward or ""
     x = table.number(reward, no_nan)
-    found = {"rows": "count(*)", "total": f"sum({x})"}
+    found = {"rows": "count(*)", "total": f"sum({table.scaled(reward, question, no_nan)})"}
     if reward not in table.proven:
         found |= {"pulls": f"count({x})", "outside": _any(_outside(question, x))}
     if table.kinds[reward] == "text":
         found["missing"] = f"count(CASE WHEN {_nullish(quoted(reward))} THEN 1 END)"
     if columns.propensity is not None:
-        scale, p = question.scale, table.number(columns.propensity, no_nan)
-        found["total"] = (
-            f"sum(({x} - {scale.low!r}) / {scale.length!r} * least(1.0 / nullif({p}, 0), {question.cap!r}))"
-        )
-        found["capped"] = f"sum(CASE WHEN {p} * {question.cap!r} < 1 THEN 1 ELSE 0 END)"
+        p, cap = table.number(columns.propensity, no_nan), question.cap
+        weight = f"least(1.0 / nullif({p}, 0), {cap!r}) / {cap!r}"
+        found["total"] = f"sum({table.scaled(reward, question, no_nan)} * {weight})"
+        found["weight"] = f"sum(CASE WHEN {x} IS NULL THEN NULL ELSE {weight} END)"
+        found["capped"] = f"sum(CASE WHEN {p} * {cap!r} < {FITS!r} THEN 1 ELSE 0 END)"
         found["improper"] = f"sum(CASE WHEN {p} > 0 AND {p} <= 1 THEN 0 ELSE 1 END)"
     elif not question.scale.bounded:
         found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
@@ -112,7 +129,7 @@ def _of_totals(table: Table, columns: LogColumns, question: Question) -> dict[st
         "rows": "count(*)",
         "pulls": f"sum({n})",
         "missing": f"count(*) - count({n} + {s})",
-        "total": f"sum({s})",
+        "total": f"sum(({s} - {scale.start!r} * {n}) / {scale.length!r})" if scale.moved else f"sum({s})",
         "outside": _any(_impossible(question, n, s)),
     }
     if columns.squares is not None and not scale.bounded:
@@ -141,6 +158,14 @@ def stray_query(table: Table, columns: LogColumns, question: Question, *, count:
     return f"SELECT {arm}, {value} FROM {table.relation}{where} LIMIT 1"
 
 
+def before_query(table: Table, question: Question, moment: float) -> str:
+    """How many rows came before a time?"""
+    return (
+        f"SELECT count(*) FROM {table.relation}{_where(question)}{' AND' if question.where else ' WHERE'} "
+        f"{table.time} < {moment!r}"
+    )
+
+
 def _outside(question: Question, x: str) -> str:
     scale = question.scale
     return f"{x} < {scale.low!r} OR {x} > {scale.high!r}" if scale.bounded else f"abs({x}) > 1e300"
@@ -151,7 +176,8 @@ def _impossible(question: Question, n: str, s: str) -> str:
     scale = question.scale
     wrong = f"{n} < 0"
     if scale.bounded:
-        wrong += f" OR {s} - {scale.low!r} * {n} < -1e-9 * abs({s}) OR {s} - {scale.high!r} * {n} > 1e-9 * abs({s})"
+        slack = f"({1e-9 * scale.length!r} * {n} + 1e-15 * abs({s}))"
+        wrong += f" OR {s} - {scale.low!r} * {n} < -{slack} OR {s} - {scale.high!r} * {n} > {slack}"
     return wrong
 
 

@@ -18,7 +18,7 @@ PIECE = 100_000
 
 
 def streamed(table: Any, kind: str, question: Question, sums: Sums) -> Iterator[Batch]:
-    """Batches of a table with the columns key0, ..., x and t, by t; rows of equal t as the engine has them."""
+    """Batches of a table with the columns key0, ..., x and t, by t; rows of equal t in any order."""
     rows = iter(_from_spark(table) if kind == "pyspark" else _from_ibis(table))
     places = {key: i for i, key in enumerate(zip(*sums.segment, sums.arm, strict=True))}
     while piece := list(islice(rows, PIECE)):

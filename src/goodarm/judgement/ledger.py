@@ -1,0 +1,149 @@
+"""A ledger: the file that remembers which arm got which share of delta at which look.
+
+The first look gives each of its K0 arms (1 - r)/K0 of delta. The m-th arm that comes later gets r
+K0/((K0+m-1)(K0+m)), as in a campaign with a reserve. These sum to r, however many come, so all shares together sum to
+at most 1. An arm keeps its share for ever. The share of a later arm depends only on how many came before it, not on
+how many come with it: how many arms a period brings could depend on rewards.
+
+The ledger also keeps what was asked (threshold or control, delta, rule, filter, ...) and refuses a look that asks
+something else: each such look would need a delta of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from goodarm.arguments import shown
+from goodarm.errors import InvalidValue, UnusableStore
+
+RESERVE = 0.1
+"""Share of delta that the first look leaves for later arms: the first arms need 0.1 nats more than without a ledger."""
+WHAT, VERSION = "goodarm ledger", 1
+
+Name = tuple[Any, ...]
+"""The values of the columns `by`, then the arm."""
+
+
+class Ledger:
+    """A ledger at a path; the file is made by the first look."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @contextmanager
+    def look(self, terms: Mapping[str, Any], arms: Sequence[Name], rows: int) -> Iterator[dict[Name, float]]:
+        """The shares of all arms known so far, for one look at these arms.
+
+        The file is locked until the look is over, so that two looks at once can't give away the same share. It is
+        written, whole or not at all, only if the look did not fail.
+        """
+        with self._locked():
+            kept = self._read()
+            self._refuse_other(kept, terms)
+            shares = {tuple(entry["arm"]): entry["share"] for look in kept["looks"] for entry in look["arms"]}
+            new = [arm for arm in sorted(arms, key=lambda name: tuple(map(str, name))) if arm not in shares]
+            added = dict(zip(new, _next_shares(kept, len(new)), strict=True))
+            yield shares | added
+            entries = [{"arm": list(arm), "share": share} for arm, share in added.items()]
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            looks = [*kept["looks"], {"at": at, "rows": rows, "arms": entries}]
+            self._write({**kept, "asked": dict(terms), "looks": looks})
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        import fcntl
+
+        beside = self.path.with_name(f"{self.path.name}.lock")  # the ledger itself is replaced, and its lock with it
+        try:
+            file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise UnusableStore(
+                f"the ledger {self.path} can't be used ({error.strerror}). Give `ledger` a path in a folder that "
+                "exists and can be written."
+            ) from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {"what": WHAT, "version": VERSION, "reserve": RESERVE, "asked": None, "looks": []}
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnusableStore(f"the ledger {self.path} can't be read ({error}).") from None
+        try:
+            kept = json.loads(text)
+            wrong = _wrong_with(kept)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            wrong = "it is not what a look wrote"
+        if wrong:
+            raise UnusableStore(
+                f"the ledger {self.path} is damaged: {wrong}. Restore it from a backup. Without it the shares of "
+                "earlier looks are lost: a new ledger needs a new delta, or rewards that were not looked at."
+            )
+        return dict(kept)
+
+    def _refuse_other(self, kept: Mapping[str, Any], terms: Mapping[str, Any]) -> None:
+        before = kept["asked"]
+        wanted = json.loads(json.dumps(dict(terms)))
+        if before is None or before == wanted:
+            return
+        other = next(name for name in {**before, **wanted} if before.get(name) != wanted.get(name))
+        raise InvalidValue(
+            f"the ledger {self.path} was begun with {other} {shown(before.get(other))}; this look has "
+            f"{shown(wanted.get(other))}. What is asked must be fixed before the first look: ask the same, or keep a "
+            "ledger for each question, each with a delta of its own."
+        )
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        partial = self.path.with_name(f".partial-{self.path.name}")
+        try:
+            with partial.open("w", encoding="utf-8") as stream:
+                json.dump(content, stream, indent=1, ensure_ascii=False)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(partial, self.path)
+        except OSError as error:
+            raise UnusableStore(f"the ledger {self.path} can't be written ({error.strerror}).") from None
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _next_shares(kept: Mapping[str, Any], count: int) -> list[float]:
+    """The shares of the next arms.
+
+    >>> first = {"reserve": 0.1, "looks": []}
+    >>> _next_shares(first, 2)
+    [0.45, 0.45]
+    >>> later = {"reserve": 0.1, "looks": [{"arms": [{}, {}]}]}
+    >>> [round(share, 4) for share in _next_shares(later, 2)]
+    [0.0333, 0.0167]
+    """
+    sizes = [len(look["arms"]) for look in kept["looks"]]
+    reserve, first = kept["reserve"], next((size for size in sizes if size), 0)
+    if not first:
+        return [(1.0 - reserve) / count] * count
+    came = sum(sizes) - first
+    return [reserve * first / ((first + m - 1) * (first + m)) for m in range(came + 1, came + count + 1)]
+
+
+def _wrong_with(kept: Any) -> str:
+    """What makes the file no ledger; empty if nothing does."""
+    if kept["what"] != WHAT or kept["version"] > VERSION:
+        return f"it is no ledger of version {VERSION}"
+    entries = [entry for look in kept["looks"] for entry in look["arms"]]
+    shares = [float(entry["share"]) for entry in entries]
+    if not (0.0 < kept["reserve"] < 1.0 and all(0.0 < share <= 1.0 for share in shares) and sum(shares) <= 1.0 + 1e-9):
+        return "its shares are not shares of one delta"
+    if len({tuple(entry["arm"]) for entry in entries}) < len(entries):
+        return "an arm has two shares"
+    return "" if isinstance(kept["asked"], dict) else "it does not say what was asked"
