@@ -45,7 +45,7 @@ def check_policy(
             f"the false discovery rate needs certified evidence that can be ranked, and {rule.name} has none. "
             f"Use an evidence rule, for example '{sampling.name}+{suits}'."
         )
-    if sampling.learner and rule.learner and sampling.learner is not rule.learner:
+    if sampling.learner and rule.learner and rule.learner not in (sampling.learner, sampling.learner.extends):
         raise UnsoundPairing(
             f"{sampling.name} and {rule.name} learn different things from the pool "
             f"({sampling.learner.name}, {rule.learner.name}); a policy learns one. Pair either with 'kt' or 'ucb'."

@@ -29,6 +29,7 @@ SAMPLING = {
     "dgai-reward": "goodarm.rules.sampling.dgai_reward:dgai_reward",
     "dgai-reward-printed": "goodarm.paper.reward:dgai_reward_printed",
     "dgai-reward-printed-softmax": "goodarm.paper.reward:dgai_reward_printed_softmax",
+    "dgai-spread": "goodarm.rules.sampling.dgai_spread:dgai_spread",
     "hdoc": "goodarm.rules.sampling.hdoc:hdoc",
     "lil-hdoc": "goodarm.rules.sampling.lil_hdoc:lil_hdoc",
     "lucb-g": "goodarm.rules.sampling.lucb_g:lucb_g",

@@ -38,7 +38,7 @@ DEFAULT_POLICY = "value"
 PAIRINGS = {
     "apt-g": ("apt-g", "hoeffding"),
     "apt-g-printed": ("apt-g-printed", "hoeffding"),
-    "dgai": ("dgai", "kt"),
+    "dgai": ("dgai", "learned-bets"),
     "dgai-offline": ("dgai-offline", "learned-printed"),
     "dgai-offline-softmax": ("dgai-offline-softmax", "learned-printed"),
     "dgai-online": ("dgai-online", "learned-online"),
@@ -46,6 +46,7 @@ PAIRINGS = {
     "dgai-reward": ("dgai-reward", "none"),
     "dgai-reward-printed": ("dgai-reward-printed", "none"),
     "dgai-reward-printed-softmax": ("dgai-reward-printed-softmax", "none"),
+    "dgai-spread": ("dgai-spread", "kt"),
     "hdoc": ("hdoc", "hoeffding"),
     "lil-hdoc": ("lil-hdoc", "lil"),
     "lucb-g": ("lucb-g", "hoeffding"),

@@ -108,6 +108,8 @@ class Learner:
     shared : parameters whose value is shared with rules that declare the same name as shared
     native : what is learned takes so long to read as Python (more than some 50 µs) that live campaigns run the rules
              that read it compiled
+    extends : a learner whose beliefs this one has too, under the same names: rules that read those can be paired with
+              rules that read these
     """
 
     name: str
@@ -117,6 +119,7 @@ class Learner:
     limits: Limits = ()
     shared: tuple[str, ...] = ()
     native: bool = False
+    extends: Learner | None = None
 
     @property
     def defaults(self) -> dict[str, float]:

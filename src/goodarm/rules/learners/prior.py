@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from goodarm.numerics import cubed_surplus
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import PULLS, TOTAL, Arm, Pool, Table, having_learned
 from goodarm.rules.parameters import Learner
@@ -58,6 +59,12 @@ def posterior_scale(arm: Arm, pool: Pool, bar: Bar) -> float:
     if bar.modelled > 0.0:
         return bar.spread * arm.width
     return bar.spread / math.sqrt(arm.pulls + pool.learned.prior_strength)
+
+
+def worth_per_pull(mean: float, width: float, arm: Arm, bar: Bar) -> float:
+    """E[((mean - xi)+ / sd0)^3] / (missing evidence + 1/2) of an arm whose mean is believed to be N(mean, (sd0 width)^2)."""
+    z = (mean - bar.threshold) / (width * bar.spread)
+    return width * width * width / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
 
 
 def start(bar: Bar) -> Prior:

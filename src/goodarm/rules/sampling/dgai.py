@@ -1,48 +1,34 @@
-"""`dgai`: the paper's index with a learned beta, to be decided by certified evidence."""
+"""`dgai`: the paper's differentiable index, its bound learned by gradients while the rewards come in."""
 
 from __future__ import annotations
 
-import math
-
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.learners.prior import prior_learner
+from goodarm.rules.learners.gradient import gradient_learner
 from goodarm.rules.sampling._base import IndexRule
 
 
-def learned_beta(pool: Pool, bar: Bar) -> float:
-    """beta = clip(1.5 log(1 + T/(K kappa))^0.4, 0.5, 3.5), kappa = sd0^2/tau2: from the spread of the arms' means.
+def index(arm: Arm, pool: Pool, bar: Bar) -> float:
+    """The differentiable index, mean + beta sd0 width, with beta learned by gradients from all arms.
 
-    kappa is how many pulls tell an arm from the others; T/(K kappa) is how often the horizon affords that. Before the
-    spread is learned, beta = 1.5.
+    Mean and width come from the arm's own rewards (1/sqrt(N)), or from a model of all arms. For a positive coldness the
+    largest probability of the paper's softmax belongs to the largest index, so this is the paper's sampling rule with
+    argmax in place of the draw. `goodarm.rules.learners.gradient` has the gradient. `dgai(beta=1.5)` starts learning at
+    1.5, and `dgai(beta=1.5, rate=0)` keeps beta there.
 
     >>> from goodarm.problem import Problem
-    >>> from goodarm.rules.learners.prior import Prior
-    >>> pool = Pool(0.0, 1e6, Prior(0.5, 1.0, 0.25 / 500.0, 0.9))
-    >>> round(learned_beta(pool, Problem(threshold=0.5, arms=1000).bar), 4)
-    1.5575
+    >>> from goodarm.rules.learners.gradient import start
+    >>> from goodarm.testing import arm_after
+    >>> bar = Problem(threshold=0.5, arms=10).bar
+    >>> index(arm_after(pulls=100, total=50.0), Pool(0.0, 1e6, start(bar, beta=2.0)), bar)
+    0.6
     """
-    if pool.learned.prior_variance <= 0.0:
-        return 1.5
-    kappa = bar.spread * bar.spread / pool.learned.prior_variance
-    return min(max(1.5 * math.pow(math.log1p(pool.horizon / (bar.arms * kappa)), 0.4), 0.5), 3.5)
-
-
-def index(arm: Arm, pool: Pool, bar: Bar, beta: float = 0.0) -> float:
-    """The differentiable index, mean + beta sd0 width; beta learned offline, or online where it is 0.
-
-    For a positive coldness the largest probability of the paper's softmax is the largest mean + beta width, so this
-    is the paper's sampling rule with `draw="argmax"`. `goodarm learn ENVIRONMENT --policy dgai` sets beta offline;
-    online it comes with the spread of the arms' means.
-    """
-    chosen = beta if beta > 0.0 else learned_beta(pool, bar)
-    return arm.mean + chosen * bar.spread * arm.width
+    return arm.mean + pool.learned.beta * bar.spread * arm.width  # type: ignore[no-any-return]  # a learner's own tuple
 
 
 dgai = IndexRule(
     name="dgai",
-    reference="Tsai, Tsai & Lin, Differentiable Good Arm Identification; beta as in docs/learning.md",
-    learner=prior_learner,
+    reference="Tsai, Tsai & Lin, Differentiable Good Arm Identification; the critic is goodarm's (docs/learning.md)",
+    learner=gradient_learner,
     index=index,
-    limits=(("beta", 0.0, math.inf),),
 )

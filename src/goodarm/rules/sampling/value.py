@@ -5,9 +5,8 @@ from __future__ import annotations
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row, Table
 from goodarm.rules.learners.ladder import COST, LEAVING, WEIGHTS, WORTH, Ladder, ladder_learner, likelihoods
-from goodarm.rules.learners.prior import boldness_for
+from goodarm.rules.learners.prior import boldness_for, worth_per_pull
 from goodarm.rules.sampling._base import IndexRule
-from goodarm.rules.sampling.value_normal import worth_per_pull
 
 TOO_LATE = 1e-9
 """What a verdict counts that the rounds left don't allow for: less than any other, and not nothing."""

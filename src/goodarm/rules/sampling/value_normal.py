@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from goodarm.numerics import cubed_surplus
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.learners.prior import posterior, prior_learner
+from goodarm.rules.learners.prior import posterior, prior_learner, worth_per_pull
 from goodarm.rules.sampling._base import IndexRule
 
 
@@ -24,12 +23,6 @@ def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 0.0) -> float:
     b = boldness if boldness > 0.0 else pool.learned.boldness
     mean, width = posterior(arm, pool, bar)
     return worth_per_pull(mean, b * width, arm, bar)
-
-
-def worth_per_pull(mean: float, width: float, arm: Arm, bar: Bar) -> float:
-    """The index of an arm whose mean is believed to be N(mean, (sd0 width)^2)."""
-    z = (mean - bar.threshold) / (width * bar.spread)
-    return width * width * width / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
 
 
 value_normal = IndexRule(
