@@ -24,6 +24,7 @@ BENCHMARKS = {
     "rules": "benchmarks.rules",
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
+    "dgai": "benchmarks.dgai",
     "step": "benchmarks.step",
     "campaign": "benchmarks.campaign",
     "opening": "benchmarks.campaign_opening",

@@ -48,7 +48,7 @@ OTHERS = (
     "hdoc+gap-mixture",
     "apgai+gap-mixture",
     "apgai+kt",
-    "dgai+gap-mixture",
+    "dgai-spread+gap-mixture",
     "uniform+gap-mixture",
     "apt-g+gap-mixture",
     "lucb-g+gap-mixture",

@@ -25,7 +25,7 @@ def run() -> Section:
         rows,
         [
             f"Grid of betas {BETAS}, {LEARNING_SEED} the seed of learning, {GRID_SEED} the seed of all scores.",
-            "dgai offline: 52 runs of the environment, then fixed; dgai online and value learn within each run.",
+            "dgai-spread offline: 52 runs of the environment, then fixed; dgai-spread online and value learn within each run.",
         ],
     )
 
@@ -37,11 +37,11 @@ def _play(policy: object, name: str, runs: int) -> Runs:
 def _shares(name: str, runs: int) -> list[Row]:
     grid = {beta: _play(f"ucb(beta={beta})+kt", name, runs).exploit_score.mean for beta in BETAS}
     best = max(grid, key=lambda beta: grid[beta])
-    offline = learn(name, "dgai", seed=LEARNING_SEED)
+    offline = learn(name, "dgai-spread", seed=LEARNING_SEED)
     rows = []
     for what, policy, target in (
-        (f"dgai offline (beta {offline.parameters['beta']:.2f}, best {best:g})", offline.policy, 0.95),
-        ("dgai online", "dgai", 0.85),
+        (f"dgai-spread offline (beta {offline.parameters['beta']:.2f}, best {best:g})", offline.policy, 0.95),
+        ("dgai-spread online", "dgai-spread", 0.85),
         ("value", "value", VALUE_AT_LEAST.get(name, 0.98)),
     ):
         played = _play(policy, name, runs)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goodarm.errors import InvalidValue
-from goodarm.learning import learn, offline
+from goodarm.learning import epochs, learn, offline
 from goodarm.learning.train import MOST_RUNS
 from goodarm.simulation.simulate import simulate
 
@@ -56,8 +56,35 @@ def test_online_dgai_reaches_85_percent_and_value_98(best_of_grid: float) -> Non
 def test_a_gradient_of_the_wrong_sign_is_caught(best_of_grid: float, monkeypatch: pytest.MonkeyPatch) -> None:
     right = offline.relative_slope
     monkeypatch.setattr(offline, "relative_slope", lambda above, below: -right(above, below))
-    learned = learn(ENVIRONMENT, "dgai", horizon=HORIZON, seed=LEARNING_SEED)
+    learned = learn(ENVIRONMENT, "ucb+kt", horizon=HORIZON, seed=LEARNING_SEED)
     assert score(learned.policy) < 0.95 * best_of_grid
+
+
+def test_gradient_epochs_from_far_starts_meet() -> None:
+    """From 0.5 and 6 within 20% of each other; with the wrong sign, both ends of the allowed values are reached."""
+    found = []
+    for start in (0.5, 6.0):
+        learned = learn(ENVIRONMENT, f"dgai(beta={start})", horizon=HORIZON // 2, seed=LEARNING_SEED)
+        found.append(learned.parameters["beta"])
+        assert learned.history[0].parameter == start
+        assert learned.learned_on["runs"] <= 52
+    assert max(found) <= 1.2 * min(found)
+
+
+def test_gradient_epochs_stop_when_validation_stops_improving_and_leave_with_a_wrong_sign() -> None:
+    played: list[int] = []
+
+    def play(beta: float, run: int, sign: float = 1.0) -> tuple[float, float]:
+        played.append(run)
+        gradient = max(-1.0, min(1.0, math.log(2.0 / beta)))
+        return 10.0 - math.log(beta / 2.0) ** 2, sign * gradient
+
+    found, history = epochs.learn_by_gradient(play, 6.0, budget=100)
+    assert found == pytest.approx(2.0, rel=0.02)
+    assert len(played) == sum(each.runs for each in history) + epochs.VALIDATION < 100
+    assert set(played[epochs.VALIDATION :: 1]) >= {0, 1, 2, 3}
+    wrong, _ = epochs.learn_by_gradient(lambda beta, run: play(beta, run, -1.0), 6.0, budget=100)
+    assert wrong > 8.0
 
 
 def test_same_seed_same_policy() -> None:
@@ -69,6 +96,8 @@ def test_refuses_what_can_not_be_learned() -> None:
     with pytest.raises(InvalidValue, match="no parameter to learn"):
         learn("kano-1", "hdoc", horizon=1000)
     with pytest.raises(InvalidValue, match="budget must be at least 14"):
+        learn("kano-1", "ucb", horizon=1000, budget=10)
+    with pytest.raises(InvalidValue, match="budget must be at least 11"):
         learn("kano-1", "dgai", horizon=1000, budget=10)
     with pytest.raises(InvalidValue, match="number of arms"):
         learn("synth-small", "dgai", horizon=10)

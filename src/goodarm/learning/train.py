@@ -17,6 +17,7 @@ from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.attempts import Attempt, count_attempt
 from goodarm.learning.calibrate import learned_alpha, most_wrong
+from goodarm.learning.epochs import GradientEpoch, learn_by_gradient, least_budget
 from goodarm.learning.offline import LearningStep, learn_parameter
 from goodarm.policies import DEFAULT_POLICY, Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
@@ -33,12 +34,14 @@ from goodarm.theory import exploit_ceiling
 from goodarm.version import __version__
 
 LEARNABLE = {
-    "dgai": ("beta", (0.5, 1.0, 2.0, 4.0)),
+    "dgai-spread": ("beta", (0.5, 1.0, 2.0, 4.0)),
     "ucb": ("beta", (0.5, 1.0, 2.0, 4.0)),
     "value": ("patience", (0.5, 1.0, 2.0, 4.0)),
     "value-normal": ("boldness", (0.7, 1.0, 1.4, 2.0)),
 }
-"""Which parameter of a sampling rule is learned offline, and the values at which learning looks first."""
+"""Which parameter of a sampling rule is learned by differences, and the values at which learning looks first."""
+BY_GRADIENT = ("dgai",)
+"""Sampling rules whose beta is learned by gradient epochs."""
 
 STREAMS = 3
 MOST_RUNS = 60
@@ -109,10 +112,11 @@ def learn(
 ) -> LearnedPolicy:
     """Learn a policy's parameter on an environment, and with `calibrate` its bound for deciding too.
 
-    objective : "score" (the exploit score itself, by differences under common random numbers); "paper" (alpha and
-                beta of `dgai-offline`, as printed); or "none"
+    objective : "score" (for `dgai` the gradient of the expected rate of exploit score, for others differences of the
+                exploit score under common random numbers); "paper" (alpha and beta of `dgai-offline`, as printed); or
+                "none"
     options   : of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
-    budget    : runs of the environment that learning may take, at least 14; with "paper" its epochs
+    budget    : runs of the environment that learning may take, at least 14 (11 for `dgai`); with "paper" its epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
     attempt   : how many times a bound was calibrated for this family, this time included; attempts of this process,
                 and of the policy file `earlier`, are counted anyway. The k-th must be surer: `confidence_of`
@@ -138,7 +142,8 @@ def learn(
             first = max(MOST_RUNS, budget)
             spec, alpha = _calibrated(spec, first, learning_runs, tests, counted, workers, watch, stop)
             parameters[_named(spec.policy, "identification.alpha")] = alpha
-    learned_on = _learned_on(spec, objective, budget, learning_runs + tests, counted)
+    taken = sum(each.runs for each in history) if spec.policy.sampling.name in BY_GRADIENT else budget
+    learned_on = _learned_on(spec, objective, taken, learning_runs + tests, counted)
     return LearnedPolicy(spec.policy, parameters, learned_on, history, started)
 
 
@@ -195,16 +200,18 @@ def _named(made: Policy, parameter: str) -> str:
 
 def _learn_on_score(
     spec: Specification, budget: int, options: Mapping[str, float], watch: Watch, stop: Stop
-) -> tuple[dict[str, float], Sequence[LearningStep]]:
+) -> tuple[dict[str, float], Sequence[Any]]:
     rule = spec.policy.sampling.name
     if rule in _printed().TRAINED:
         raise InvalidValue(f"{rule} is trained by the paper's objective: give `objective='paper'`.")
+    check_whole("budget", budget)
+    if rule in BY_GRADIENT:
+        return _learn_by_gradient(spec, budget, watch, stop)
     if rule not in LEARNABLE:
         raise InvalidValue(
-            f"{rule} has no parameter to learn. Learn one of: {', '.join(LEARNABLE)}; "
+            f"{rule} has no parameter to learn. Learn one of: {', '.join((*BY_GRADIENT, *LEARNABLE))}; "
             "or only a bound, with `calibrate=True` and `objective='none'`."
         )
-    check_whole("budget", budget)
     name, candidates = LEARNABLE[rule]
     name = _named(spec.policy, f"sampling.{name}")
     steps = (budget - len(candidates) * STREAMS) // 2
@@ -219,12 +226,35 @@ def _learn_on_score(
     value, history = learn_parameter(
         score, candidates, streams=STREAMS, steps=steps, watch=lambda step: watch("step", step)
     )
+    _check_scores(spec, history)
+    return {name: value}, history
+
+
+def _learn_by_gradient(
+    spec: Specification, budget: int, watch: Watch, stop: Stop
+) -> tuple[dict[str, float], Sequence[GradientEpoch]]:
+    if budget < least_budget():
+        raise InvalidValue(f"budget must be at least {least_budget()} runs; got {budget}.")
+    name = _named(spec.policy, "learner.beta")
+    assembly = assembly_of(spec)
+    started = float(assembly.start(float(spec.horizon)).pool.learned.beta)
+
+    def play_epoch(beta: float, run: int) -> tuple[float, float]:
+        trial = _with(spec, {name: beta, "learner.rate": 0.0})
+        played = play(trial, run, assembly_of(trial), stop=stop)
+        return float(Runs(trial, (played,)).exploit_scores[0]), played.learned["average"]
+
+    beta, history = learn_by_gradient(play_epoch, started, budget=budget, watch=lambda epoch: watch("step", epoch))
+    _check_scores(spec, history)
+    return {name: beta}, history
+
+
+def _check_scores(spec: Specification, history: Sequence[LearningStep] | Sequence[GradientEpoch]) -> None:
     if not any(step.score > 0.0 for step in history):
         raise InvalidValue(
             f"no policy found a good arm of {spec.environment.name} within {spec.horizon} rounds: "
             "every score was 0 and nothing can be learned. Give a longer horizon."
         )
-    return {name: value}, history
 
 
 def _calibrated(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from goodarm.learning.epochs import GradientEpoch
 from goodarm.learning.offline import Epoch, LearningStep
 from goodarm.learning.train import LearnedPolicy
 from goodarm.report.drawing import COLOURS, marked
@@ -39,8 +40,11 @@ def draw(learned: LearnedPolicy) -> Figure:
     left, right = figure.subplots(1, 2)
     steps = [entry for entry in learned.history if isinstance(entry, LearningStep)]
     epochs = [entry for entry in learned.history if isinstance(entry, Epoch)]
+    gradients = [entry for entry in learned.history if isinstance(entry, GradientEpoch)]
     if epochs:
         _draw_epochs(left, right, epochs)
+    elif gradients:
+        _draw_gradients(left, right, gradients, learned.parameters["beta"])
     else:
         _draw_steps(left, right, info(learned, steps))
     for axes in (left, right):
@@ -78,6 +82,30 @@ def _draw_epochs(left: Axes, right: Axes, epochs: Sequence[Epoch]) -> None:
     )
     for axes in (left, right):
         axes.set_xlabel("epoch")
+
+
+def _draw_gradients(left: Axes, right: Axes, epochs: Sequence[GradientEpoch], beta: float) -> None:
+    """Left: beta over the epochs. Right: the score of each epoch, and the last validation score."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
+
+    number = range(1, len(epochs) + 1)
+    left.plot(number, [epoch.parameter for epoch in epochs], color=COLOURS[0], marker="o", markersize=3, linewidth=1.5)
+    left.axhline(beta, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)), label=f"learned: {beta:.3g}")
+    left.set_yscale("log")
+    shown = [beta, *(epoch.parameter for epoch in epochs)]
+    left.set_ylim(min(min(shown) / 1.2, beta / 2.0), max(1.2 * max(shown), 2.0 * beta))
+    left.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    left.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    left.yaxis.set_minor_formatter(NullFormatter())
+    left.set_ylabel("beta (log scale)")
+    scores, validation = [epoch.score for epoch in epochs], [epoch.validation for epoch in epochs]
+    right.plot(number, scores, "o", color=COLOURS[0], markersize=4, alpha=0.7, label="this epoch's run")
+    right.step(number, validation, where="post", color=COLOURS[1], linewidth=1.5, label="validation runs")
+    right.yaxis.set_major_formatter("{x:,.0f}")
+    right.set_ylabel("exploit score of a run")
+    for axes in (left, right):
+        axes.set_xlabel("epoch")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _draw_steps(left: Axes, right: Axes, info: LearningCurve) -> None:

@@ -1,14 +1,14 @@
 """What `dgai` learns from all arms: beta, by the gradient of the expected rate of exploit score, and the bets' ladder.
 
-The paper's policy draws arm i with probability p_i = softmax(gamma S_i), S_i = m_i + beta sd0 U_i. For any critic w that
-does not depend on beta, and at a fixed coldness gamma,
+The paper draws arm i with probability p_i = softmax(gamma S_i), S_i = m_i + beta sd0 U_i. For any critic w that does not
+depend on beta, and at a fixed coldness gamma,
 
     d/d(log beta) sum_i p_i w_i = gamma Cov_p(beta sd0 U, w).
 
-With the means as critic, as the paper prints it, this never vanishes above the floor: wide arms have low means, so that
-beta falls until nothing is explored. Here w_i is the rate at which pulling arm i is expected to earn exploit score, the
-index of `value`. A wide arm may have a large surplus, a narrow one is nearer to its verdict, and the gradient has a zero
-in between. An actor that may choose p freely puts all of it on the largest w_i, and that is `value`.
+With the means as critic, as the paper prints it, the covariance stays negative: wide arms have low means, and beta falls
+until nothing is explored. Here w_i is the rate at which pulling arm i is expected to earn exploit score, the index of
+`value`. A wide arm may have a large surplus and a narrow one is nearer to its verdict, so the gradient has a zero in
+between. An actor that may choose p freely puts all of it on the largest w_i, and that is `value`.
 
 Wrong values of beta cost samples, never validity: verdicts rest on bets that are fixed before their rewards are seen.
 """
@@ -46,6 +46,7 @@ class Bounds(NamedTuple):
     gradient : the last gradient of log E_p[w] with respect to log beta
     refit    : the round from which on the ladder's weights are to be learned anew
     stepped  : the round of the last step of beta
+    average  : mean over the rounds so far of the clipped gradients, what an epoch of offline learning follows
     """
 
     table: Table
@@ -56,13 +57,14 @@ class Bounds(NamedTuple):
     gradient: float
     refit: float
     stepped: float
+    average: float
 
 
 def start(bar: Bar, beta: float = 0.0) -> Bounds:
     """The ladder before its first fit, and beta: 2 for independent arms and 1 with a model, unless it is given."""
     first = spread.start(bar)
     chosen = beta if beta > 0.0 else 1.0 if bar.modelled > 0.0 else 2.0
-    return Bounds(first.table, first.left, first.cut, first.scale, chosen, 0.0, 0.0, 0.0)
+    return Bounds(first.table, first.left, first.cut, first.scale, chosen, 0.0, 0.0, 0.0, 0.0)
 
 
 def critic(arm: Arm, pool: Pool, bar: Bar) -> float:
@@ -73,10 +75,10 @@ def critic(arm: Arm, pool: Pool, bar: Bar) -> float:
     model's normal belief, E[(mu - xi)+^3] / (missing evidence + 1/2), its width multiplied by 0.8 + 0.6/(1 + 20 K/T).
     """
     if bar.modelled > 0.0:
-        return promised(arm, pool, bar, PATIENCE)  # type: ignore[no-any-return]  # a rule's function is untyped
+        return promised(arm, pool, bar, PATIENCE)
     n, s = COUNTED * arm.pulls, COUNTED * arm.total
     wider = Arm(n, s, arm.mean, arm.width, arm.for_good, arm.for_bad, arm.memory, arm.verdict)
-    return promised(wider, pool, bar, PATIENCE)  # type: ignore[no-any-return]  # the same
+    return promised(wider, pool, bar, PATIENCE)
 
 
 def is_sampled(arms: Table, i: int, bar: Bar) -> bool:
@@ -152,14 +154,14 @@ def fit(
         learned = spread.fit(arms, having_learned(pool, Ladder(table, left, cut, scale)), bar, firmness).learned
         table, left, cut, scale = learned.table, learned.left, learned.cut, learned.scale
         refit = growth * pool.round
-    beta, slope = old.beta, 0.0
-    if rate > 0.0:
-        now = having_learned(pool, Bounds(table, left, cut, scale, beta, slope, refit, old.stepped))
-        slope = gradient_of(arms, now, bar, beta, coldness)
-        ahead = pool.horizon if pool.horizon < math.inf else LOOK_AHEAD * pool.round
-        step = rate * STEPS * (pool.round - old.stepped) / ahead
-        beta = min(max(beta * math.exp(step * min(max(slope, -1.0), 1.0)), LOWEST), HIGHEST)
-    return having_learned(pool, Bounds(table, left, cut, scale, beta, slope, refit, pool.round))
+    now = having_learned(pool, Bounds(table, left, cut, scale, old.beta, old.gradient, refit, old.stepped, old.average))
+    slope = gradient_of(arms, now, bar, old.beta, coldness)
+    clipped = min(max(slope, -1.0), 1.0)
+    elapsed = pool.round - old.stepped
+    ahead = pool.horizon if pool.horizon < math.inf else LOOK_AHEAD * pool.round
+    beta = min(max(old.beta * math.exp(rate * STEPS * elapsed / ahead * clipped), LOWEST), HIGHEST)
+    average = (old.average * old.stepped + clipped * elapsed) / pool.round
+    return having_learned(pool, Bounds(table, left, cut, scale, beta, slope, refit, pool.round, average))
 
 
 def next_round(now: float, bar: Bar, first: float = 1.5, pace: float = 0.03) -> float:

@@ -62,7 +62,7 @@ def posterior_scale(arm: Arm, pool: Pool, bar: Bar) -> float:
 
 
 def worth_per_pull(mean: float, width: float, arm: Arm, bar: Bar) -> float:
-    """E[((mean - xi)+ / sd0)^3] / (missing evidence + 1/2) of an arm whose mean is believed to be N(mean, (sd0 width)^2)."""
+    """E[((mu - xi)+ / sd0)^3] / (missing evidence + 1/2) where the arm's mean mu is believed N(mean, (sd0 width)^2)."""
     z = (mean - bar.threshold) / (width * bar.spread)
     return width * width * width / (bar.budget - arm.for_good + 0.5) * cubed_surplus(z)
 
