@@ -25,7 +25,7 @@ def run() -> Section:
         rows,
         [
             f"Grid of betas {BETAS}, {LEARNING_SEED} the seed of learning, {GRID_SEED} the seed of all scores.",
-            "dgai-spread offline: 52 runs of the environment, then fixed; dgai-spread online and value learn within each run.",
+            "dgai-spread offline: 52 runs of the environment, then fixed; the others learn within each run.",
         ],
     )
 

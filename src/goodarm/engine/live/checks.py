@@ -57,7 +57,7 @@ def check_against_control(policy: Policy, problem: Problem) -> None:
         raise UnsoundPairing(
             f"{policy.name} can't choose against a control: the bar moves with the control's mean, which is for rules "
             "that give each arm an index of its own, without a model or bounds learned for one threshold. Use one of "
-            "value-normal, lucb-g, dgai, apt-g, ucb, uniform."
+            "value-normal, lucb-g, dgai-spread, apt-g, ucb, uniform."
         )
 
 

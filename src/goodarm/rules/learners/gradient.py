@@ -1,11 +1,11 @@
 """What `dgai` learns from all arms: beta, by the gradient of the expected rate of exploit score, and the bets' ladder.
 
-The paper draws arm i with probability p_i = softmax(gamma S_i), S_i = m_i + beta sd0 U_i. For any critic w that does not
-depend on beta, and at a fixed coldness gamma,
+The paper draws arm i with probability p_i = softmax(gamma S_i), S_i = m_i + beta sd0 U_i. For any critic w that does
+not depend on beta, and at a fixed coldness gamma,
 
     d/d(log beta) sum_i p_i w_i = gamma Cov_p(beta sd0 U, w).
 
-With the means as critic, as the paper prints it, the covariance stays negative: wide arms have low means, and beta falls
+With the means as critic, as printed, the covariance stays negative: wide arms have low means, and beta falls
 until nothing is explored. Here w_i is the rate at which pulling arm i is expected to earn exploit score, the index of
 `value`. A wide arm may have a large surplus and a narrow one is nearer to its verdict, so the gradient has a zero in
 between. An actor that may choose p freely puts all of it on the largest w_i, and that is `value`.
