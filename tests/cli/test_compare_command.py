@@ -65,6 +65,7 @@ def test_same_seed_same_result_whatever_the_workers() -> None:
     assert one != without_speed(told(*SMALL, "--workers", "1", "--seed", "1"))
 
 
+@pytest.mark.slow
 def test_no_policy_named_compares_the_default_with_hdoc() -> None:
     answer = told("kano-1", "--horizon", "1e2", "--runs", "1")
     assert [policy["policy"] for policy in answer["policies"]] == ["value", "hdoc"]
@@ -76,6 +77,7 @@ def test_threshold_moves_the_bar() -> None:
     assert answer["ceiling"] == pytest.approx(100 * 3 * 0.05)
 
 
+@pytest.mark.slow
 def test_false_discovery_rate() -> None:
     answer = told("kano-1", "--horizon", "300", "--runs", "2", "--policy", "hdoc+kt", "--criterion", "fdr")
     assert answer["policies"][0]["found"] >= 1.0
@@ -237,6 +239,7 @@ def read_until(terminal: int, pattern: str, seconds: float = 300.0) -> str:
     return shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_ctrl_c_leaves_what_is_finished_and_says_so(workers: str, tmp_path: Path) -> None:
     """A real process on a real terminal: wait for the progress bar to show finished runs, then press Ctrl-C."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from goodarm.cli import app
+
+pytestmark = pytest.mark.slow
 
 runner = CliRunner()
 

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from goodarm.cli import app
 
+pytestmark = pytest.mark.slow
+
 runner = CliRunner()
 
 

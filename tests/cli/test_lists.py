@@ -105,6 +105,7 @@ easy-plugin = my_rules:easy
 """
 
 
+@pytest.mark.slow
 def test_rules_and_environments_of_other_packages_are_found(tmp_path: Path) -> None:
     """A package on the path with entry points, as pip would have installed it."""
     (tmp_path / "my_rules.py").write_text(PLUGIN)

@@ -122,6 +122,7 @@ def test_permutation_is_left_out_where_ties_decide() -> None:
     check_permuted_arms_permute_the_result(subject)
 
 
+@pytest.mark.slow
 def test_all_checks_of_a_sound_policy_pass() -> None:
     """With the slow ones: two loops are compiled and a process is started."""
     names = [check.name for check in check_policy("hdoc+kt", bernoulli([0.1, 0.5, 0.9], 0.5)) if check() is None]

@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 MODULE = '''
 from goodarm.environments import bernoulli
 from goodarm.rules.identification import EvidenceRule

@@ -21,6 +21,8 @@ from goodarm.simulation.run import assembly_of, play, source_of
 from goodarm.simulation.specification import Specification, specify
 from goodarm.streams import ENVIRONMENT, generator, reward_key
 
+pytestmark = pytest.mark.slow
+
 NINE = bernoulli([0.05, 0.3, 0.45, 0.5, 0.55, 0.7, 0.95, 0.6, 0.2], threshold=0.5)
 
 

@@ -27,6 +27,8 @@ from goodarm.simulation.specification import specify
 from goodarm.streams import ENVIRONMENT, generator, reward_key, run_key
 from goodarm.verdict import Basis, Guarantee
 
+pytestmark = pytest.mark.slow
+
 
 def small(arms=40, horizon=100_000):
     """A linear environment that plays fast in plain Python."""

@@ -11,6 +11,8 @@ from goodarm.learning.train import learn
 from goodarm.simulation.simulate import simulate
 from goodarm.verdict import Basis, Guarantee
 
+pytestmark = pytest.mark.slow
+
 SMALL = replace(linear(12, 3), horizon=600)
 
 

@@ -18,6 +18,8 @@ from goodarm.policies import policy
 from goodarm.problem import Problem
 from goodarm.simulation.specification import specify
 
+pytestmark = pytest.mark.slow
+
 
 def papers_formulas(kernel, features, arms, rewards, gamma, threshold):
     """m = k'(K + gamma I)^-1 y, U = gamma^-1/2 sqrt(k(x,x) - k'(K + gamma I)^-1 k), log det(I + K/gamma)."""

@@ -11,6 +11,8 @@ from goodarm.models.neural import FIRST_TRAINING, NUGGET, Neural
 from goodarm.policies import policy
 from goodarm.problem import Problem
 
+pytestmark = pytest.mark.slow
+
 
 def test_widths_are_the_papers_in_parameter_space():
     """sqrt(g'Z^-1 g/gamma) with Z = I + sum g g'/gamma; g centred, of length 1, with one more entry for the level and
