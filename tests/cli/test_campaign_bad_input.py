@@ -119,6 +119,7 @@ def test_bytes_that_are_no_text(store: str) -> None:
     assert b"is not a ticket" in answer.stderr
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_watching(store: str) -> None:
     command = [sys.executable, "-m", "goodarm", "campaign", "watch", store, "c", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as watching:

@@ -118,6 +118,7 @@ def test_separators_are_seen(separator: str, tmp_path: Path) -> None:
     assert json.loads(shown.stdout)["environments"][0]["arms"] == 2
 
 
+@pytest.mark.slow
 def test_true_and_false_are_rewards(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("arm,reward\na,true\na,False\nb,TRUE\n")
     with warnings.catch_warnings():
@@ -181,6 +182,7 @@ def test_a_policy_that_cannot_be_written_is_refused_first(tmp_path: Path) -> Non
         assert "can't write /proc/p.json" in refused("learn", "kano-1", "--out", "/proc/p.json")
 
 
+@pytest.mark.slow
 def test_an_interrupted_comparison_leaves_no_empty_folder(tmp_path: Path) -> None:
     """A long run, stopped before its first batch ends."""
     command = (sys.executable, "-m", "goodarm", "compare", "synth-large", "--horizon", "1e9", "--runs", "2")
@@ -267,6 +269,7 @@ def test_learn_begins_with_what_we_recommend(tmp_path: Path) -> None:
     assert [each["over"] for each in told["gains"]] == ["value"]
 
 
+@pytest.mark.slow
 def test_ctrl_c_during_compilation_leaves_no_policy(tmp_path: Path) -> None:
     """Ctrl-C at the moment when the first loop is compiled, or read from the disk cache."""
     code = (

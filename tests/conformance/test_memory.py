@@ -43,11 +43,13 @@ def test_it_conforms(check) -> None:
     check()
 
 
+@pytest.mark.slow
 def test_compiled_it_does_what_it_does_in_python() -> None:
     made = policy("ucb", ONS)
     check_tree_and_scans_agree(Subject(made, usual_environment(made)))
 
 
+@pytest.mark.slow
 def test_it_finds_the_good_arms() -> None:
     result = simulate(policy("ucb", ONS), bernoulli([0.2, 0.4, 0.7, 0.8], 0.5, horizon=5000), runs=10)
     assert all(run.verdicts.tolist() == [-1, -1, 1, 1] for run in result.runs)

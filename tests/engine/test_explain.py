@@ -166,6 +166,7 @@ def slope_lost_at_half(arm, bar):
     return math.nan if arm.total == 0.0 else arm.width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule",
     [IndexRule(name="mine", index=lost_at_half), LineRule(name="mine", slope=slope_lost_at_half, clock=flat)],

@@ -45,6 +45,7 @@ def test_evidence_is_what_the_rule_observes_reward_by_reward(rule: EvidenceRule)
         assert (got[0][0], got[1][0]) == (for_good, for_bad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", BY_TOTALS, ids=lambda rule: rule.name)
 def test_compiled_and_plain_agree(rule: IdentificationRule) -> None:
     bar = bar_for(rule)
