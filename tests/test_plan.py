@@ -31,6 +31,7 @@ def test_lower_bound_of_an_arm() -> None:
     assert pulls_lower_bound(2.0, gaussian) == pytest.approx(8.0 * certainty)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["value", "hdoc+kt"])
 def test_no_certified_policy_undercuts_the_bound(policy: str) -> None:
     means = np.array([0.7, 0.7, 0.3, 0.3])
