@@ -6,11 +6,12 @@ from goodarm.errors import UnsoundPairing
 from goodarm.policies import PAIRINGS as NAMED
 from goodarm.policies import Policy, policy
 from goodarm.policies.names import identification_names, identification_rule, sampling_names
+from goodarm.problem import Gaussian
 from goodarm.testing import Subject, Violation
 from goodarm.testing import checks as pairing_checks
 from goodarm.testing.kit import properties
 from goodarm.testing.slow_checks import in_a_new_process
-from goodarm.testing.subject import usual_environment
+from goodarm.testing.subject import usual_environment, usual_environments
 from goodarm.verdict import Guarantee
 
 CERTIFIED = Guarantee.CERTIFIED
@@ -60,6 +61,15 @@ def test_every_pairing_conforms(name: str) -> None:
     """The engine's own loop and trees, played as plain Python: compiling each pairing would take minutes."""
     pairing = PAIRINGS[name]
     assert not violations(Subject(pairing, usual_environment(pairing), horizon=150, compiled=False))
+
+
+@pytest.mark.parametrize("name", [name for name in INDEPENDENT if identification_rule(name).valid_for(Gaussian(0.5))])
+def test_every_rule_for_gaussian_rewards_conforms_on_them(name: str) -> None:
+    rule = identification_rule(name)
+    environment = usual_environments(rule)[-1]
+    made_for_them = policy("ucb", rule, rewards=environment.rewards)
+    assert isinstance(environment.rewards, Gaussian)
+    assert not violations(Subject(made_for_them, environment, horizon=150, compiled=False))
 
 
 @pytest.mark.parametrize("name", [name for name in INDEPENDENT if identification_rule(name).guarantee is CERTIFIED])

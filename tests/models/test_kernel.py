@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,10 +13,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 from tracker import Tracker
 
 from goodarm.errors import InvalidValue, UnsoundPairing
+from goodarm.models import gram
 from goodarm.models import kernel as kernels
+from goodarm.models._base import new_table
 from goodarm.models.kernel import CutKernel, Kernel
 from goodarm.policies import policy
 from goodarm.problem import Problem
+from goodarm.rules.beliefs import PULLS, TOTAL, WIDTH, read_arm
 from goodarm.simulation.specification import specify
 
 pytestmark = pytest.mark.slow
@@ -64,6 +68,44 @@ def test_equal_for_any_gamma_and_length(seed, gamma, length, pulls):
     mean, width, _ = papers_formulas(RBF(length), features, arms, rewards, gamma, 0.5)
     assert np.abs(tracker.mean - mean).max() < 1e-8
     assert np.abs(tracker.width**2 - width**2).max() < 1e-8 / gamma
+
+
+def exact_widths(prior, gamma, pulls):
+    """sqrt((k - k'(K + gamma/N)^-1 k)/gamma) in rational numbers."""
+    size = range(len(prior))
+    k = [[Fraction(float(prior[i, j])) for j in size] for i in size]
+    rows = [
+        [k[i][j] + (Fraction(gamma) / Fraction(float(pulls[i])) if i == j else 0) for j in size] + k[i] for i in size
+    ]
+    for i in size:
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for j in size:
+            if j != i:
+                rows[j] = [value - rows[j][i] * pivot for value, pivot in zip(rows[j], rows[i], strict=True)]
+    solved = [row[len(prior) :] for row in rows]
+    left = [k[i][i] - sum(k[i][j] * solved[j][i] for j in size) for i in size]
+    return np.sqrt(np.array([float(value / Fraction(gamma)) for value in left]))
+
+
+@pytest.mark.parametrize("gamma", [1.1e-10, 1e-7, 1e-3, 1.0])
+@pytest.mark.parametrize("pulls", [10.0, 1e3, 1e5, 3e6])
+def test_a_width_is_never_rounded_down(gamma, pulls):
+    """At gamma = 1.1e-10 widths became 0 after a few hundred thousand pulls, and `rkhs` was wrong in 6 of 10 runs."""
+    rng = np.random.default_rng(0)
+    bar = Problem(threshold=0.5, arms=3).bar
+    belief, table = Kernel(np.array([[0.0], [0.4], [1.0]]), gamma=gamma, length=0.3).start(bar), new_table(3)
+    table[:, PULLS], table[:, TOTAL] = pulls, rng.binomial(int(pulls), 0.5, 3)
+    gram.rebuild(belief, table, bar)
+    assert (table[:, WIDTH] >= exact_widths(belief.prior, gamma, table[:, PULLS])).all()
+    for n in range(300):
+        arm, reward = (int(rng.integers(3)) if n % 2 else 1), float(rng.random() < 0.5)
+        if gram.tell(belief, table, arm, read_arm(table, arm), reward, bar):
+            gram.flush(belief)
+        table[arm, PULLS] += 1.0
+        table[arm, TOTAL] += reward
+    exact = exact_widths(belief.prior, gamma, table[:, PULLS])
+    assert (table[:, WIDTH] >= exact).all()
+    assert gamma < 1e-5 or (table[:, WIDTH] < 1.001 * exact).all()
 
 
 def test_rebuilding_changes_nothing(monkeypatch):

@@ -4,14 +4,16 @@ import math
 
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN
+from goodarm.rules.identification.betting import observe as betting_observe
 from goodarm.rules.identification.gap_mixture import STEPS, log_ratio
 from goodarm.rules.identification.kt import observe as kt_observe
 from goodarm.rules.identification.learned_bets import LANDING
 from goodarm.rules.identification.learned_bets import observe as learned_observe
 from goodarm.rules.identification.learned_bets_normal import observe as normal_observe
 from goodarm.rules.identification.normal_mixture import log_mixture
+from goodarm.rules.identification.self_normalised import factor as model_factor
 from goodarm.rules.learners.ladder import ladder_learner
 from goodarm.rules.learners.prior import prior_learner
 from goodarm.verdict import Guarantee
@@ -104,6 +106,44 @@ def for_one_arm(arm: Arm, pool: Pool, bar: Bar) -> float:
     return math.sqrt((math.log(1.0 / bar.delta) + looks) / (2.0 * arm.pulls))
 
 
+def with_a_fixed_delta(arm: Arm, pool: Pool, bar: Bar) -> float:
+    """`stitched` with 0.05 written where delta belongs: cautious enough at 0.1, not at 0.001."""
+    n = max(arm.pulls, 16.0)
+    rate = math.log(math.log(n / 8.0)) + 0.72 * math.log(5.2 * bar.arms / 0.05)
+    return 1.7 * bar.sigma * math.sqrt(n * rate) / arm.pulls
+
+
+def with_a_head_start(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`kt` that starts at log(K/10) with more than ten arms."""
+    head_start = max(math.log(bar.arms / 10.0), 0.0) if arm.pulls == 0.0 else 0.0
+    good, bad, memory = kt_observe(arm, reward, pool, bar)
+    return good + head_start, bad + head_start, memory
+
+
+def bolder_with_time(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`kt` that counts each reward 1.5 times from 64 pulls on."""
+    good, bad, memory = kt_observe(arm, reward, pool, bar)
+    if arm.pulls < 64.0:
+        return good, bad, memory
+    return 1.5 * good - 0.5 * arm.for_good, 1.5 * bad - 0.5 * arm.for_bad, memory
+
+
+def with_a_floor(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`betting` whose evidence never falls below e^-4: an arm is forgiven what it lost."""
+    good, bad, memory = betting_observe(arm, reward, pool, bar)
+    return max(good, -4.0), max(bad, -4.0), memory
+
+
+def model_with_a_fixed_delta(log_det: float, regulariser: float, pool: Pool, bar: Bar, norm: float = math.nan) -> float:
+    """`self-normalised` with 0.05 written where delta belongs."""
+    return bar.sigma * math.sqrt(2.0 * math.log(20.0) + log_det) + math.sqrt(regulariser) * norm
+
+
+def one_direction(log_det: float, regulariser: float, pool: Pool, bar: Bar, norm: float = math.nan) -> float:
+    """`self-normalised` without its determinant: right for one arm at one time, not for all arms at all times."""
+    return model_factor(0.0, regulariser, pool, bar, norm, 0.0)
+
+
 CERTIFIED = Guarantee.CERTIFIED
 BROKEN: list[IdentificationRule] = [
     EvidenceRule(name="kt without log K", guarantee=CERTIFIED, observe=without_log_k),
@@ -145,4 +185,22 @@ BROKEN: list[IdentificationRule] = [
     RadiusRule(name="hoeffding for one look", guarantee=CERTIFIED, radius=one_look, families=ANY_SUB_GAUSSIAN),
     RadiusRule(name="fixed sample", guarantee=CERTIFIED, radius=fixed_sample),
     RadiusRule(name="for one arm", guarantee=CERTIFIED, radius=for_one_arm),
+    RadiusRule(name="stitched with a fixed delta", guarantee=CERTIFIED, radius=with_a_fixed_delta),
+    EvidenceRule(name="kt with a head start", guarantee=CERTIFIED, observe=with_a_head_start),
+    EvidenceRule(name="kt, bolder with time", guarantee=CERTIFIED, observe=bolder_with_time),
+    EvidenceRule(name="betting with a floor", guarantee=CERTIFIED, observe=with_a_floor),
+]
+
+BROKEN_BY_MODEL: list[IdentificationRule] = [
+    ModelRule(
+        name=name,
+        guarantee=Guarantee.CERTIFIED_UNDER_MODEL,
+        families=ANY_SUB_GAUSSIAN,
+        factor=factor,
+        models=("linear",),
+    )
+    for name, factor in (
+        ("self-normalised with a fixed delta", model_with_a_fixed_delta),
+        ("self-normalised in one direction", one_direction),
+    )
 ]

@@ -5,7 +5,7 @@ from goodarm.problem import Bounded
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
 from goodarm.testing.adversary import BOUNDED, HardInstance, instances_for
 from goodarm.testing.error_rates import LAW_LEVEL
-from goodarm.testing.identification import RuleCheck, long_checks
+from goodarm.testing.identification import RuleCheck, long_checks, model_checks
 from goodarm.verdict import Guarantee
 
 FALSE_ALARMS = 1e-6
@@ -47,4 +47,15 @@ def long_cases() -> list[RuleCheck]:
     ]
 
 
-TESTS = len(cases()) + len(fdr_cases()) + sum("errors of" in check.name for check in long_cases())
+def model_cases() -> list[RuleCheck]:
+    """What every rule that is certified under a model must do where the model is true."""
+    rules = map(identification_rule, identification_names())
+    return [
+        RuleCheck(f"{rule.name}, {check.name}", check.run)
+        for rule in rules
+        if isinstance(rule, ModelRule)
+        for check in model_checks(rule)
+    ]
+
+
+TESTS = len(cases()) + len(fdr_cases()) + sum("errors of" in check.name for check in long_cases() + model_cases())

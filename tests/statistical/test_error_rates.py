@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from broken_rules import BROKEN
+from broken_rules import BROKEN, BROKEN_BY_MODEL
 from suite import (
     BOUNDED,
     FALSE_ALARMS,
@@ -14,6 +14,7 @@ from suite import (
     certified,
     fdr_cases,
     long_cases,
+    model_cases,
 )
 
 from goodarm.numerics import binomial_tail
@@ -29,7 +30,8 @@ from goodarm.testing.error_rates import (
     require_error_rate,
     require_false_discovery_rate,
 )
-from goodarm.testing.identification import LONG, PATHS, SHORT, RuleCheck
+from goodarm.testing.identification import LONG, SHORT, RuleCheck
+from goodarm.testing.model_rules import MODEL_TRIALS
 from goodarm.testing.rule_checks import check_evidence_is_a_fair_game
 from goodarm.testing.subject import usual_environment
 
@@ -51,15 +53,27 @@ def test_certified_rules_keep_their_error_rate_over_many_pulls(check: RuleCheck)
     check()
 
 
-@pytest.mark.parametrize("rule", BROKEN, ids=lambda value: value.name)
+@pytest.mark.parametrize("check", model_cases(), ids=str)
+def test_rules_keep_their_error_rate_under_their_model(check: RuleCheck) -> None:
+    check()
+
+
+@pytest.mark.parametrize("rule", BROKEN + BROKEN_BY_MODEL, ids=lambda value: value.name)
 def test_one_call_catches_a_broken_rule(rule: IdentificationRule) -> None:
     with pytest.raises(Violation):
         check_identification(rule)
 
 
-SHOWN_SOON = [rule for rule in BROKEN if rule.name not in ("fixed sample", "for one arm")]
-"""The fixed-sample bound errs too seldom in 800 rounds: of ten arms in 7% of the runs, where 10% are allowed. A bound
-for one arm errs too seldom with ten."""
+ONLY_COMPUTED = {
+    "fixed sample",  # of ten arms, 800 rounds give 7% of the runs a wrong verdict, where 10% are permitted
+    "for one arm",  # errs too seldom with ten arms
+    "stitched with a fixed delta",  # correct at delta = 0.05 and above
+    "kt with a head start",  # correct with ten arms
+    "kt, bolder with time",  # the gain is too small for 800 rounds
+    "betting with a floor",
+}
+"""Faults that an adversary with ten arms, 800 rounds and delta = 0.1 does not show. Exact computations find them."""
+SHOWN_SOON = [rule for rule in BROKEN if rule.name not in ONLY_COMPUTED]
 
 
 @pytest.mark.parametrize("rule", SHOWN_SOON, ids=lambda value: value.name)
@@ -78,7 +92,6 @@ def _fails(rule: IdentificationRule, instance: HardInstance) -> bool:
 
 @pytest.mark.parametrize("rule", [r for r in BROKEN if isinstance(r, EvidenceRule)], ids=lambda value: value.name)
 def test_a_broken_bet_is_caught_without_luck(rule: IdentificationRule) -> None:
-    """The fair-game check is exact; only a head start at the first reward and a bet that sees its reward exist."""
     made = policy("uniform", rule)
     with pytest.raises(Violation, match="grows by a factor"):
         check_evidence_is_a_fair_game(Subject(made, usual_environment(made), compiled=False))
@@ -107,7 +120,7 @@ def test_false_alarms_and_power_are_what_the_documents_say() -> None:
     """docs/guarantees.md states these figures; a rule more or less does not change them."""
     assert TESTS <= MOST_TESTS
     assert MOST_TESTS * ERROR_LEVEL + FOR_LAWS <= FALSE_ALARMS
-    for trial in (SHORT, LONG, PATHS):
+    for trial in (SHORT, LONG, *MODEL_TRIALS):
         assert trial.level == ERROR_LEVEL
         assert binomial_tail(trial.critical, trial.runs, trial.delta) <= trial.level
         assert binomial_tail(trial.critical - 1, trial.runs, trial.delta) > trial.level

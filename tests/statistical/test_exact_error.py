@@ -15,12 +15,12 @@ from goodarm.problem import Bounded, Problem
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.identification.beta_mixture import totals as mixture
 from goodarm.testing import Violation
-from goodarm.testing.error_rates import Trial, detectable_share
-from goodarm.testing.exact_error import exact_error, needs_only_totals
-from goodarm.testing.identification import LONG, PATHS, SHORT, require_exact_error, require_monotone
-from goodarm.testing.paths import require_few_crossings
+from goodarm.testing.error_rates import detectable_share
+from goodarm.testing.exact_error import can_be_computed, exact_error
+from goodarm.testing.fair_game import NOTHING
+from goodarm.testing.identification import LONG, SHORT, require_exact_error, require_monotone
+from goodarm.testing.model_rules import MODEL_TRIALS
 from goodarm.testing.reference import pulled
-from goodarm.testing.rule_checks import NOTHING
 from goodarm.verdict import Guarantee
 
 pytestmark = pytest.mark.slow
@@ -82,17 +82,16 @@ def test_an_error_rate_one_percent_too_large_is_seen() -> None:
 def test_the_fixed_sample_bound_needs_many_pulls_to_be_caught() -> None:
     """It keeps its promise for some hundred pulls, and breaks it twofold within a hundred thousand."""
     rule = RadiusRule(name="fixed sample", guarantee=Guarantee.CERTIFIED, radius=fixed_sample)
-    assert needs_only_totals(rule)
     require_exact_error(rule, 0.5, 10, 300)
     with pytest.raises(Violation, match=r"within 100,000 pulls; with 10 arms and delta 0\.1 at most 0\.01"):
         require_exact_error(rule, 0.5, 10, 100_000)
 
 
-def test_a_radius_that_reads_the_pool_is_caught_on_paths() -> None:
+def test_a_radius_that_reads_the_time_is_computed_too() -> None:
     rule = RadiusRule(name="by the round", guarantee=Guarantee.CERTIFIED, radius=by_the_round)
-    assert not needs_only_totals(rule)
+    assert can_be_computed(rule)
     with pytest.raises(Violation, match="one arm at the threshold"):
-        require_few_crossings(rule, Trial(runs=4000, horizon=30_000))
+        require_exact_error(rule, 0.5, 1, 30_000)
 
 
 def test_a_verdict_that_is_not_monotone_is_refused() -> None:
@@ -110,7 +109,12 @@ def figures() -> str:
         "| test | fails a sound rule with probability at most | sees with probability 0.9 |",
         "| --- | --- | --- |",
     ]
-    for name, trial in (("runs under the adversary", SHORT), ("long runs", LONG), ("paths of a radius", PATHS)):
+    for name, trial in (
+        ("runs under the adversary", SHORT),
+        ("long runs", LONG),
+        ("runs under the model", MODEL_TRIALS[0]),
+        ("runs under the model", MODEL_TRIALS[1]),
+    ):
         lines.append(
             f"| {trial.runs} {name}, {trial.horizon:,} rounds | {trial.level:g} (from {trial.critical} wrong) | "
             f"an error rate of {trial.detectable():.3f}, where {trial.delta:g} is allowed |"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from goodarm import Kernel, Linear, Runs, policy, simulate
-from goodarm.environments import Environment
+from goodarm.environments import Environment, gaussian
 from goodarm.environments.laws import bernoulli_reward
 from goodarm.errors import InvalidValue, ModelWarning
 from goodarm.numerics import binomial_tail
@@ -56,7 +56,7 @@ def test_the_count_that_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("power", range(-8, 13))
+@pytest.mark.parametrize("power", [-8, -3, 0, 3, 6, 8, 10, 12])
 def test_features_in_any_unit(power: int, rule: str) -> None:
     """Unit vectors times 1e8 made 137 of 200 runs wrong: a width was judged in the round in which it cancelled."""
     assert play(10.0**power * directions(), [1.0, -0.5, 0.3, 0.2], rule).wrong_runs <= MOST_WRONG
@@ -88,6 +88,19 @@ def test_columns_of_a_database(kind: str, rule: str) -> None:
 def test_a_small_ridge(ridge: float, rule: str) -> None:
     """At 1e-16 all of 200 runs were wrong."""
     assert play(directions(), [1.0, -0.5, 0.3, 0.2], rule, ridge=ridge).wrong_runs <= MOST_WRONG
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_features_of_many_magnitudes_in_turn(rule: str) -> None:
+    """Thirteen arms along one line, each ten times as long as the last: 45 of 60 runs were wrong.
+
+    No single pull cost more than two digits of a variance, so that none was followed by a rebuild; together they cost
+    all digits, and the longest arm was decided by the sign of its mean.
+    """
+    ladder = 9.0 * 10.0 ** np.arange(13)[:, None]
+    environment = gaussian([0.0] * 13, 0.0, scale=1.0)
+    made = policy(f"uniform+{rule}(norm=0{RULES[rule]})", estimator=Linear(ladder), rewards=environment.rewards)
+    assert simulate(made, environment, horizon=60, runs=RUNS, delta=DELTA, seed=7).wrong_runs <= MOST_WRONG
 
 
 @pytest.mark.parametrize("ridge", [1e-26, 1e-40, 5e-324])

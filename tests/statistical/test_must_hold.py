@@ -10,7 +10,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    ("dataset", "times", "runs"), [("synth-small", 1.2, 12), ("synth-large", 40.0, 6), ("movielens", 30.0, 6)]
+    ("dataset", "times", "runs"), [("synth-small", 1.2, 6), ("synth-large", 40.0, 6), ("movielens", 30.0, 6)]
 )
 def test_value_scores_a_multiple_of_hdoc_with_no_wrong_verdict(dataset: str, times: float, runs: int) -> None:
     """With one wrong run in twenty allowed, a fault that errs in half of the runs escapes once in 64 or less."""

@@ -6,6 +6,14 @@
 Equal to the paper's m = k'(K + gamma I)^-1 y and U = gamma^-1/2 sqrt(k(x,x) - k'(K + gamma I)^-1 k). C itself is only
 rewritten when `BLOCK` columns have gathered, as one matrix product; until then c = C[:, a] - sum_p weight_p p p_a.
 Pulls of the same arm in a row share a column.
+
+**Rounding.** The variance of an arm with N pulls is about gamma/N, the difference of two numbers as large as its prior
+variance. With a small gamma and many pulls the difference is lost in rounding, and a rule that trusted it would decide
+every arm by the sign of its mean. So the width that is published has an allowance: C_ii + e (K + u) + e r K^2 n in
+place of C_ii, with e the rounding error of the largest prior variance, r = e/gamma, n pulls in all and u since the last
+rebuild. The first term exceeds what a rebuild and u updates round off a variance. The second covers the means: an error
+of e K in C moves the mean of an arm with N pulls by about r K sqrt(N) of a reward's scale, and the allowance widens its
+interval by at least sqrt(r^2 K^2 n), times a factor above 1.
 """
 
 from __future__ import annotations
@@ -22,9 +30,10 @@ from goodarm.models.linear import TINY
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import MEAN, PULLS, WIDTH, Arm, Table
 
-PENDING, LAST_ARM, UPDATES, RELEARN_DUE = 2, 3, 4, 5
-NUMBERS = 6
+PENDING, LAST_ARM, UPDATES, RELEARN_DUE, ALLOWANCE, PER_PULL = 2, 3, 4, 5, 6, 7
+NUMBERS = 8
 BLOCK = 64
+PRECISION = float(np.finfo(np.float64).eps)
 
 
 class GramBelief(NamedTuple):
@@ -48,6 +57,7 @@ def new_belief(prior: Floats, gamma: float, network: Floats | None = None) -> Gr
     numbers = np.zeros(NUMBERS)
     numbers[REGULARISER] = gamma
     numbers[LAST_ARM] = -1.0
+    allow(numbers, prior, 0.0)
     return GramBelief(
         covariance=prior.copy(),
         prior=prior.copy(),
@@ -60,6 +70,14 @@ def new_belief(prior: Floats, gamma: float, network: Floats | None = None) -> Gr
         network=np.zeros(0) if network is None else network,
         numbers=numbers,
     )
+
+
+def allow(numbers: Floats, prior: Floats, pulls: float) -> None:
+    """The allowance for rounding after a rebuild from this many pulls, and by how much each further pull raises it."""
+    rounding = PRECISION * float(np.diag(prior).max())
+    of_means = rounding / numbers[REGULARISER] * len(prior) ** 2
+    numbers[ALLOWANCE] = rounding * (len(prior) + of_means * pulls)
+    numbers[PER_PULL] = rounding * (1.0 + of_means)
 
 
 def fill_column(belief: GramBelief, a: int) -> None:
@@ -103,14 +121,16 @@ def tell(belief: GramBelief, arms: Table, a: int, before: Arm, reward: float, ba
         fill_column(belief, a)
     own = max(column[a], TINY)
     v = 1.0 / (gamma + own)
+    spare = numbers[ALLOWANCE]
     step = v * (reward - bar.threshold - centred[a])
     for i in range(len(column)):
         centred[i] += column[i] * step
         variance[i] -= v * column[i] * column[i]
         arms[i, MEAN] = bar.threshold + centred[i]
-        arms[i, WIDTH] = math.sqrt(max(variance[i], TINY) / gamma)
-    numbers[LOG_DET] += math.log1p(own / gamma)
+        arms[i, WIDTH] = math.sqrt((max(variance[i], TINY) + spare) / gamma)
+    numbers[LOG_DET] += math.log1p((own + spare) / gamma)
     numbers[UPDATES] += 1.0
+    numbers[ALLOWANCE] += numbers[PER_PULL]
     if again:
         weights[pending - 1] += v * shrink * shrink
         return False
@@ -134,7 +154,8 @@ def flush(belief: GramBelief) -> None:
 def write_columns(belief: GramBelief, arms: Table, bar: Bar) -> None:
     """Mean and width of every arm into the table."""
     arms[:, MEAN] = bar.threshold + belief.centred
-    arms[:, WIDTH] = np.sqrt(np.maximum(belief.variance, TINY) / belief.numbers[REGULARISER])
+    variance = np.maximum(belief.variance, TINY) + belief.numbers[ALLOWANCE]
+    arms[:, WIDTH] = np.sqrt(variance / belief.numbers[REGULARISER])
 
 
 def rebuild(belief: GramBelief, arms: Table, bar: Bar) -> float:
@@ -156,6 +177,7 @@ def rebuild(belief: GramBelief, arms: Table, bar: Bar) -> float:
     np.subtract(belief.prior, half.T @ half, out=belief.covariance)
     belief.variance[:] = np.diag(belief.covariance)
     belief.numbers[LOG_DET] = 2.0 * np.log(np.diag(factor)).sum()
+    allow(belief.numbers, belief.prior, float(pulls.sum()))
     belief.numbers[PENDING], belief.numbers[LAST_ARM], belief.numbers[UPDATES] = 0.0, -1.0, 0.0
     write_columns(belief, arms, bar)
     return float(max(np.abs(arms[:, MEAN] - before[0]).max(), np.abs(arms[:, WIDTH] - before[1]).max()))

@@ -29,8 +29,8 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import MEAN, PULLS, WIDTH, Arm, Table
 from goodarm.rules.parameters import Formula
 
-INTERVAL, RATIO_DUE, PLAIN = 2, 3, 4
-NUMBERS = 5
+INTERVAL, RATIO_DUE, PLAIN, REBUILT = 2, 3, 4, 5
+NUMBERS = 6
 SHORTEST, LONGEST = 64, 16384
 TOLERANCE = 1e-11
 """Drift between two rebuilds that brings the next one forward: a hundredth of what is promised."""
@@ -38,8 +38,10 @@ TINY = 1e-30
 """The least variance: rules divide by the width."""
 LONGEST_FEATURES = 1e13
 """Longest features in units of sqrt(ridge): there a rebuild finds widths to 1e-7, and errs towards wider ones."""
-STEEP = 100.0
-"""A pull that shrinks its arm's variance by more than this factor costs digits: rebuild at once."""
+STEEP = math.log(100.0)
+"""Growth of log det V since the last rebuild that brings the next one forward. No arm's variance has shrunk by a larger
+factor than det V has grown, so that at most two digits of it are ever lost. The growth is counted over all pulls: ten
+pulls that each cost two digits, along features of ten magnitudes, leave as little as one that costs twenty."""
 
 
 class LinearBelief(NamedTuple):
@@ -112,7 +114,7 @@ def tell(belief: LinearBelief, arms: Table, a: int, before: Arm, reward: float, 
         line[i] += along[i] * g
         spread[i] -= c * along[i] * along[i]
     write_columns(belief, arms, bar)
-    return bool(q * dh > STEEP)
+    return bool(numbers[LOG_DET] - numbers[REBUILT] > STEEP)
 
 
 def write_columns(belief: LinearBelief, arms: Table, bar: Bar) -> None:
@@ -156,6 +158,7 @@ def rebuild(belief: LinearBelief, arms: Table, bar: Bar) -> float:
     belief.shrink[:] = scale
     belief.own[:] = belief.ratio * surplus * scale
     belief.numbers[LOG_DET] = 2.0 * np.log(np.abs(np.diag(factor))).sum() - dimension * math.log(ridge)
+    belief.numbers[REBUILT] = belief.numbers[LOG_DET]
     belief.numbers[PLAIN] = 0.0 if belief.ratio.any() else 1.0
     write_columns(belief, arms, bar)
     return float(max(np.abs(arms[:, MEAN] - before[0]).max(), np.abs(arms[:, WIDTH] - before[1]).max()))

@@ -1,11 +1,13 @@
-"""The exact probability of a wrong verdict on one arm, up to a million pulls: for rules that need only the totals.
+"""The exact probability of a wrong verdict on one arm, up to a million pulls: for rules by totals and for radii.
 
 With 0/1 rewards an arm is a point (N, S), pulls and total. A rule by totals calls it good from some S on and bad up to
-some S, so that it walks between two boundaries until it meets one. The probability of each place after N pulls follows
-from those after N - 1, and what lies beyond a boundary is taken out and counted. Nothing is drawn: there are no false
-alarms, and an error rate 1% above what is allowed is seen like one twice as large.
+some S, so that it walks between two boundaries until it meets one. The probability of each position after N pulls
+follows from those after N - 1, and what lies beyond a boundary is removed and counted. Nothing is drawn: there are no
+false alarms, and an error rate 1% above the permitted one is detected like one twice as large. The same holds for a
+radius that reads the time, because an arm that is played alone has been pulled once in every round.
 
-What it can't see: rewards that are not 0/1, more than `pulls` pulls, and a rule whose verdict is not monotone in S.
+What it can't detect: errors with rewards that are not 0/1, errors after more than `pulls` pulls, and errors of a rule
+whose verdict is not monotone in S.
 """
 
 from __future__ import annotations
@@ -25,10 +27,10 @@ from goodarm.rules.identification import EvidenceRule, IdentificationRule, Radiu
 from goodarm.rules.identification._base import decide_by_radius
 from goodarm.rules.parameters import Formula
 
-NEGLIGIBLE = 1e-18
-"""Places of less probability at the far ends are left out; what was left out is counted as error."""
-
-_POOL = Pool(1.0)
+NEGLIGIBLE = 1e-6
+"""Positions at the far ends are left out up to this share of the permitted error; it is counted as error."""
+HORIZON = 1e6
+"""What a radius that reads the horizon is told."""
 
 
 class ExactError(NamedTuple):
@@ -46,16 +48,9 @@ class ExactError(NamedTuple):
         return max(self)
 
 
-def needs_only_totals(rule: IdentificationRule) -> bool:
-    """Is the verdict a function of pulls and total: declared, or a radius that looks at neither time nor pool?"""
-    if rule.by_totals or not isinstance(rule, RadiusRule):
-        return rule.by_totals
-    if rule.learner is not None or rule.by_model:
-        return False
-    bar, values = Problem(threshold=0.3, arms=7).bar, tuple(rule.defaults.values())
-    pools = (_POOL, Pool(977.0, 1e5))
-    arms = [_arm(n, s) for n in (1.0, 2.0, 10.0, 500.0) for s in (0.0, 0.3 * n, n)]
-    return all(len({rule.radius(arm, pool, bar, *values) for pool in pools}) == 1 for arm in arms)
+def can_be_computed(rule: IdentificationRule) -> bool:
+    """Is the verdict on an arm that is played alone a function of pulls and total?"""
+    return rule.by_totals or (isinstance(rule, RadiusRule) and rule.learner is None and not rule.by_model)
 
 
 def exact_error(
@@ -67,7 +62,7 @@ def exact_error(
     pulls: int = 10_000,
     **values: float,
 ) -> ExactError:
-    """The exact error rate of one arm of a rule by totals, 0/1 rewards of mean `threshold`; proved: at most delta/arms.
+    """The exact error rate of one arm with 0/1 rewards of mean `threshold`; a certified rule's is at most delta/arms.
 
     >>> from goodarm.rules.identification.beta_mixture import beta_mixture
     >>> exact = exact_error(beta_mixture, 0.5, pulls=200)
@@ -78,7 +73,8 @@ def exact_error(
     parameters = tuple({**rule.defaults, **values}.values())
     good_from, bad_to = np.empty(pulls + 1, dtype=np.int64), np.empty(pulls + 1, dtype=np.int64)
     _boundaries(rule)(good_from, bad_to, bar, parameters)
-    good, bad, left_out = _walk()(threshold, good_from, bad_to, np.zeros(pulls + 3), np.zeros(pulls + 3))
+    negligible = NEGLIGIBLE * delta / (arms * 2.0 * pulls)
+    good, bad, left_out = _walk()(threshold, good_from, bad_to, np.zeros(pulls + 3), np.zeros(pulls + 3), negligible)
     return ExactError(good + left_out, bad + left_out)
 
 
@@ -86,10 +82,6 @@ def verdicts_at(rule: IdentificationRule, pulls: int, bar: Bar) -> NDArray[np.in
     """The verdict at every total 0 ... `pulls`, shape (pulls + 1,)."""
     verdict, values = _verdict(rule), tuple(rule.defaults.values())
     return np.array([verdict(float(pulls), float(s), bar, values) for s in range(pulls + 1)], dtype=np.int64)
-
-
-def _arm(pulls: float, total: float) -> Arm:
-    return Arm(pulls, total, total / pulls, 1.0 / math.sqrt(pulls), 0.0, 0.0, 0.0, 0.0)
 
 
 @cache
@@ -106,14 +98,14 @@ def _verdict(rule: IdentificationRule) -> Formula:
 
         return by_evidence
     if isinstance(rule, RadiusRule):
-        radius, pool = rule.radius, _POOL
+        radius = rule.radius
 
         def by_radius(pulls: float, total: float, bar: Bar, parameters: Any) -> float:
-            arm = _arm(pulls, total)
-            return decide_by_radius(arm, radius(arm, pool, bar, *parameters), bar)
+            arm = Arm(pulls, total, total / pulls, 1.0 / math.sqrt(pulls), 0.0, 0.0, 0.0, 0.0)
+            return decide_by_radius(arm, radius(arm, Pool(pulls, HORIZON), bar, *parameters), bar)
 
         return by_radius
-    raise TypeError(f"{rule.name} needs more than the totals")
+    raise TypeError(f"the error of {rule.name} can't be computed: it needs more than pulls and total")
 
 
 @cache
@@ -144,7 +136,7 @@ def _boundaries(rule: IdentificationRule) -> Callable[..., None]:
 @cache
 def _walk() -> Callable[..., tuple[float, float, float]]:
     def loop(
-        mean: float, good_from: NDArray[np.int64], bad_to: NDArray[np.int64], now: Any, then: Any
+        mean: float, good_from: NDArray[np.int64], bad_to: NDArray[np.int64], now: Any, then: Any, negligible: float
     ) -> tuple[float, float, float]:
         good, bad, left_out = 0.0, 0.0, 0.0
         low, high = 0, 0
@@ -162,10 +154,10 @@ def _walk() -> Callable[..., tuple[float, float, float]]:
             while low <= high and low <= bad_to[n]:
                 bad += then[low]
                 low += 1
-            while high > low and then[high] < NEGLIGIBLE:
+            while high > low and then[high] < negligible:
                 left_out += then[high]
                 high -= 1
-            while low < high and then[low] < NEGLIGIBLE:
+            while low < high and then[low] < negligible:
                 left_out += then[low]
                 low += 1
             if low > high:

@@ -13,8 +13,8 @@ from goodarm.engine.assemble import Assembly, assemble, start_pool
 from goodarm.engine.loop import Tables
 from goodarm.environments import Environment, Instance, beta, gaussian
 from goodarm.policies import Policy
-from goodarm.problem import Bounded, SubGaussian
 from goodarm.rules.beliefs import VERDICT, Arm, Pool, write_arm
+from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.parameters import take
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.simulation.run import Run, play
@@ -25,13 +25,18 @@ MEANS = (0.0, 0.2, 0.45, 0.5, 0.6, 0.8, 1.0)
 """Arms far from the threshold, near it, at it, and two whose rewards are constant."""
 
 
+def usual_environments(rule: IdentificationRule) -> list[Environment]:
+    """Beta and Gaussian rewards, as far as the rule is valid for them: rewards without ties between arms."""
+    known = (beta(MEANS, threshold=0.5, concentration=2.0), gaussian(MEANS, threshold=0.5, scale=0.5))
+    return [environment for environment in known if rule.valid_for(environment.rewards)]
+
+
 def usual_environment(policy: Policy) -> Environment:
-    """Rewards without ties between arms: Beta where the policy's rule allows rewards in [0, 1], otherwise Gaussian."""
-    if policy.identification.valid_for(Bounded()):
-        return beta(MEANS, threshold=0.5, concentration=2.0)
-    if policy.identification.valid_for(SubGaussian(1.0)):
-        return gaussian(MEANS, threshold=0.5, scale=0.5)
-    raise ValueError(f"{policy.identification.name} is valid for no reward family that is known; pass an environment.")
+    """The first environment that suits the policy's identification rule."""
+    found = usual_environments(policy.identification)
+    if not found:
+        raise ValueError(f"{policy.identification.name} is valid for no known reward family; pass an environment.")
+    return found[0]
 
 
 @dataclass(frozen=True)
