@@ -106,7 +106,7 @@ BEGIN, END = "<!-- begin figures -->\n", "<!-- end figures -->"
 def figures() -> str:
     """What docs/guarantees.md says of the tests and of the rules by totals."""
     lines = [
-        "| test | fails a sound rule with probability at most | sees with probability 0.9 |",
+        "| test | fails a sound rule with probability at most | detects with probability 0.9 |",
         "| --- | --- | --- |",
     ]
     for name, trial in (
@@ -117,11 +117,11 @@ def figures() -> str:
     ):
         lines.append(
             f"| {trial.runs} {name}, {trial.horizon:,} rounds | {trial.level:g} (from {trial.critical} wrong) | "
-            f"an error rate of {trial.detectable():.3f}, where {trial.delta:g} is allowed |"
+            f"an error rate of {trial.detectable():.3f}, where {trial.delta:g} is permitted |"
         )
     lines += [
         f"| false discovery rate, {SHORT.runs} runs | {SHORT.level:g} | a rate of {detectable_share(SHORT):.3f} |",
-        "| exact fairness, exact error | 0 | everything above what is allowed |",
+        "| exact fairness, exact error | 0 | everything above what is permitted |",
         "",
         "| rule by totals | exact error of one arm at threshold 0.5 within 1000 pulls | 10,000 | 100,000 |",
         "| --- | --- | --- | --- |",
