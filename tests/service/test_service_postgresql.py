@@ -10,8 +10,7 @@ from servers import postgresql
 from serving import events, make_token, path_of, serving
 
 from goodarm import Campaign
-from goodarm.service.lease import Lease
-from goodarm.service.side import open_side
+from goodarm.service.side import Lease, open_side
 from goodarm.service.tokens import Role, Tokens
 
 pytestmark = pytest.mark.slow

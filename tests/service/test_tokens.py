@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from goodarm.errors import InvalidValue
-from goodarm.service.lease import SECONDS, Lease
-from goodarm.service.side import Side, UnusableSide, open_side
+from goodarm.service.side import LEASE_SECONDS, Lease, Side, UnusableSide, open_side
 from goodarm.service.tokens import REMEMBERED_SECONDS, SESSION_SECONDS, WINDOW, Role, Tokens, UnknownToken
 
 
@@ -108,9 +107,9 @@ def test_an_unknown_role_is_refused(side: Side) -> None:
 def test_a_lease_is_held_by_one_and_passes_on_when_its_holder_is_silent(side: Side, clock: Clock) -> None:
     first, second = Lease(side, "sender", clock), Lease(side, "sender", clock)
     assert (first.take(), second.take()) == (True, False)
-    clock.now += SECONDS - 0.1
+    clock.now += LEASE_SECONDS - 0.1
     assert (second.take(), first.take()) == (False, True)
-    clock.now += SECONDS + 0.1
+    clock.now += LEASE_SECONDS + 0.1
     assert (second.take(), first.take()) == (True, False)
 
 

@@ -18,9 +18,8 @@ import pytest
 from goodarm.errors import InvalidValue
 from goodarm.service import webhooks
 from goodarm.service.side import open_side
-from goodarm.service.signature import TOLERANCE, verify
 from goodarm.service.targets import resolve
-from goodarm.service.webhooks import ATTEMPTS, NOTE, UnknownWebhook, Webhook, Webhooks, outbox, send
+from goodarm.service.webhooks import ATTEMPTS, NOTE, TOLERANCE, UnknownWebhook, Webhook, Webhooks, outbox, send, verify
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from serving import Server, events, is_held, path_of, serving
 
-from goodarm.service.lease import SECONDS
-from goodarm.service.signature import verify
+from goodarm.service.side import LEASE_SECONDS
+from goodarm.service.webhooks import verify
 
 pytestmark = pytest.mark.slow
 
@@ -264,7 +264,7 @@ def test_verdicts_are_delivered_signed_retried_once_each_and_replayed(tmp_path: 
 
 def test_a_slow_receiver_gets_each_delivery_once(tmp_path: Path, receiver: Receiver) -> None:
     """While it takes longer than the sender's lease lasts, no other worker sends the same."""
-    receiver.fail_first, receiver.seconds = 0, SECONDS + 2.0
+    receiver.fail_first, receiver.seconds = 0, LEASE_SECONDS + 2.0
     with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2", "--private-webhooks") as server:
         make(server, arms=2)
         server.call("POST", path_of("c", "/webhooks"), {"url": receiver.url})

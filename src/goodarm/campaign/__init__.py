@@ -2,8 +2,8 @@
 
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.check import Check
+from goodarm.campaign.rows import ArmRow, Told, Verdicts
 from goodarm.campaign.stores import Store, open_store
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Told, Verdicts
 
 __all__ = ["ArmRow", "Block", "Campaign", "Check", "Store", "Ticket", "Told", "Verdicts", "open_store"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.intervals import fresh_intervals
+from goodarm.campaign.rows import plain
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
@@ -23,15 +24,15 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
     content: dict[str, Any] = {
         "verdict": verdict,
         "guarantee": str(terms.made.guarantee),
-        "evidence": finite(evidence_of(fold, arm, verdict)),
-        "needed": finite(needed(fold)),
-        "low": finite(low),
-        "high": finite(high),
+        "evidence": plain(evidence_of(fold, arm, verdict)),
+        "needed": plain(needed(fold)),
+        "low": plain(low),
+        "high": plain(high),
         "asked": book.asked,
         "told": book.told,
         "pending": book.pending,
         "total": book.total,
-        "mean": finite(terms.question.estimate(book.entry.id, fold.totals_of)),
+        "mean": plain(terms.question.estimate(book.entry.id, fold.totals_of)),
         "missing": book.missing,
         "void": book.void,
         "weight": book.weight,
@@ -89,8 +90,3 @@ def keeps_evidence(fold: Fold) -> bool:
     from goodarm.rules.identification import EvidenceRule
 
     return isinstance(fold.terms.made.identification, EvidenceRule)
-
-
-def finite(value: float) -> float | None:
-    """A number that JSON can carry, or None."""
-    return float(value) if math.isfinite(value) else None

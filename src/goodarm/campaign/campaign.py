@@ -18,13 +18,13 @@ from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
+from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Told, Verdicts
 from goodarm.campaign.waiting import WaitingTicket, waiting_of
-from goodarm.campaign.words import Tally, details, headline
+from goodarm.campaign.words import details, headline
 from goodarm.campaign.workers import Evaluate
 from goodarm.errors import LateReward, Refused
 from goodarm.policies import Policy
@@ -160,9 +160,11 @@ most 5%
 
     def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
         """Tell and ask in one transaction: the next ticket, the same one for the same key; None if none is open."""
-        return self._stepped(ticket, reward, key)[1]
+        return self.tell_and_ask(ticket, reward, key=key)[1]
 
-    def _stepped(self, ticket: Ticket | str, reward: float, key: str | None) -> tuple[Told, Ticket | None]:
+    def tell_and_ask(
+        self, ticket: Ticket | str, reward: float, *, key: str | None = None
+    ) -> tuple[Told, Ticket | None]:
         """`step`, with what telling has led to; the same key again gets both again."""
         with self._writing() as fold:
             late, decided, following = operations.step(self._session, ticket, reward, key)

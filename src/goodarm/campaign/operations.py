@@ -14,9 +14,9 @@ from goodarm.campaign.blocks import check_part, read_part
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, digest
 from goodarm.campaign.requests import ASK, answered, keep
+from goodarm.campaign.rows import iso
 from goodarm.campaign.session import Session
 from goodarm.campaign.tickets import Block, Ticket, read_ticket, spell
-from goodarm.campaign.views import iso
 from goodarm.campaign.words import duration_words
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 

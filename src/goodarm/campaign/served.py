@@ -22,20 +22,19 @@ from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
 from goodarm.campaign.operations import checked_count, pairs_of, read_reward
 from goodarm.campaign.requests import check_key
+from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.views import ArmRow, Told, Verdicts, announce
+from goodarm.campaign.views import announce
 from goodarm.campaign.waiting import WaitingTicket
-from goodarm.campaign.words import Tally, details
+from goodarm.campaign.words import details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining
 from goodarm.problem import rewards_text
 
 TOKEN = "GOODARM_TOKEN"
 """The environment variable with the token, where none is given: then a program changes only the address."""
-NUMBERS = ("mean", "low", "high", "evidence", "needed")
-"""Fields of a row that may be unknown: null in JSON, nan here."""
 PIECE = 10_000
 """Entries of the journal fetched at a time."""
 
@@ -92,29 +91,32 @@ class ServedCampaign(Campaign):
         return [Ticket(**ticket) for ticket in answer["tickets"]]
 
     def tell(self, ticket: Ticket | str, reward: float) -> Told:
-        return _told(self._post("/tell", {"ticket": _text(ticket), "reward": read_reward(reward)}))
+        return Told.from_json(self._post("/tell", {"ticket": _text(ticket), "reward": read_reward(reward)}))
 
     def tell_many(self, rewards: Mapping[Ticket | str, float] | Iterable[tuple[Ticket | str, float]]) -> Told:
         listed = [{"ticket": _text(ticket), "reward": read_reward(reward)} for ticket, reward in pairs_of(rewards)]
-        return _told(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
+        return Told.from_json(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
 
-    def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
+    def tell_and_ask(
+        self, ticket: Ticket | str, reward: float, *, key: str | None = None
+    ) -> tuple[Told, Ticket | None]:
         body = {"ticket": _text(ticket), "reward": read_reward(reward)}
-        following = self._post("/step", body, key=_key(key))["ticket"]
-        return None if following is None else Ticket(**following)
+        answer = self._post("/step", body, key=_key(key))
+        following = answer["ticket"]
+        return Told.from_json(answer), None if following is None else Ticket(**following)
 
     def void(self, ticket: Ticket | Block | str, reason: str) -> None:
         self._post("/void", {"ticket": _text(ticket), "reason": reason})
 
     def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
-        return _told(self._post("/tell-arm", {"arm": arm, "reward": read_reward(reward)}, key=_key(key)))
+        return Told.from_json(self._post("/tell-arm", {"arm": arm, "reward": read_reward(reward)}, key=_key(key)))
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
         return Block(**self._post("/ask-block", {"n": checked_count(n)}, key=_key(key)))
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
         body = {"ticket": _text(block), "rewards": {arm: list(told) for arm, told in rewards.items()}, "part": part}
-        return _told(self._post("/tell-block", body))
+        return Told.from_json(self._post("/tell-block", body))
 
     # arms
 
@@ -144,10 +146,10 @@ class ServedCampaign(Campaign):
         return Verdicts(tally.good, tally.bad, tally.open, rows)
 
     def arms(self) -> list[ArmRow]:
-        return [_row(row) for row in self._get("/arms")["arms"]]
+        return [ArmRow.from_json(row) for row in self._get("/arms")["arms"]]
 
     def arm(self, arm: str) -> ArmRow:
-        return _row(self._get(f"/arms/{quote(arm, safe='')}"))
+        return ArmRow.from_json(self._get(f"/arms/{quote(arm, safe='')}"))
 
     def nearest(self, many: int = 10) -> list[ArmRow]:
         still = [row for row in self.arms() if row.verdict == "open" and row.status == "open"]
@@ -290,12 +292,3 @@ def _key(given: str | None) -> str:
 
 def _text(ticket: Ticket | Block | str) -> str:
     return ticket.ticket if isinstance(ticket, Ticket | Block) else ticket
-
-
-def _row(row: Mapping[str, Any]) -> ArmRow:
-    known = {name: row[name] for name in ArmRow._fields}
-    return ArmRow(**known | {name: math.nan if known[name] is None else known[name] for name in NUMBERS})
-
-
-def _told(answer: Mapping[str, Any]) -> Told:
-    return Told([_row(row) for row in answer["verdicts"]], list(answer["late"]))

@@ -82,6 +82,21 @@ class Terms:
             "rules": self.rules,
         }
 
+    def shown(self) -> dict[str, Any]:
+        """What people are shown of the terms."""
+        question = self.question.shown(self.rewards)
+        return {
+            "question": question,
+            "threshold": question["bar"],
+            "control": question.get("control"),
+            "margin": question.get("margin"),
+            "delta": self.delta,
+            "criterion": self.criterion,
+            "policy": self.policy,
+            "rewards": str(self.rewards),
+            "metadata": dict(self.metadata),
+        }
+
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Terms:
         found = content.get("format")

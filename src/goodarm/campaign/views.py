@@ -1,11 +1,10 @@
-"""What a campaign shows: rows of arms, verdicts, counts. Everything here is derived from the fold."""
+"""The rows that a campaign shows, derived from its fold."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,77 +14,13 @@ from goodarm.campaign.doubts import doubt
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals
 from goodarm.campaign.overdue import NOTHING, Cost, costs
-from goodarm.campaign.words import Tally
+from goodarm.campaign.rows import ArmRow, Tally, Verdicts, iso, unknown_as_nan
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded
 from goodarm.question import OPEN
 
 if TYPE_CHECKING:
     from goodarm.planning import Remaining
-
-
-class ArmRow(NamedTuple):
-    """One arm: what was decided, what was seen, and what is missing.
-
-    verdict   : good, bad or open; against a control better, worse or open, and "control" for itself
-    mean      : of the told rewards; against a control, like low and high, the difference from the control's mean
-    status    : open, paused or retired
-    pulls     : rewards told, missing ones as 0
-    low, high : the interval that decides, at the moment of the verdict once there is one; nan for rules in the order of
-                asking (kt, betting, learned-bets), whose evidence at other thresholds does not follow from the totals
-    evidence  : for the verdict, or the larger of the two while the arm is open; `needed` decides
-    decided_at: when the verdict was journaled, as ISO 8601 in UTC
-    overdue   : tickets that have been out for longer than `after`
-    held_back : the verdict that they hold back; empty if there is none
-    """
-
-    arm: str
-    label: str
-    verdict: str
-    status: str
-    guarantee: str
-    pulls: int
-    pending: int
-    total: float
-    mean: float
-    low: float
-    high: float
-    evidence: float
-    needed: float
-    decided_at: str | None
-    weight: float
-    missing: int
-    void: int
-    metadata: Mapping[str, Any]
-    overdue: int = 0
-    held_back: str = ""
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: plain(value) for name, value in self._asdict().items()}
-
-
-SHOWN = ("arm", "verdict", "guarantee", "pulls", "mean", "low", "high", "evidence", "needed", "decided_at")
-"""What a verdict is shown with."""
-
-
-class Told(NamedTuple):
-    """What telling has led to: verdicts, and tickets that were told too late to count."""
-
-    verdicts: list[ArmRow]
-    late: list[str]
-
-
-class Verdicts(NamedTuple):
-    """How many arms are good, bad, open; and all of them, row by row."""
-
-    good: int
-    bad: int
-    open: int
-    arms: list[ArmRow]
-
-    def as_json(self) -> dict[str, Any]:
-        rows = [{name: plain(getattr(row, name)) for name in SHOWN} for row in self.arms]
-        return {"good": self.good, "bad": self.bad, "open": self.open, "arms": rows}
 
 
 def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[ArmRow]:
@@ -113,8 +48,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
     decision, question = book.decision, terms.question
     judged = question.judges(book.entry.id)
     if decision:
-        low, high = (math.nan if decision[end] is None else decision[end] for end in ("low", "high"))
-        evidence = math.nan if decision["evidence"] is None else decision["evidence"]
+        low, high, evidence = (unknown_as_nan(decision[name]) for name in ("low", "high", "evidence"))
     else:
         low, high = ends
         evidence = evidence_of(fold, arm, OPEN) if judged else math.nan
@@ -139,6 +73,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         metadata=book.entry.metadata,
         overdue=late.tickets,
         held_back=late.held_back,
+        sign=question.sign(decision["verdict"]) if decision else 0,
     )
 
 
@@ -229,19 +164,3 @@ def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
     rows = {arm: fold.step.row(arm) for arm in still}
     still.sort(key=lambda arm: -max(rows[arm].for_good, rows[arm].for_bad))
     return arm_rows(fold, still[:many], now)
-
-
-def iso(at: float) -> str:
-    """A time as ISO 8601 in UTC.
-
-    >>> iso(0.0)
-    '1970-01-01T00:00:00.000+00:00'
-    """
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
-
-
-def plain(value: Any) -> Any:
-    """A value that JSON can carry."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return dict(value) if isinstance(value, Mapping) else value

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from goodarm.arguments import check_whole
 from goodarm.campaign.fold import Fold
+from goodarm.campaign.rows import iso
 from goodarm.campaign.tickets import spell
-from goodarm.campaign.views import iso
 
 
 class WaitingTicket(NamedTuple):

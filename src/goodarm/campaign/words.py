@@ -3,37 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
+from goodarm.campaign.rows import Tally
 from goodarm.campaign.terms import Terms
 from goodarm.question import amounts
 
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
-
-
-class Tally(NamedTuple):
-    """How many arms and tickets are in each state."""
-
-    arms: int
-    good: int
-    bad: int
-    open: int
-    paused: int
-    retired: int
-    pending: int
-    overdue: int
-    told: int
-    missing: int
-    void: int
-    late: int
-    ended: bool
-    held_back: int = 0
-    """Arms that would be decided but for their overdue tickets."""
-    waiting: int = 0
-    """Told rewards that wait behind overdue tickets, in the order of asking."""
-    doubt: str = ""
-    """What speaks against what was agreed, in words."""
 
 
 def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:

@@ -1,31 +1,34 @@
-"""The application of one worker: its parts, how they start and stop, and what is served where."""
+"""The application of one worker: its parts, how they start and stop, what is served where, and what no route answers."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+import os
+import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
+from functools import cached_property
+from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.staticfiles import StaticFiles
+from starlette.types import Receive, Scope, Send
 
 from goodarm.errors import DamagedJournal, Refused, UnknownName, UnknownTicket, UnusableStore
-from goodarm.service import orphan, problems
+from goodarm.service import problems
 from goodarm.service.campaigns import Campaigns
 from goodarm.service.compressed import Compressed
 from goodarm.service.demo import Visitors
 from goodarm.service.guard import Door
-from goodarm.service.lease import Lease
 from goodarm.service.metrics import Metrics
-from goodarm.service.planner import Planner
-from goodarm.service.rest import Rest
 from goodarm.service.routes import campaigns, health, people, plan, reads, tickets, webhooks
 from goodarm.service.sender import Sender
 from goodarm.service.settings import Settings
-from goodarm.service.side import UnusableSide, open_side
+from goodarm.service.side import Lease, UnusableSide, open_side
 from goodarm.service.stream import Fanout
 from goodarm.service.tokens import Tokens
 from goodarm.service.webhooks import UnknownWebhook, Webhooks
@@ -40,6 +43,10 @@ STATUS = {
     UnusableSide: 503,
     DamagedJournal: 500,
 }
+PARENT_SECONDS = 0.5
+"""Seconds between two checks that the parent is there."""
+ORPHAN_SECONDS = 5.0
+"""Seconds that a worker without a parent may take to stop by itself."""
 log = logging.getLogger("goodarm.service")
 
 
@@ -82,10 +89,10 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
     state.webhooks = Webhooks(side, private=settings.private_targets)
     state.fanout = Fanout(found.changes, settings.update_every, log.warning)
     state.sender = Sender(found.desk, state.webhooks, Lease(side, "webhooks"), private=settings.private_targets)
-    state.planner = Planner()
+    state.planner = plan.Planner()
     found.start()
     ending = threading.Event()
-    orphan.watch(settings.parent, ending)
+    watch_parent(settings.parent, ending)
     tasks = [asyncio.create_task(state.sender.run(), name="goodarm-sender")]
     if settings.demo:
         tasks.append(asyncio.create_task(_demo(found, Lease(side, "demo")), name="goodarm-simulated-visitors"))
@@ -140,3 +147,62 @@ def _told_to_stop(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> A
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def watch_parent(parent: int, ending: threading.Event, end: Callable[[], None] | None = None) -> threading.Thread:
+    """Watch the parent from a separate thread, so that a busy event loop does not hide that it is gone.
+
+    parent : the process that started this one; 0 if nobody did
+    ending : set when the worker stops for another reason
+    """
+    thread = threading.Thread(
+        target=_watch, args=(parent, ending, end or _stop_worker), name="goodarm-orphan", daemon=True
+    )
+    if parent:
+        thread.start()
+    return thread
+
+
+def _watch(parent: int, ending: threading.Event, end: Callable[[], None]) -> None:
+    while not ending.wait(PARENT_SECONDS):
+        if os.getppid() != parent:
+            end()
+            if not ending.wait(ORPHAN_SECONDS):
+                os._exit(1)
+            return
+
+
+def _stop_worker() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+class Rest:
+    """Mounted behind all routes."""
+
+    def __init__(self, app: FastAPI) -> None:
+        static = files("goodarm.service") / "static"
+        self._app = app
+        self._static = StaticFiles(directory=str(static), html=True) if static.is_dir() else None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        allowed = self._allowed(path)
+        if allowed:
+            detail = f"{scope['method']} is not possible here; {' and '.join(allowed)} would be."
+            await problems.answer(405, "http", detail, {"Allow": ", ".join(allowed)})(scope, receive, send)
+        elif path.startswith("/api/") or self._static is None:
+            await problems.answer(
+                404, "http", "There is nothing at this address; /api/v1/openapi.json lists what there is."
+            )(scope, receive, send)
+        else:
+            await self._static(scope, receive, send)
+
+    def _allowed(self, path: str) -> list[str]:
+        return sorted({method for pattern, methods in self._known if pattern.fullmatch(path) for method in methods})
+
+    @cached_property
+    def _known(self) -> list[tuple[re.Pattern[str], list[str]]]:
+        return [
+            (re.compile(re.sub(r"\\{[^}]+\\}", "[^/]+", re.escape(path))), [method.upper() for method in methods])
+            for path, methods in self._app.openapi()["paths"].items()
+        ]

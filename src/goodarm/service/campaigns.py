@@ -6,7 +6,9 @@ import asyncio
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from fastapi import Request, Response
 
 from goodarm.campaign import Campaign, open_store
 from goodarm.errors import UnknownName
@@ -16,13 +18,15 @@ from goodarm.service import demo, views
 from goodarm.service.bodies import NewCampaign
 from goodarm.service.desk import Desk
 from goodarm.service.problems import Refusal
-from goodarm.service.replies import etag, matches
+from goodarm.service.replies import etag, fresh, matches
 from goodarm.service.settings import Settings
 from goodarm.service.stream import Change
 from goodarm.service.trail import Trail
 
 if TYPE_CHECKING:
     from goodarm.campaign import Store
+
+T = TypeVar("T")
 
 
 class Campaigns:
@@ -83,24 +87,37 @@ class Campaigns:
     def _create(self, given: dict[str, Any]) -> None:
         Campaign.create(self._store, **given).close()
 
-    async def tagged(
-        self, name: str, if_none_match: str | None, view: Callable[..., Any], *arguments: Any
-    ) -> tuple[str, Any]:
-        """A view and its ETag; the view is None where the client has it already."""
-        if view in (views.progress, views.arm_page):
-            arguments = (await self._trail(name), *arguments)
+    async def read(self, name: str, operation: Callable[[Campaign], T]) -> T:
+        """The result of an operation that changes nothing."""
+        return await self.desk.read(name, operation)
 
-        def look(campaign: Campaign) -> tuple[str, Any]:
-            shown = (each for each in arguments if not isinstance(each, Trail))
-            old = campaign.tally().overdue if view is views.summary and views.grows_old(campaign) else 0
-            more = None
-            if view in (views.summary, views.verdicts):
+    async def write(self, name: str, operation: Callable[[Campaign], T]) -> T:
+        """The result of an operation that changes the campaign, once it is committed."""
+        return await self.desk.write(name, operation)
+
+    async def answer(
+        self,
+        name: str,
+        if_none_match: str | None,
+        view: Callable[[Campaign], dict[str, Any]],
+        *parts: object,
+        forecast: bool = False,
+    ) -> Response:
+        """A view with its ETag, or 304 where the client has it already.
+
+        parts    : what the view depends on besides the campaign, and its name
+        forecast : whether the view shows how many samples remain, and which tickets are overdue by now
+        """
+
+        def look(campaign: Campaign) -> tuple[str, dict[str, Any] | None]:
+            now: tuple[object, ...] = ()
+            if forecast:
                 views.renew(campaign)  # now, and not between the tag and the body
-                more = views.estimated(campaign)
-            tag = etag(name, campaign.terms.key, campaign.number, view.__name__, old, more, *shown)
-            return tag, None if matches(tag, if_none_match) else view(campaign, *arguments)
+                now = (views.estimated(campaign), views.overdue(campaign))
+            tag = etag(name, campaign.terms.key, campaign.number, *parts, *now)
+            return tag, None if matches(tag, if_none_match) else view(campaign)
 
-        return await self.desk.read(name, look)
+        return fresh(*await self.desk.read(name, look))
 
     async def changes(self, name: str, after: int | None) -> Change | None:
         """What a stream is told next."""
@@ -130,10 +147,16 @@ class Campaigns:
         async with self._slow:
             return await asyncio.to_thread(write)
 
-    async def _trail(self, name: str) -> Trail:
+    async def trail(self, name: str) -> Trail:
         """What happened over time, continued from the last read; long journals are read beside the desk."""
         campaign = await self.desk.read(name, lambda campaign: campaign)
         async with self._reading.setdefault(name, asyncio.Lock()):
             trail = self._trails.setdefault(name, Trail())
             await asyncio.to_thread(lambda: trail.read(campaign.history(after=trail.number)))
         return trail
+
+
+def campaigns_of(request: Request) -> Campaigns:
+    """The campaigns that a request is about."""
+    found: Campaigns = request.app.state.campaigns
+    return found

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from goodarm.service.desk import Desk
-from goodarm.service.lease import SECONDS, Lease
+from goodarm.service.side import LEASE_SECONDS, Lease
 from goodarm.service.webhooks import NOTE, Delivery, UnknownWebhook, Webhook, Webhooks, delivery_id, outbox, send
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EVERY = 0.5
 """Seconds between two looks at the journals."""
 AT_ONCE = 20
-RENEW_SECONDS = SECONDS / 4.0
+RENEW_SECONDS = LEASE_SECONDS / 4.0
 """Seconds between two renewals of the sender's lease."""
 log = logging.getLogger("goodarm.service")
 

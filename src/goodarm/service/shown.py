@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
+
+from goodarm.campaign.rows import BRIEF, ArmRow, Tally
 
 RoleName = Literal["reader", "writer", "admin"]
 
@@ -13,14 +16,40 @@ class Shown(BaseModel):
     """What a client is shown."""
 
 
+def wire(value: Any) -> Any:
+    """The type of a field in JSON: a number that may be unknown is null."""
+    return float | None if value is float else dict[str, Any] if value == Mapping[str, Any] else value
+
+
+def model_of(row: type[Any], name: str, only: Sequence[str] | None = None, **more: Any) -> type[Shown]:
+    """The JSON form of a row of `goodarm.campaign.rows`, with its descriptions."""
+    found: dict[str, Any] = {}
+    for field, hint in get_type_hints(row, include_extras=True).items():
+        if only is None or field in only:
+            kind, *words = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+            found[field] = (wire(kind), Field(description=words[0] if words else None))
+    return create_model(name, __base__=Shown, __doc__=(row.__doc__ or "").split("\n")[0], **found, **more)
+
+
+STATE = (str | None, Field(description="paused or retired; null while the arm may be asked for"))
+Row: Any = model_of(ArmRow, "Row", BRIEF, state=STATE)
+FullRow: Any = model_of(ArmRow, "FullRow", state=STATE)
+TallyShown: Any = model_of(Tally, "Tally")
+
+
 class Summary(Shown):
     """A campaign at a glance."""
 
     name: str
+    question: dict[str, Any] = Field(description="what is asked of each arm: its kind, its fields and its words")
     threshold: float = Field(description="the bar; against a control, the margin that differences are compared with")
+    control: str | None = Field(description="the arm that the others are compared with, if there is one")
+    margin: float | None
     delta: float
     criterion: str
     policy: str
+    rewards: str
+    metadata: dict[str, Any]
     arms: int
     good: int
     bad: int
@@ -28,54 +57,19 @@ class Summary(Shown):
     asked: int
     told: int
     pending: int
-    closed: bool
+    ended: bool
+    closed: bool = Field(deprecated=True, description="the same as ended")
     created_at: str
     number: int = Field(description="the journal's last number")
     sentence: str = Field(description="the state in words")
-    remaining: float | None = Field(description="expected further pulls")
-    rewards: str | None = None
-    metadata: dict[str, Any] | None = None
-    tally: dict[str, Any] | None = Field(None, description="how many arms and tickets are in each state")
-    control: str | None = Field(None, description="the arm that the others are compared with, if there is one")
-    margin: float | None = None
-    question: dict[str, Any] = Field(description="what is asked of each arm: its kind, its fields and its words")
+    remaining: float | None = Field(description="about how many more samples until no arm is undecided")
+    tally: TallyShown
 
 
 class Campaigns(Shown):
     """All campaigns of the store."""
 
     campaigns: list[Summary]
-
-
-class Row(Shown):
-    """One arm."""
-
-    arm: str
-    label: str | None
-    verdict: str = Field(description="good, bad or open; against a control better, worse or open, and control")
-    guarantee: str | None
-    pulls: int
-    pending: int
-    mean: float | None
-    low: float | None
-    high: float | None
-    evidence: float | None
-    needed: float | None
-    decided_at: str | None
-    state: str | None = Field(None, description="paused or retired")
-
-
-class FullRow(Row):
-    """One arm with everything that is known about it."""
-
-    status: str
-    total: float
-    weight: float
-    missing: int
-    void: int
-    metadata: dict[str, Any]
-    overdue: int = Field(0, description="tickets that have been out for longer than `after`")
-    held_back: str = Field("", description="the verdict that they hold back; empty: none")
 
 
 class ArmTable(Shown):
@@ -119,7 +113,7 @@ class PathPoint(Shown):
     for_bad: float | None
 
 
-class ArmPage(FullRow):
+class ArmPage(FullRow):  # type: ignore[misc]  # the row is declared by `model_of`
     """One arm with its history up to the verdict."""
 
     path: list[PathPoint]

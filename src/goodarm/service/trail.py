@@ -7,8 +7,10 @@ entries leave a few hundred points.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
+
+from goodarm.question import OPEN, from_json
 
 MOST_POINTS = 400
 MOST_PER_ARM = 96
@@ -78,6 +80,8 @@ class Trail:
         self._asked = self._told = self._good = self._bad = 0
         self._every = 1
         self._last: Point | None = None
+        self._sign: Callable[[str], int] = {OPEN: 0}.__getitem__
+        """Of a verdict, by its word; known from the first entry."""
 
     def read(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Fold entries, as `Campaign.history` shows them."""
@@ -98,9 +102,12 @@ class Trail:
 
     def _fold(self, event: Mapping[str, Any]) -> None:
         kind, arm = event["kind"], event.get("arm")
-        if kind == "verdict":
-            self._good += event["content"]["verdict"] in ("good", "better")
-            self._bad += event["content"]["verdict"] in ("bad", "worse")
+        if kind == "created":
+            self._sign = from_json(event["content"]).sign
+        elif kind == "verdict":
+            sign = self._sign(event["content"]["verdict"])
+            self._good += sign > 0
+            self._bad += sign < 0
         elif kind == "asked":
             self._ask(arm, 1)
         elif kind in ("told", "missing"):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from goodarm.campaign.intervals import decides_by_intervals
+from goodarm.campaign.rows import plain
 from goodarm.campaign.words import headline
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals
 from goodarm.errors import GoodarmError
@@ -18,7 +18,7 @@ from goodarm.rules.parameters import take
 from goodarm.service.trail import ArmTrail, Trail
 
 if TYPE_CHECKING:
-    from goodarm.campaign import ArmRow, Campaign, Ticket, Told
+    from goodarm.campaign import Campaign
 
 DRAWS = 25
 REST = 20.0
@@ -27,50 +27,12 @@ MOST_BEHIND = 5000
 """A resumed stream that missed more entries than this begins with all arms again."""
 FEW = 20
 """Arms that are looked at one by one."""
-SHOWN = (
-    "arm",
-    "label",
-    "verdict",
-    "guarantee",
-    "pulls",
-    "pending",
-    "mean",
-    "low",
-    "high",
-    "evidence",
-    "needed",
-    "decided_at",
-)
+FIGURES = ("good", "bad", "open", "told", "pending", "ended")
+"""Counts that are shown with every change."""
 
 _guesses: WeakKeyDictionary[Campaign, tuple[float, int, float | None]] = WeakKeyDictionary()
 _summaries: WeakKeyDictionary[Campaign, dict[str, Any]] = WeakKeyDictionary()
 _created: WeakKeyDictionary[Campaign, str] = WeakKeyDictionary()
-
-
-def ticket_row(ticket: Ticket) -> dict[str, str]:
-    """A ticket."""
-    return {"ticket": ticket.ticket, "arm": ticket.arm}
-
-
-def row(arm: ArmRow) -> dict[str, Any]:
-    """An arm."""
-    shown = {name: _plain(getattr(arm, name)) for name in SHOWN}
-    return shown | {"state": None if arm.status == "open" else arm.status}
-
-
-def full_row(arm: ArmRow) -> dict[str, Any]:
-    """An arm with everything that is known about it."""
-    return arm.as_json() | {"state": None if arm.status == "open" else arm.status}
-
-
-def told(result: Told) -> dict[str, Any]:
-    """What telling has led to."""
-    return {"verdicts": [full_row(arm) for arm in result.verdicts], "late": list(result.late)}
-
-
-def rows(arms: Iterable[ArmRow]) -> list[dict[str, Any]]:
-    """Arms."""
-    return [row(arm) for arm in arms]
 
 
 def counts(campaign: Campaign) -> dict[str, Any]:
@@ -78,12 +40,8 @@ def counts(campaign: Campaign) -> dict[str, Any]:
     tally, more = campaign.tally(), estimated(campaign)
     return {
         "number": campaign.number,
-        "good": tally.good,
-        "bad": tally.bad,
-        "open": tally.open,
+        **{name: getattr(tally, name) for name in FIGURES},
         "asked": tally.told + tally.pending,
-        "told": tally.told,
-        "pending": tally.pending,
         "closed": tally.ended,
         "sentence": headline(campaign.terms, tally, more),
         "remaining": more,
@@ -94,7 +52,7 @@ def summary(campaign: Campaign) -> dict[str, Any]:
     """A campaign at a glance; made again when its journal has grown or its estimate was renewed."""
     now = (campaign.number, estimated(campaign))
     known = _summaries.get(campaign)
-    if known is None or (known["number"], known["remaining"]) != now or grows_old(campaign):
+    if known is None or (known["number"], known["remaining"]) != now or campaign.terms.after is not None:
         _summaries[campaign] = known = _summary(campaign)
     return known
 
@@ -105,38 +63,29 @@ def summary_now(campaign: Campaign) -> dict[str, Any]:
     return summary(campaign)
 
 
-def grows_old(campaign: Campaign) -> bool:
-    """Do tickets become overdue by the clock alone, without an entry in the journal?"""
-    return campaign.terms.after is not None
+def overdue(campaign: Campaign) -> int:
+    """Tickets that are overdue by now. They become so by the clock, without an entry in the journal."""
+    return campaign.tally().overdue if campaign.terms.after is not None else 0
 
 
 def _summary(campaign: Campaign) -> dict[str, Any]:
-    terms = campaign.terms
-    question = terms.question.shown(terms.rewards)
     if campaign not in _created:
         _created[campaign] = next(iter(campaign.history(limit=1)))["at"]
+    tally = campaign.tally()
     return {
         "name": campaign.name,
-        "delta": terms.delta,
-        "criterion": terms.criterion,
-        "policy": terms.policy,
-        "arms": campaign.tally().arms,
         "created_at": _created[campaign],
-        "rewards": str(terms.rewards),
-        "metadata": dict(terms.metadata),
+        **campaign.terms.shown(),
         **counts(campaign),
-        "tally": campaign.tally()._asdict(),
-        "threshold": question["bar"],
-        "control": question.get("control"),
-        "margin": question.get("margin"),
-        "question": question,
+        "arms": tally.arms,
+        "tally": tally._asdict(),
     }
 
 
 def estimated(campaign: Campaign) -> float | None:
     """About how many more pulls until no arm is open, as last estimated: the same until it is renewed."""
-    value = _guesses.get(campaign, (0.0, 0, None))[2]
-    return None if value is None or not math.isfinite(value) else value
+    value: float | None = plain(_guesses.get(campaign, (0.0, 0, None))[2])
+    return value
 
 
 def renew(campaign: Campaign) -> None:
@@ -156,18 +105,18 @@ def verdicts(campaign: Campaign) -> dict[str, Any]:
     """Every arm against the bar."""
     now = counts(campaign)
     shown = {name: now[name] for name in ("number", "good", "bad", "open", "sentence")}
-    return shown | {"arms": rows(campaign.arms())}
+    return shown | {"arms": [arm.brief() for arm in campaign.arms()]}
 
 
 def arm_table(campaign: Campaign) -> dict[str, Any]:
     """Every arm with everything that is known about it."""
-    return {"number": campaign.number, "arms": [full_row(arm) for arm in campaign.arms()]}
+    return {"number": campaign.number, "arms": [arm.as_json() for arm in campaign.arms()]}
 
 
 def remaining_pulls(campaign: Campaign, draws: int) -> dict[str, Any]:
     """Expected further pulls of each arm."""
     left = campaign.remaining(draws)._asdict()
-    lists = {name: [_plain(float(each)) for each in values] for name, values in left.items() if name != "limit"}
+    lists = {name: [plain(float(each)) for each in values] for name, values in left.items() if name != "limit"}
     return lists | {"limit": left["limit"]}
 
 
@@ -185,7 +134,7 @@ def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
         return None if after == number else changes(campaign, None)
     renew(campaign)
     if after is None or number - after > MOST_BEHIND:
-        return counts(campaign) | {"arms": rows(campaign.arms())}
+        return counts(campaign) | {"arms": [arm.brief() for arm in campaign.arms()]}
     changed: dict[str, None] = {}
     for event in campaign.history(after=after):
         if event["kind"] in ("block", "part"):
@@ -195,11 +144,11 @@ def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
         elif "arm" in event:
             changed[event["arm"]] = None
         elif event["kind"] == "rest":
-            return counts(campaign) | {"arms": rows(campaign.arms())}
+            return counts(campaign) | {"arms": [arm.brief() for arm in campaign.arms()]}
     found = (
         map(campaign.arm, changed) if len(changed) <= FEW else (arm for arm in campaign.arms() if arm.arm in changed)
     )
-    return counts(campaign) | {"arms": rows(found)}
+    return counts(campaign) | {"arms": [arm.brief() for arm in found]}
 
 
 def arm_page(campaign: Campaign, trail: Trail, arm: str) -> dict[str, Any]:
@@ -207,7 +156,7 @@ def arm_page(campaign: Campaign, trail: Trail, arm: str) -> dict[str, Any]:
     found = campaign.arm(arm)
     audit = campaign.audit(arm)
     way = path(campaign, trail.arms.get(arm) or ArmTrail(), found.weight)
-    return full_row(found) | {"path": way, "audit": audit, "metadata": dict(found.metadata)}
+    return found.as_json() | {"path": way, "audit": audit}
 
 
 def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, Any]]:
@@ -236,13 +185,13 @@ def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, A
             "for_bad": evidence_from_totals(rule, asked, worst, bar, values)[1] + debt,
         }
     return [
-        {"pulls": int(told[i]), "mean": _plain(float(total[i] / told[i])) if told[i] else None}
-        | {name: _plain(float(values[i])) for name, values in ends.items()}
+        {"pulls": int(told[i]), "mean": plain(float(total[i] / told[i])) if told[i] else None}
+        | {name: plain(float(values[i])) for name, values in ends.items()}
         for i in range(len(points))
     ]
 
 
-def progress(campaign: Campaign, trail: Trail) -> dict[str, Any]:
+def progress(trail: Trail) -> dict[str, Any]:
     """Verdicts over time."""
     return {"points": [point._asdict() for point in trail.points()]}
 
@@ -253,7 +202,3 @@ def history(campaign: Campaign, after: int, limit: int, kind: str | None) -> dic
     last = events[-1]["number"] if events else after
     shown = [event for event in events if kind is None or event["kind"] == kind]
     return {"events": shown, "next": last if last < campaign.number else None, "last": last}
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

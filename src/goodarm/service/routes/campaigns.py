@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from goodarm.campaign import Campaign
 from goodarm.service.bodies import Close, NewArms, NewCampaign, OneArm
+from goodarm.service.campaigns import campaigns_of
 from goodarm.service.guard import route_of
 from goodarm.service.problems import documented
 from goodarm.service.replies import NOT_CHANGED, CampaignName, IfNoneMatch, Key, Reply, etag, fresh, matches
@@ -22,7 +25,7 @@ CHANGE = documented((400, 401, 403, 404, 409, 413, 422, 429))
 @router.get("", response_model=Campaigns, responses=documented((401, 403, 429)) | NOT_CHANGED, **route_of(Role.reader))
 async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> Response:
     """All campaigns of the store, each at a glance."""
-    found = await request.app.state.campaigns.summaries()
+    found = await campaigns_of(request).summaries()
     tag = etag(*((each["name"], each["number"], each["remaining"], each["tally"]["overdue"]) for each in found))
     return fresh(tag, None if matches(tag, if_none_match) else {"campaigns": found})
 
@@ -36,14 +39,13 @@ async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> 
 )
 async def create(request: Request, body: NewCampaign, key: Key = None) -> Response:
     """Start a campaign."""
-    return Reply(await request.app.state.campaigns.create(body, key), 201)
+    return Reply(await campaigns_of(request).create(body, key), 201)
 
 
 @router.get("/{name}", response_model=Summary, responses=READ | NOT_CHANGED, **route_of(Role.reader))
 async def one_campaign(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """One campaign at a glance."""
-    tag, shown = await request.app.state.campaigns.tagged(name, if_none_match, summary)
-    return fresh(tag, shown)
+    return await campaigns_of(request).answer(name, if_none_match, summary, "summary", forecast=True)
 
 
 @router.post("/{name}/arms", status_code=201, response_model=Summary, responses=CHANGE, **route_of(Role.admin))
@@ -78,9 +80,9 @@ async def close(request: Request, name: CampaignName, body: Close | None = None)
     return await _changed(request, name, lambda campaign: campaign.end(reason))
 
 
-async def _changed(request: Request, name: str, operation: Any, status: int = 200) -> Response:
-    def change(campaign: Any) -> dict[str, Any]:
+async def _changed(request: Request, name: str, operation: Callable[[Campaign], None], status: int = 200) -> Response:
+    def change(campaign: Campaign) -> dict[str, Any]:
         operation(campaign)
         return summary_now(campaign)
 
-    return Reply(await request.app.state.desk.write(name, change), status)
+    return Reply(await campaigns_of(request).write(name, change), status)

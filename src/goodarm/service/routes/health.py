@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
+from goodarm.service.campaigns import campaigns_of
 from goodarm.service.guard import route_of
 from goodarm.service.problems import documented
 from goodarm.service.shown import Health
@@ -29,7 +30,7 @@ async def healthz() -> Health:
 async def readyz(request: Request, response: Response) -> Health:
     """The store answers too."""
     try:
-        await request.app.state.campaigns.names()
+        await campaigns_of(request).names()
     except Exception as error:  # whatever it is, the server is not ready
         response.status_code = 503
         return Health(status="unready", detail=type(error).__name__)
@@ -44,5 +45,5 @@ async def readyz(request: Request, response: Response) -> Health:
 )
 async def metrics(request: Request) -> Response:
     """Figures for Prometheus."""
-    summaries = await request.app.state.campaigns.summaries()
+    summaries = await campaigns_of(request).summaries()
     return Response(request.app.state.metrics.text(summaries), media_type=TEXT)

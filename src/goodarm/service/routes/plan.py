@@ -1,17 +1,83 @@
-"""How many pulls will it take?"""
+"""How many samples will it take? Plans for people who are about to start a campaign, one at a time."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 
+from goodarm.campaign.words import count_words
+from goodarm.planning.kinds import planned_question
+from goodarm.planning.quick import LIMIT, QuickPlan, quick_plan
+from goodarm.problem import rewards_from_text
 from goodarm.service.bodies import PlanWish
 from goodarm.service.guard import route_of
-from goodarm.service.problems import documented
+from goodarm.service.problems import Refusal, documented
 from goodarm.service.replies import Reply
 from goodarm.service.shown import PlanShown
 from goodarm.service.tokens import Role
 
 router = APIRouter(prefix="/api/v1", tags=["plan"])
+MOST_WAITING = 8
+FEW_TIMES = 3.0
+"""If all arms take more than this many times what nine tenths of them take, the last tenth is mentioned separately."""
+
+
+class Planner:
+    """Makes never more than one plan at a time."""
+
+    def __init__(self) -> None:
+        self._one = asyncio.Lock()
+        self._waiting = 0
+
+    async def plan(self, wish: PlanWish) -> dict[str, Any]:
+        """The plan for a request."""
+        if self._waiting >= MOST_WAITING:
+            raise Refusal(429, "busy", "Other plans are being made. Try again in a second.", {"Retry-After": "1"})
+        make = _wanted(wish)
+        self._waiting += 1
+        try:
+            async with self._one:
+                return shown(await asyncio.to_thread(make))
+        finally:
+            self._waiting -= 1
+
+
+def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
+    given = wish.model_dump(exclude_none=True)
+    rewards = rewards_from_text(given.pop("rewards", "bounded"))
+    planned_question(given.get("threshold"), given.get("control"), given.get("margin", 0.0))  # refused before waiting
+    return partial(quick_plan, **given, rewards=rewards)
+
+
+def shown(plan: QuickPlan) -> dict[str, Any]:
+    """A plan as JSON; null for what nobody would wait for."""
+    figures = {name: value if value < LIMIT else None for name, value in plan._asdict().items() if name != "guess"}
+    rounds = {"median": figures.pop("median"), "high": figures.pop("high")}
+    return {"sentence": sentence(plan), "guess": plan.guess, **figures, "rounds": rounds}
+
+
+def sentence(plan: QuickPlan) -> str:
+    """A plan in words; where a few arms near the bar would take nearly all of the pulls, the others come first.
+
+    >>> sentence(QuickPlan(400_000, 700_000, 900_000, 1_200_000, 1_600_000, "half of the means 0.01 above"))
+    'about 1.2 million pulls; nine in ten campaigns end by 1.6 million'
+    >>> sentence(QuickPlan(1_200_000, 5_000_000, 12_000_000, 6.1e9, 7e10, "means drawn from Beta(1, 49)"))
+    'about 1.2 million pulls decide half of the arms, 5 million four in five, 12 million nine in ten; all would take \
+about 6.1 billion, the most for those nearest to the bar'
+    """
+    if plan.median <= FEW_TIMES * plan.ninety:
+        return f"about {count_words(plan.median)} pulls; nine in ten campaigns end by {count_words(plan.high)}"
+    shares = (
+        f"about {count_words(plan.half)} pulls decide half of the arms, {count_words(plan.eighty)} four in five, "
+        f"{count_words(plan.ninety)} nine in ten"
+    )
+    if plan.median >= LIMIT:
+        return f"{shares}; those nearest to the bar may never be decided"
+    return f"{shares}; all would take about {count_words(plan.median)}, the most for those nearest to the bar"
 
 
 @router.post(

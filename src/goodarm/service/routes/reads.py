@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from goodarm.service.campaigns import campaigns_of
 from goodarm.service.guard import role_now, route_of
 from goodarm.service.problems import documented
-from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply, fresh
+from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply
 from goodarm.service.shown import (
     ArmPage,
     ArmTable,
@@ -35,13 +36,13 @@ Kind = Annotated[str | None, Query(max_length=20, examples=["verdict"])]
 @router.get("/verdicts", response_model=Verdicts, responses=NOT_CHANGED, **route_of(Role.reader))
 async def all_verdicts(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """Every arm against the bar."""
-    return await _read(request, name, if_none_match, verdicts)
+    return await campaigns_of(request).answer(name, if_none_match, verdicts, "verdicts", forecast=True)
 
 
 @router.get("/arms", response_model=ArmTable, responses=NOT_CHANGED, **route_of(Role.reader))
 async def all_arms(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """Every arm with everything that is known about it."""
-    return await _read(request, name, if_none_match, arm_table)
+    return await campaigns_of(request).answer(name, if_none_match, arm_table, "arms")
 
 
 @router.get(
@@ -54,19 +55,25 @@ async def remaining(
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Expected further pulls of each arm."""
-    return await _read(request, name, if_none_match, remaining_pulls, draws)
+    return await campaigns_of(request).answer(
+        name, if_none_match, lambda campaign: remaining_pulls(campaign, draws), "remaining", draws
+    )
 
 
 @router.get("/arms/{arm}", response_model=ArmPage, responses=NOT_CHANGED, **route_of(Role.reader))
 async def one_arm(request: Request, name: CampaignName, arm: ArmName, if_none_match: IfNoneMatch = None) -> Response:
     """One arm: its interval over time, its evidence, and the audit of its verdict."""
-    return await _read(request, name, if_none_match, arm_page, arm)
+    found = campaigns_of(request)
+    trail = await found.trail(name)
+    return await found.answer(name, if_none_match, lambda campaign: arm_page(campaign, trail, arm), "arm", arm)
 
 
 @router.get("/progress", response_model=ProgressPage, responses=NOT_CHANGED, **route_of(Role.reader))
 async def over_time(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """Verdicts over time."""
-    return await _read(request, name, if_none_match, progress)
+    found = campaigns_of(request)
+    trail = await found.trail(name)
+    return await found.answer(name, if_none_match, lambda campaign: progress(trail), "progress")
 
 
 @router.get("/waiting", response_model=WaitingShown, **route_of(Role.reader))
@@ -74,7 +81,7 @@ async def waiting(
     request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
 ) -> Response:
     """The tickets that are out, oldest first; without an ETag, since their age grows by itself."""
-    return Reply(await request.app.state.desk.read(name, lambda campaign: waiting_tickets(campaign, limit)))
+    return Reply(await campaigns_of(request).read(name, lambda campaign: waiting_tickets(campaign, limit)))
 
 
 @router.get("/history", response_model=History, responses=NOT_CHANGED, **route_of(Role.reader))
@@ -87,18 +94,15 @@ async def journal(
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """A piece of the journal; with a kind, only the entries of that kind in it."""
-    return await _read(request, name, if_none_match, history, after, limit, kind)
-
-
-async def _read(request: Request, name: str, if_none_match: str | None, view: Any, *arguments: Any) -> Response:
-    tag, shown = await request.app.state.campaigns.tagged(name, if_none_match, view, *arguments)
-    return fresh(tag, shown)
+    return await campaigns_of(request).answer(
+        name, if_none_match, lambda campaign: history(campaign, after, limit, kind), "history", after, limit, kind
+    )
 
 
 @router.get("/check", response_model=Checked, **route_of(Role.reader))
 async def check(request: Request, name: CampaignName) -> Response:
     """Replay the journal and compare; ok is false, with the reason, when something differs."""
-    return Reply(await request.app.state.campaigns.check(name))
+    return Reply(await campaigns_of(request).check(name))
 
 
 FORMATS = {"jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
@@ -115,14 +119,14 @@ async def export(
     request: Request, name: CampaignName, format: Annotated[str, Query(pattern="^(jsonl|parquet)$")] = "jsonl"
 ) -> Response:
     """The whole journal as a file; `goodarm campaign import` reads it."""
-    content = await request.app.state.campaigns.export(name, format)
+    content = await campaigns_of(request).export(name, format)
     headers = {"Content-Disposition": f'attachment; filename="campaign.{format}"'}
     return Response(content, media_type=FORMATS[format], headers=headers)
 
 
 async def _there(request: Request, name: CampaignName) -> str:
     """Refuse a stream of a campaign that does not exist, or whose store is away, before it begins."""
-    await request.app.state.desk.read(name, lambda campaign: campaign.number)
+    await campaigns_of(request).read(name, lambda campaign: campaign.number)
     return name
 
 

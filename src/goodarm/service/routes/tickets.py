@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from goodarm.campaign import Campaign, rows
 from goodarm.service.bodies import Ask, AskBlock, Tell, TellArm, TellBlock, TellMany, Void
+from goodarm.service.campaigns import campaigns_of
 from goodarm.service.guard import route_of
 from goodarm.service.problems import documented
 from goodarm.service.replies import CampaignName, Key, Reply
 from goodarm.service.shown import BlockShown, Stepped, Tickets, Told
 from goodarm.service.tokens import Role
-from goodarm.service.views import ticket_row, told
 
 REFUSALS = documented((400, 401, 403, 404, 409, 413, 422, 429))
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], responses=REFUSALS)
@@ -21,8 +23,8 @@ router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], res
 @router.post("/ask", response_model=Tickets, **route_of(Role.writer))
 async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) -> Response:
     """The arms to pull next, one ticket each."""
-    found = await request.app.state.desk.write(name, lambda campaign: campaign.ask(body.n, key=key))
-    return Reply({"tickets": [ticket_row(ticket) for ticket in found]})
+    found = await campaigns_of(request).write(name, lambda campaign: campaign.ask(body.n, key=key))
+    return Reply({"tickets": [ticket._asdict() for ticket in found]})
 
 
 @router.post("/tell", response_model=Told, **route_of(Role.writer))
@@ -48,20 +50,17 @@ async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key
 async def step(request: Request, name: CampaignName, body: Tell, key: Key = None) -> Response:
     """Tell and ask in one transaction. The same key again gets the same verdicts and the same ticket."""
 
-    def play(campaign: Any) -> dict[str, Any]:
-        result, following = campaign._stepped(body.ticket, body.reward, key)
-        return {
-            "ticket": None if following is None else ticket_row(following),
-            "verdicts": told(result)["verdicts"],
-        }
+    def play(campaign: Campaign) -> dict[str, Any]:
+        told, following = campaign.tell_and_ask(body.ticket, body.reward, key=key)
+        return {"ticket": following and following._asdict(), "verdicts": told.as_json()["verdicts"]}
 
-    return Reply(await request.app.state.desk.write(name, play))
+    return Reply(await campaigns_of(request).write(name, play))
 
 
 @router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
 async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: Key = None) -> Response:
     """Many asks in one entry: so many pulls of each arm."""
-    block = await request.app.state.desk.write(name, lambda campaign: campaign.ask_block(body.n, key=key))
+    block = await campaigns_of(request).write(name, lambda campaign: campaign.ask_block(body.n, key=key))
     return Reply({"ticket": block.ticket, "pulls": block.pulls})
 
 
@@ -75,11 +74,8 @@ async def tell_block(request: Request, name: CampaignName, body: TellBlock) -> R
 @router.post("/void", status_code=204, **route_of(Role.writer))
 async def void(request: Request, name: CampaignName, body: Void) -> None:
     """Withdraw a ticket; valid only if losing it has nothing to do with its reward."""
-    await request.app.state.desk.write(name, lambda campaign: campaign.void(body.ticket, body.reason))
+    await campaigns_of(request).write(name, lambda campaign: campaign.void(body.ticket, body.reason))
 
 
-async def _told(request: Request, name: str, operation: Any) -> Response:
-    def play(campaign: Any) -> dict[str, Any]:
-        return told(operation(campaign))
-
-    return Reply(await request.app.state.desk.write(name, play))
+async def _told(request: Request, name: str, operation: Callable[[Campaign], rows.Told]) -> Response:
+    return Reply((await campaigns_of(request).write(name, operation)).as_json())

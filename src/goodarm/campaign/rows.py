@@ -1,0 +1,157 @@
+"""What a campaign shows, declared once: an arm, a verdict, the counts, and how they become JSON.
+
+The terminal, the notebook, the JSON, the page and the client of a server use these rows. The second argument of each
+`Annotated` is the description in the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Annotated, Any, NamedTuple
+
+from goodarm.question import OPEN
+
+BRIEF = (
+    "arm",
+    "label",
+    "verdict",
+    "sign",
+    "guarantee",
+    "pulls",
+    "pending",
+    "mean",
+    "low",
+    "high",
+    "evidence",
+    "needed",
+    "decided_at",
+    "state",
+)
+"""The fields of an arm in lists that are sent often."""
+
+
+class ArmRow(NamedTuple):
+    """One arm: what was decided, what was seen, and what is missing. Numbers that are not known are NaN, in JSON null.
+
+    low and high are NaN for rules in the order of asking (kt, betting, learned-bets), whose evidence at other
+    thresholds does not follow from the totals.
+    """
+
+    arm: str
+    label: str
+    verdict: Annotated[str, "the question's word for good or bad; open while undecided; control for the control"]
+    status: Annotated[str, "open, paused or retired"]
+    guarantee: str
+    pulls: Annotated[int, "rewards told, missing ones as 0"]
+    pending: Annotated[int, "tickets that wait for their reward"]
+    total: Annotated[float, "sum of the rewards"]
+    mean: Annotated[float, "of the told rewards; against a control, like low and high, the difference of the means"]
+    low: Annotated[float, "lower end of the interval that decides, as it was at the verdict once there is one"]
+    high: float
+    evidence: Annotated[float, "for the verdict; the larger of the two while the arm is undecided"]
+    needed: Annotated[float, "the evidence that decides"]
+    decided_at: Annotated[str | None, "when the verdict was journaled, as ISO 8601 in UTC"]
+    weight: Annotated[float, "share of delta"]
+    missing: Annotated[int, "tickets that counted as 0 because their time had passed"]
+    void: Annotated[int, "tickets that were withdrawn"]
+    metadata: Mapping[str, Any]
+    overdue: Annotated[int, "tickets that have been out for longer than `after`"] = 0
+    held_back: Annotated[str, "the verdict that they hold back; empty: none"] = ""
+    sign: Annotated[int, "1 for good, -1 for bad, 0 while undecided, whatever the words of the question"] = 0
+
+    @property
+    def state(self) -> str | None:
+        """The status of an arm that is not asked for."""
+        return None if self.status == OPEN else self.status
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything that is known about the arm."""
+        return {name: plain(value) for name, value in self._asdict().items()} | {"state": self.state}
+
+    def brief(self) -> dict[str, Any]:
+        """What lists show."""
+        return {name: plain(getattr(self, name)) for name in BRIEF}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> ArmRow:
+        """The inverse of `as_json`."""
+        known = {name: content[name] for name in ArmRow._fields if name in content}
+        return ArmRow(**known | {name: unknown_as_nan(known[name]) for name in UNKNOWN})
+
+
+UNKNOWN = ("mean", "low", "high", "evidence", "needed")
+"""Numbers of a row that may be unknown."""
+
+
+class Told(NamedTuple):
+    """What telling has led to: verdicts, and tickets that were told too late to count."""
+
+    verdicts: list[ArmRow]
+    late: list[str]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"verdicts": [row.as_json() for row in self.verdicts], "late": list(self.late)}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Told:
+        return Told([ArmRow.from_json(row) for row in content["verdicts"]], list(content.get("late", ())))
+
+
+class Verdicts(NamedTuple):
+    """How many arms are good, bad, undecided; and all of them, row by row."""
+
+    good: int
+    bad: int
+    open: int
+    arms: list[ArmRow]
+
+    def as_json(self) -> dict[str, Any]:
+        return self._asdict() | {"arms": [row.brief() for row in self.arms]}
+
+
+class Tally(NamedTuple):
+    """How many arms and tickets are in each state."""
+
+    arms: Annotated[int, "arms that get a verdict"]
+    good: int
+    bad: int
+    open: Annotated[int, "arms that are undecided and not retired"]
+    paused: int
+    retired: int
+    pending: Annotated[int, "tickets that wait for their reward"]
+    overdue: Annotated[int, "of these, out for longer than `after`"]
+    told: Annotated[int, "rewards"]
+    missing: Annotated[int, "tickets that counted as 0 because their time had passed"]
+    void: Annotated[int, "tickets that were withdrawn"]
+    late: Annotated[int, "rewards that came too late and were refused"]
+    ended: bool
+    held_back: Annotated[int, "arms that would be decided but for their overdue tickets"] = 0
+    waiting: Annotated[int, "told rewards that wait behind overdue tickets, in the order of asking"] = 0
+    doubt: Annotated[str, "evidence against what was declared about the rewards, in words; empty: none"] = ""
+
+
+def plain(value: Any) -> Any:
+    """A value that JSON can carry: null for NaN and infinity.
+
+    >>> plain(float("nan")), plain(0.5), plain({"a": 1})
+    (None, 0.5, {'a': 1})
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def unknown_as_nan(value: float | None) -> float:
+    """The inverse of `plain` for numbers."""
+    return math.nan if value is None else value
+
+
+def iso(at: float) -> str:
+    """A time as ISO 8601 in UTC.
+
+    >>> iso(0.0)
+    '1970-01-01T00:00:00.000+00:00'
+    """
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
