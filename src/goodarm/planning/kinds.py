@@ -324,7 +324,10 @@ class PlannedControl(PlannedQuestion):
 def planned_question(threshold: float | None, control: float | None, margin: float) -> PlannedQuestion:
     """The question of a threshold, or of a control of this expected mean with its margin."""
     if control is not None and threshold is not None:
-        raise InvalidValue("with `control`, leave `threshold` out: arms are compared with the control.")
+        raise InvalidValue(
+            "give a threshold or a `control` with its `margin`, not both: leave `threshold` out to compare arms with the "
+            "control."
+        )
     if control is not None:
         return PlannedControl(control, margin)
     if threshold is None or margin:

@@ -1,4 +1,4 @@
-"""The application of one worker: its parts, how they start and stop, what is served where, and what no route answers."""
+"""The application of one worker: its parts, how they start and stop, what is served where, what no route answers."""
 
 from __future__ import annotations
 
