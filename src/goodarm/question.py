@@ -72,6 +72,29 @@ class Phrases(NamedTuple):
     below: str
 
 
+MARK = "\ufffc"
+"""Stands for an amount that a page writes in the reader's locale."""
+
+
+class Labels(NamedTuple):
+    """Names for tables and charts.
+
+    estimate : of the number that is compared with the bar, as the heading of a column
+    measured : the same at the beginning of a sentence
+    bar      : of the bar
+    line     : beside the line in a chart; `MARK` stands for the bar
+    against  : what arms are compared with
+    signed   : whether an estimate is written with its sign
+    """
+
+    estimate: str = "mean"
+    measured: str = "Mean"
+    bar: str = "bar"
+    line: str = f"bar {MARK}"
+    against: str = "the bar"
+    signed: bool = False
+
+
 TotalsOf = Callable[[str], Totals]
 """The totals of an arm, by its id."""
 
@@ -110,6 +133,11 @@ class Question(ABC):
     @abstractmethod
     def phrases(self, amounts: Amounts) -> Phrases:
         """The two verdicts as parts of a sentence."""
+
+    @property
+    def labels(self) -> Labels:
+        """Names for tables and charts."""
+        return Labels()
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
         """The estimate of an arm that is compared with the bar; NaN before there is any reward."""
@@ -153,17 +181,20 @@ class Question(ABC):
     def shown(self, rewards: Rewards) -> dict[str, Any]:
         """The form in answers: the fields, and the words that people read.
 
-        >>> Threshold(0.02).shown(Bounded())
-        {'kind': 'threshold', 'threshold': 0.02, 'bar': 0.02, 'good': 'good', 'bad': 'bad', 'above': 'above 2%', \
-'below': 'below', 'references': []}
+        >>> shown = Control("now", 0.02).shown(Bounded())
+        >>> [shown[name] for name in ("kind", "control", "margin", "bar", "good", "bad", "above", "references")]
+        ['control', 'now', 0.02, 0.02, 'better', 'worse', 'better than now by 2 pp or more', ['now']]
         """
+        words = self.phrases(amounts(rewards))
         return {
             "kind": self.field,
             **self.as_json(),
             "bar": self.bar,
             "good": self.good,
             "bad": self.bad,
-            **self.phrases(amounts(rewards))._asdict(),
+            **words._asdict(),
+            "template": self.phrases(Amounts(lambda value: MARK, lambda value: MARK)).above,
+            "labels": self.labels._asdict(),
             "references": list(self.references),
         }
 
@@ -252,6 +283,13 @@ class Control(Question):
             by = f" or less than {amounts.difference(-self.margin)} worse"
         return Phrases(f"better than {self.arm}{by}", "not")
 
+    @property
+    def labels(self) -> Labels:
+        line = "no difference"
+        if self.margin:
+            line = f"{'better' if self.margin > 0.0 else 'worse'} by {MARK}"
+        return Labels("difference", "Difference from the control", "margin", line, "the control", signed=True)
+
     def estimate(self, arm: str, totals: TotalsOf) -> float:
         """The difference of the two means."""
         return totals(arm).mean - totals(self.arm).mean
@@ -272,7 +310,7 @@ class Control(Question):
     def check_suspending(self, arm: str) -> None:
         if arm == self.arm:
             raise Refused(
-                f"{arm!r} is the control: every other arm is compared with it, so it can't be paused or retired. "
+                f"{arm!r} is the control: every other arm is compared with it, so it can't be suspended or retired. "
                 "Retire the other arms, or end the campaign."
             )
 

@@ -192,7 +192,7 @@ def test_rewards_without_a_ticket_count_as_asked_and_told(address: str) -> None:
 
 def test_paused_and_retired_arms_are_not_asked(address: str) -> None:
     with Campaign.create(address, "c", ["a", "b", "c"], 0.5) as campaign:
-        campaign.pause("a")
+        campaign.suspend("a")
         campaign.retire("b")
         assert {ticket.arm for ticket in campaign.ask(5)} == {"c"}
         campaign.resume("a")
@@ -321,7 +321,7 @@ def test_the_journal_and_the_words(clock: Any) -> None:
         "number": 3, "kind": "told", "at": "2023-11-14T22:13:20.000+00:00", "ticket": ticket.ticket, "arm": "a",
         "reward": 1.0,
     }  # fmt: skip
-    assert campaign.headline().startswith("0 of 2 above 2%, 0 below, 2 open; about ")
+    assert campaign.headline().startswith("0 of 2 above 2%, 0 below, 2 undecided; about ")
     assert campaign.headline().endswith("the probability of any wrong verdict is at most 5%")
     assert "<td>First</td>" in campaign._repr_html_()
     assert campaign.terms.metadata == {"by": "me"}

@@ -50,7 +50,7 @@ def campaign() -> Campaign:
 
 def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     assert campaign.headline() == (
-        "1 of 2 better than now by 2 pp or more, 1 not, 0 open; every arm is decided; the probability of any wrong "
+        "1 of 2 better than now by 2 pp or more, 1 not, 0 undecided; every arm is decided; the probability of any wrong "
         "verdict is at most 5%"
     )
     rows = {row.arm: row for row in campaign.arms()}
@@ -152,7 +152,7 @@ def test_what_does_not_fit_is_refused(given: dict[str, Any], error: type[Goodarm
 
 def test_the_control_is_neither_paused_nor_retired() -> None:
     live = Campaign.create("memory:", "x", list(MEANS), control="now")
-    for turn in (live.pause, live.retire):
+    for turn in (live.suspend, live.retire):
         with pytest.raises(Refused, match="control"):
             turn("now")
     with pytest.raises(InvalidValue, match="control"):

@@ -80,7 +80,7 @@ def test_it_learns_from_the_other_arms_and_ends_at_a_verdict() -> None:
     assert left.median[0] == 0.0, "decided"
     assert left.median[1] > 100.0
     assert left.median[2] > 0.0
-    assert "more pulls to finish" in str(campaign)
+    assert "more samples to finish" in str(campaign)
 
 
 @pytest.mark.parametrize("options", [{"prior": (0.0, 0.0)}, {"prior": (float("nan"), 1.0)}, {"scale": -1.0}])

@@ -14,7 +14,7 @@ def with_overdue(policy: str, clock: Any, criterion: str = "fwer") -> Campaign:
     campaign = Campaign.create(
         "memory:", "c", ["a", "b"], 0.5, policy=policy, after="1h", clock=clock, criterion=criterion
     )
-    campaign.pause("b")
+    campaign.suspend("b")
     stuck = campaign.ask(80)
     clock.now += 3601.0
     for ticket in campaign.ask(120):

@@ -37,7 +37,7 @@ def test_a_block_that_found_no_open_arm_does_not_hide_the_next_one() -> None:
     """Else what another process has asked for would not count at its worst, and verdicts would be false."""
     store = MemoryStore()
     one, other = Campaign.create(store, "c", ["a"], 0.5), Campaign.open(store, "c")
-    one.pause("a")
+    one.suspend("a")
     nothing = one.ask_block(10, key="none")
     assert nothing == one.ask_block(10, key="none") == ("", {})
     other.resume("a")

@@ -40,7 +40,7 @@ def busy(address: str, policy: str, criterion: str = "fwer") -> Campaign:
         if turn == 10:
             campaign.add_arms(["arm 7"])
         if turn == 12:
-            campaign.pause("arm 2")
+            campaign.suspend("arm 2")
         if turn % 9 == 0:
             campaign.void(waiting.pop(), "lost")
     return campaign

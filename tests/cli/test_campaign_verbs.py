@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from goodarm.campaign.rows import BRIEF
 from goodarm.cli import app
 
 runner = CliRunner()
@@ -42,8 +43,7 @@ def test_a_whole_campaign(store: str, tmp_path: Path) -> None:
     found = as_json("verdicts", store, "prompts")
     assert (found["good"], found["bad"], found["open"]) == (1, 1, 0)
     assert {each["arm"]: each["verdict"] for each in found["arms"]} == {"polite": "good", "rude": "bad"}
-    wanted = {"arm", "verdict", "guarantee", "pulls", "mean", "low", "high", "evidence", "needed", "decided_at"}
-    assert set(found["arms"][0]) == wanted
+    assert set(found["arms"][0]) == set(BRIEF)
     assert found["arms"][0]["evidence"] >= found["arms"][0]["needed"]
     check = as_json("check", store, "prompts")
     assert check["ok"] is True
@@ -55,6 +55,24 @@ def test_a_whole_campaign(store: str, tmp_path: Path) -> None:
     assert "2 of 2 arms decided" in run("watch", store, "prompts")
     assert json.loads(run("watch", store, "prompts", "--json"))["good"] == 1
     assert "polite" in run("arms", store, "prompts")
+
+
+def test_arms_are_suspended_resumed_and_retired_and_the_campaign_is_ended(store: str) -> None:
+    run("create", store, "prompts", "--arms", "a,b", "--threshold", "0.5")
+
+    def states() -> list[str]:
+        return [arm["status"] for arm in as_json("arms", store, "prompts")["arms"]]
+
+    run("suspend", store, "prompts", "a")
+    assert states() == ["suspended", "open"]
+    assert {ticket["arm"] for ticket in as_json("ask", store, "prompts", "-n", "3")["tickets"]} == {"b"}
+    assert "1 arm suspended" in run("verdicts", store, "prompts")
+    run("resume", store, "prompts", "a")
+    run("retire", store, "prompts", "b")
+    assert states() == ["open", "retired"]
+    run("end", store, "prompts", "--reason", "the budget is spent")
+    assert "the campaign has ended" in run("verdicts", store, "prompts")
+    assert "unknown arm" in run("suspend", store, "prompts", "c", exit_code=2)
 
 
 def test_one_ticket_at_a_time_without_json(store: str) -> None:

@@ -24,7 +24,7 @@ ON_ONE_CAMPAIGN = """
 "path.name" = "fuzzed {seed}"
 """
 ENDLESS = "events$"
-ENDING = "events$|/close$|/retire$|/check$|/export$"
+ENDING = "events$|/close$|/end$|/retire$|/check$|/export$"
 """Left out where every request is about one campaign: it would soon be closed, or read as a whole each time."""
 GENERATED = re.compile(r"(\d+) generated")
 PER_OPERATION = 60

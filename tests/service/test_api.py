@@ -85,7 +85,7 @@ def test_a_campaign_from_creation_to_its_verdicts(server: InProcess, name: str) 
     verdicts = server.call("GET", path_of(name, "/verdicts")).json
     assert {row["arm"]: row["verdict"] for row in verdicts["arms"]} == {"calm": "good", "loud": "bad"}
     assert (verdicts["good"], verdicts["bad"], verdicts["open"]) == (1, 1, 0)
-    assert "1 of 2 above 50%, 1 below, 0 open" in verdicts["sentence"]
+    assert "1 of 2 above 50%, 1 below, 0 undecided" in verdicts["sentence"]
     for row in verdicts["arms"]:
         assert row["evidence"] >= row["needed"]
         assert row["decided_at"]
@@ -164,8 +164,8 @@ def test_blocks(server: InProcess, name: str) -> None:
     assert server.call("POST", path_of(name, "/tell-block"), body).json["verdicts"] == []
 
 
-def test_arms_are_paused_resumed_retired_and_added_with_a_reserve(server: InProcess, name: str) -> None:
-    for verb, state in (("pause", "paused"), ("resume", None), ("retire", "retired")):
+def test_arms_are_suspended_resumed_retired_and_added_with_a_reserve(server: InProcess, name: str) -> None:
+    for verb, state in (("suspend", "suspended"), ("resume", None), ("retire", "retired")):
         assert server.call("POST", path_of(name, f"/{verb}"), {"arm": "loud"}).status == 200
         rows = server.call("GET", path_of(name, "/verdicts")).json["arms"]
         assert {row["arm"]: row["state"] for row in rows} == {"calm": None, "loud": state}
@@ -176,16 +176,30 @@ def test_arms_are_paused_resumed_retired_and_added_with_a_reserve(server: InProc
     assert server.call("POST", path_of(f"{name} r", "/arms"), {"arms": ["late"]}).json["arms"] == 2
 
 
-def test_a_step_on_a_closed_campaign_counts_the_reward_and_asks_nothing(server: InProcess, name: str) -> None:
+def test_old_paths_answer_and_say_that_they_are_deprecated(server: InProcess, name: str) -> None:
+    for old, new, body in (("pause", "suspend", {"arm": "loud"}), ("close", "end", {"reason": "spent"})):
+        assert "deprecation" not in server.call("POST", path_of(name, f"/{new}"), body).headers
+        answer = server.call("POST", path_of(name, f"/{old}"), body)
+        assert answer.status == 200
+        assert answer.headers["deprecation"].startswith("@")
+        assert answer.headers["link"] == f'<{path_of(name, f"/{new}")}>; rel="successor-version"'
+    made = server.call("GET", path_of(name)).json
+    assert (made["ended"], made["closed"], made["tally"]["suspended"]) == (True, True, 1)
+    document = server.call("GET", "/api/v1/openapi.json").json["paths"]
+    deprecated = {path for path, verbs in document.items() if any(verb.get("deprecated") for verb in verbs.values())}
+    assert deprecated == {"/api/v1/campaigns/{name}/pause", "/api/v1/campaigns/{name}/close"}
+
+
+def test_a_step_on_an_ended_campaign_counts_the_reward_and_asks_nothing(server: InProcess, name: str) -> None:
     (ticket,) = ask(server, name)
-    server.call("POST", path_of(name, "/close"), {"reason": "the budget is spent"})
+    server.call("POST", path_of(name, "/end"), {"reason": "the budget is spent"})
     stepped = server.call("POST", path_of(name, "/step"), {"ticket": ticket["ticket"], "reward": 1.0})
     assert (stepped.status, stepped.json["ticket"]) == (200, None)
     assert server.call("GET", path_of(name)).json["told"] == 1
 
 
-def test_a_closed_campaign_asks_nothing(server: InProcess, name: str) -> None:
-    assert server.call("POST", path_of(name, "/close")).json["closed"] is True
+def test_an_ended_campaign_asks_nothing(server: InProcess, name: str) -> None:
+    assert server.call("POST", path_of(name, "/end")).json["ended"] is True
     assert "has ended" in problem(server.call("POST", path_of(name, "/ask"), {"n": 1}), 409)
 
 
@@ -242,7 +256,7 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/tell-arm", {"arm": "calm", "reward": 2.0}, 400, "must lie in [0, 1]; got 2.0"),
     ("POST", "/tell-arm", {"arm": "no", "reward": 1.0}, 404, "unknown arm 'no'"),
     ("POST", "/void", {"ticket": "x", "reason": ""}, 422, "body.reason"),
-    ("POST", "/pause", {"arm": "no"}, 404, "unknown arm 'no'"),
+    ("POST", "/suspend", {"arm": "no"}, 404, "unknown arm 'no'"),
     ("GET", "/history?limit=0", None, 422, "query.limit"),
     ("GET", "/history?afterr=1", None, 422, "query.afterr: there is no such parameter"),
     ("GET", "/export?format=xls", None, 422, "query.format"),
@@ -318,14 +332,14 @@ def test_a_body_that_is_too_large_is_refused_without_a_length(listening: Server)
 def test_a_plan(server: InProcess) -> None:
     made = server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "gap": 0.3}).json
     assert 0 < made["half"] <= made["eighty"] <= made["ninety"] <= made["rounds"]["median"] <= made["rounds"]["high"]
-    assert "pulls" in made["sentence"]
+    assert "samples" in made["sentence"]
     assert "beta:A,B" in problem(server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "prior": "x"}), 400)
     assert server.call("POST", "/api/v1/plan", {"arms": 100_000, "threshold": 0.02}).status == 200
     measured = {"arms": 10, "threshold": 10.0, "gap": 1.0, "rewards": "gaussian:2"}
     assert server.call("POST", "/api/v1/plan", measured).json["rounds"]["median"] == 540
     assert "normal:MEAN,SD" in problem(server.call("POST", "/api/v1/plan", measured | {"gap": None, "prior": "x"}), 400)
     against = {"arms": 10, "control": 0.3, "margin": 0.02, "gap": 0.1}
-    assert "pulls" in server.call("POST", "/api/v1/plan", against).json["sentence"]
+    assert "samples" in server.call("POST", "/api/v1/plan", against).json["sentence"]
     for wrong in ({"arms": 3}, against | {"threshold": 0.3}, {"arms": 3, "threshold": 0.3, "margin": 0.1}):
         assert "or a `control`" in problem(server.call("POST", "/api/v1/plan", wrong), 400)
     gaussian = against | {"rewards": "gaussian:1"}

@@ -60,7 +60,7 @@ def play(store: str, name: str) -> tuple[list[Any], Any]:
         assert following is not None
         ticket = following
     campaign.void(ticket, "the page was closed")
-    campaign.pause("c")
+    campaign.suspend("c")
     campaign.resume("c")
     campaign.retire("late")
     told = campaign.tell_arm("b/1", 0)
@@ -108,7 +108,7 @@ REFUSED: list[tuple[type[Exception], Callable[[Campaign], Any]]] = [
     (UnknownTicket, lambda campaign: campaign.tell("1-0000", 1.0)),
     (InvalidValue, lambda campaign: campaign.tell_arm("a", 2.0)),
     (InvalidValue, lambda campaign: campaign.tell_arm("a", float("nan"))),
-    (UnknownName, lambda campaign: campaign.pause("no")),
+    (UnknownName, lambda campaign: campaign.suspend("no")),
     (UnknownName, lambda campaign: campaign.arm("no")),
     (Refused, lambda campaign: campaign.add_arms(["c"])),
     (InvalidValue, lambda campaign: campaign.add_arms(["c", "c"])),

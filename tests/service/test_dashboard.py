@@ -59,12 +59,12 @@ def test_from_the_form_to_the_export(server: Server, new_page: NewPage, tmp_path
     expect(page.get_by_text("3 arms")).to_be_visible()
     expect(page.locator(".plan .sentence")).to_contain_text("pulls")
     page.get_by_role("button", name="Start the campaign").click()
-    expect(page.locator("h1.headline")).to_have_text(re.compile(r"0 of 3 above 50%, .?0 below, .?3 open"))
+    expect(page.locator("h1.headline")).to_have_text(re.compile(r"0 of 3 above 50%, .?0 below, .?3 undecided"))
     page.evaluate("window.notReloaded = true")
 
     means = {"calm": 0.95, "loud": 0.05, "odd": 0.5}
     play(server, "from the form", means, lambda known: known["good"] == 1 and known["bad"] == 1)
-    expect(page.locator("h1.headline")).to_have_text(re.compile(r"1 of 3 above 50%, .?1 below, .?1 open"))
+    expect(page.locator("h1.headline")).to_have_text(re.compile(r"1 of 3 above 50%, .?1 below, .?1 undecided"))
     expect(row_of(page, "calm").get_by_text("good")).to_be_visible()
     expect(row_of(page, "loud").get_by_text("bad")).to_be_visible()
     expect(page.get_by_label("Latest verdicts").get_by_role("link")).to_have_count(2)

@@ -208,7 +208,7 @@ def test_measurements_have_a_plan_one_number_of_digits_and_a_way(address: str, n
     page.locator("#kind").select_option(index=1)
     page.locator("#bar").fill("10")
     page.locator("#spread").fill("2")
-    expect(page.locator(".plan .sentence")).to_contain_text("pulls")
+    expect(page.locator(".plan .sentence")).to_contain_text("samples")
     expect(page.locator(".plan")).to_contain_text("normal distribution around 10")
 
 
@@ -282,7 +282,7 @@ def test_a_campaign_against_a_control_is_started_from_the_page(server: Server, n
     expect(page.locator(".plan")).to_contain_text("say what mean you expect of the control")
     page.get_by_label("Expected mean of the control").fill("30%")
     page.get_by_label("Typical difference from it").fill("10%")
-    expect(page.locator(".plan .sentence")).to_contain_text("pulls")
+    expect(page.locator(".plan .sentence")).to_contain_text("samples")
     page.get_by_role("button", name="Start the campaign").click()
     expect(page.locator("h1.headline")).to_contain_text("0 of 2 better than now by 2 pp or more")
     made = server.call("GET", path_of("form versus")).json
@@ -324,4 +324,4 @@ def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: Ne
     shown(page, f"{server.address}/#/campaign/versus/arm/new")
     expect(page.locator(".words")).to_contain_text("Difference from the control +100.00% after")
     shown(page, f"{server.address}/#/campaign/versus/arm/now")
-    expect(page.locator(".words")).to_contain_text("The control, which all others are compared with: 60 pulls.")
+    expect(page.locator(".words")).to_contain_text("The control, which all others are compared with: 60 samples.")

@@ -71,7 +71,7 @@ def test_every_route_lets_in_its_role_and_those_above_and_nobody_else(server: Se
     for method, path, described in found:
         needed = role_for(method, path)
         assert described["x-role"] == (needed or "none"), (method, path)
-        if path == "/logout" or path.endswith("/close"):
+        if path == "/logout" or path.endswith(("/close", "/end")):
             continue  # they have no body: tested below
         for mine in (None, *ROLES):
             status = try_it(server, method, path, tokens[mine] if mine else None)
@@ -85,10 +85,10 @@ def test_every_route_lets_in_its_role_and_those_above_and_nobody_else(server: Se
                 assert status not in (401, 403), (method, path, mine, status)
 
 
-def test_closing_needs_an_admin(server: Server, tokens: dict[str, str]) -> None:
+def test_ending_needs_an_admin(server: Server, tokens: dict[str, str]) -> None:
     server.call("POST", "/api/v1/campaigns", {"name": "short", "arms": ["a"], "threshold": 0.5}, tokens["admin"])
-    close = path_of("short", "/close")
-    assert [server.call("POST", close, None, tokens.get(role)).status for role in ("", *ROLES)] == [401, 403, 403, 200]
+    end = path_of("short", "/end")
+    assert [server.call("POST", end, None, tokens.get(role)).status for role in ("", *ROLES)] == [401, 403, 403, 200]
 
 
 def test_a_refusal_says_what_is_missing_and_nothing_else(server: Server, tokens: dict[str, str]) -> None:

@@ -103,7 +103,7 @@ def test_whatever_is_sent_again_is_done_once(server: Server, proxy: Proxy) -> No
         lambda: campaign.tell_arm("a", 1.0),
         lambda: done.append(campaign.ask_block(10)),
         lambda: campaign.tell_block(done[4], {arm: (pulls, 1.0) for arm, pulls in done[4].pulls.items()}, part="1"),
-        lambda: campaign.pause("late"),
+        lambda: campaign.suspend("late"),
         lambda: campaign.resume("late"),
         lambda: campaign.retire("later"),
         lambda: campaign.end("enough"),

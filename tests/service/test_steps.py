@@ -34,7 +34,7 @@ def test_a_step_refused_for_its_key_counts_nothing(server: InProcess, ended: boo
     first, second = start(server, name)
     assert step(server, name, first, "k").status == 200
     if ended:
-        assert server.call("POST", path_of(name, "/close")).status == 200
+        assert server.call("POST", path_of(name, "/end")).status == 200
     before = server.call("GET", path_of(name)).json["number"]
     refused = step(server, name, second, "k")
     assert (refused.status, refused.json["kind"]) == (409, "Refused")
@@ -53,7 +53,7 @@ def test_a_repeated_step_names_its_verdict_and_its_ticket_again(server: InProces
         told = stepped["ticket"]["ticket"]
     assert [row["verdict"] for row in stepped["verdicts"]] == ["good"]
     assert stepped["ticket"] is not None
-    assert server.call("POST", path_of("repeated", "/close")).status == 200
+    assert server.call("POST", path_of("repeated", "/end")).status == 200
     before = server.call("GET", path_of("repeated")).json["number"]
     assert step(server, "repeated", told, f"k{turn}").json == stepped
     assert server.call("GET", path_of("repeated")).json["number"] == before

@@ -46,7 +46,7 @@ class Campaign:
     >>> [(row.arm, row.verdict) for row in campaign.arms()]
     [('a', 'good'), ('b', 'bad')]
     >>> print(campaign)
-    headlines: 1 of 2 above 50%, 1 below, 0 open; every arm is decided; the probability of any wrong verdict is at \
+    headlines: 1 of 2 above 50%, 1 below, 0 undecided; every arm is decided; the probability of any wrong verdict is at \
 most 5%
     ...
     """
@@ -266,12 +266,12 @@ most 5%
         with self._writing():
             operations.add_arms(self._session, arms, key)
 
-    def pause(self, arm: str) -> None:
+    def suspend(self, arm: str) -> None:
         """Do not ask for this arm until it is resumed."""
         self._turn(arm, journal.PAUSED)
 
     def resume(self, arm: str) -> None:
-        """Ask for a paused arm again."""
+        """Ask for a suspended arm again."""
         self._turn(arm, journal.RESUMED)
 
     def retire(self, arm: str) -> None:

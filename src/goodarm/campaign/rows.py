@@ -42,7 +42,7 @@ class ArmRow(NamedTuple):
     arm: str
     label: str
     verdict: Annotated[str, "the question's word for good or bad; open while undecided; control for the control"]
-    status: Annotated[str, "open, paused or retired"]
+    status: Annotated[str, "open, suspended or retired"]
     guarantee: str
     pulls: Annotated[int, "rewards told, missing ones as 0"]
     pending: Annotated[int, "tickets that wait for their reward"]
@@ -118,7 +118,7 @@ class Tally(NamedTuple):
     good: int
     bad: int
     open: Annotated[int, "arms that are undecided and not retired"]
-    paused: int
+    suspended: Annotated[int, "undecided arms that are not asked for until they are resumed"]
     retired: int
     pending: Annotated[int, "tickets that wait for their reward"]
     overdue: Annotated[int, "of these, out for longer than `after`"]

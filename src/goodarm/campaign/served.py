@@ -97,6 +97,9 @@ class ServedCampaign(Campaign):
         listed = [{"ticket": _text(ticket), "reward": read_reward(reward)} for ticket, reward in pairs_of(rewards)]
         return Told.from_json(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
 
+    def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
+        return self.tell_and_ask(ticket, reward, key=key)[1]
+
     def tell_and_ask(
         self, ticket: Ticket | str, reward: float, *, key: str | None = None
     ) -> tuple[Told, Ticket | None]:
@@ -123,8 +126,8 @@ class ServedCampaign(Campaign):
     def add_arms(self, arms: ArmsGiven, *, key: str | None = None) -> None:
         self._post("/arms", {"arms": [arm.as_json() for arm in read_arms(arms)]}, key=_key(key))
 
-    def pause(self, arm: str) -> None:
-        self._post("/pause", {"arm": arm})
+    def suspend(self, arm: str) -> None:
+        self._post("/suspend", {"arm": arm})
 
     def resume(self, arm: str) -> None:
         self._post("/resume", {"arm": arm})
@@ -133,7 +136,7 @@ class ServedCampaign(Campaign):
         self._post("/retire", {"arm": arm})
 
     def end(self, reason: str = "") -> None:
-        self._post("/close", {"reason": reason})
+        self._post("/end", {"reason": reason})
 
     def note(self, content: Mapping[str, Any]) -> int:
         self._needs_the_store("note")

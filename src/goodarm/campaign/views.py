@@ -22,6 +22,9 @@ from goodarm.question import OPEN
 if TYPE_CHECKING:
     from goodarm.planning import Remaining
 
+SHOWN_STATUS = {states.PAUSED: "suspended"}
+"""Words that people read where the journal has others."""
+
 
 def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[ArmRow]:
     """Several arms as they are now; without a time, as they were after the newest entry."""
@@ -56,7 +59,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         arm=book.entry.id,
         label=book.entry.label or book.entry.id,
         verdict=decision["verdict"] if decision else question.undecided(book.entry.id),
-        status=book.status,
+        status=SHOWN_STATUS.get(book.status, book.status),
         guarantee=decision["guarantee"] if decision else str(terms.made.guarantee),
         pulls=book.told,
         pending=book.pending,
@@ -85,7 +88,7 @@ def verdicts_of(fold: Fold, now: float) -> Verdicts:
 
 def tally_of(fold: Fold, now: float) -> Tally:
     """Counts over all arms. A retired arm without a verdict is neither good, bad nor open."""
-    good = bad = paused = retired = told = missing = void = 0
+    good = bad = suspended = retired = told = missing = void = 0
     question = fold.terms.question
     arms = len(fold.books) - len(question.references)
     for book in fold.books:
@@ -94,7 +97,7 @@ def tally_of(fold: Fold, now: float) -> Tally:
         bad += sign < 0
         undecided = not sign and question.judges(book.entry.id)
         retired += undecided and book.status == states.RETIRED
-        paused += undecided and book.status == states.PAUSED
+        suspended += undecided and book.status == states.PAUSED
         told += book.told
         missing += book.missing
         void += book.void
@@ -105,7 +108,7 @@ def tally_of(fold: Fold, now: float) -> Tally:
         good=good,
         bad=bad,
         open=arms - good - bad - retired,
-        paused=paused,
+        suspended=suspended,
         retired=retired,
         pending=pending,
         overdue=sum(each.tickets for each in late),

@@ -15,11 +15,11 @@ _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute
 def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
     """One sentence: what is known, what is left to do, what is promised.
 
-    358 of 2,000 above 2%, 671 below, 971 open; about 46 million more pulls to finish; the probability of any wrong
+    358 of 2,000 above 2%, 671 below, 971 undecided; about 46 million more samples to finish; the probability of any wrong
     verdict is at most 5%
     """
     above, below = terms.question.phrases(amounts(terms.rewards))
-    parts = [f"{tally.good:,} of {tally.arms:,} {above}, {tally.bad:,} {below}, {tally.open:,} open"]
+    parts = [f"{tally.good:,} of {tally.arms:,} {above}, {tally.bad:,} {below}, {tally.open:,} undecided"]
     if tally.retired:
         parts[0] += f", {tally.retired:,} retired"
     if tally.ended:
@@ -27,7 +27,7 @@ def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
     elif tally.open == 0:
         parts.append("every arm is decided" if not tally.retired else "nothing is left to ask")
     elif more is not None and math.isfinite(more):
-        parts.append(f"about {count_words(more)} more pulls to finish")
+        parts.append(f"about {count_words(more)} more samples to finish")
     return "; ".join([*parts, terms.promise])
 
 
@@ -42,8 +42,8 @@ def details(tally: Tally) -> list[str]:
         )
     if tally.waiting:
         lines.append(f"{_counted(tally.waiting, 'told reward')} wait behind overdue tickets of the same arm")
-    if tally.paused:
-        lines.append(f"{tally.paused:,} {'arm' if tally.paused == 1 else 'arms'} paused")
+    if tally.suspended:
+        lines.append(f"{_counted(tally.suspended, 'arm')} suspended")
     if tally.doubt:
         lines.append(f"warning: {tally.doubt}")
     odd = [

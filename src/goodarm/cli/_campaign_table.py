@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from goodarm.cli._show import console, on_one_line
+from goodarm.question import OPEN
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -18,20 +19,13 @@ if TYPE_CHECKING:
 
     from goodarm.campaign import ArmRow, Campaign
 
-SIGNS = {
-    "good": "+ good",
-    "bad": "- bad",
-    "open": "  open",
-    "better": "+ better",
-    "worse": "- worse",
-    "control": "  control",
-}
-STYLES = {"good": "green", "bad": "red", "better": "green", "worse": "red"}
+SIGNS = {1: "+", -1: "-", 0: " "}
+STYLES = {1: "green", -1: "red", 0: ""}
 NEAREST = 12
 
 
-def table(rows: Iterable[ArmRow], title: str | None = None) -> Table:
-    """One row per arm."""
+def table(rows: Iterable[ArmRow], estimate: str, title: str | None = None) -> Table:
+    """One row per arm; `estimate` is what the question calls the estimate of an arm."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -39,15 +33,12 @@ def table(rows: Iterable[ArmRow], title: str | None = None) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     made.add_column("arm", overflow="fold")
     made.add_column("verdict")
-    rows = list(rows)
-    against = any(row.verdict == "control" for row in rows)
-    for heading in ("pulls", "out", "difference" if against else "mean", "interval", "evidence"):
+    for heading in ("samples", "out", estimate, "interval", "evidence"):
         made.add_column(heading, justify="right")
     for row in rows:
-        state = SIGNS[row.verdict] if row.status == "open" or row.verdict != "open" else f"  {row.status}"
         made.add_row(
             Text(on_one_line(row.label)),
-            Text(state, style=STYLES.get(row.verdict, "")),
+            Text(f"{SIGNS[row.sign]} {_state(row)}", style=STYLES[row.sign]),
             f"{row.pulls:,}",
             _out(row),
             _figure(row.mean),
@@ -55,6 +46,13 @@ def table(rows: Iterable[ArmRow], title: str | None = None) -> Table:
             f"{_figure(row.evidence, 2)} of {_figure(row.needed, 2)}",
         )
     return made
+
+
+def _state(row: ArmRow) -> str:
+    """The verdict, or why there is none."""
+    if row.verdict != OPEN:
+        return row.verdict
+    return row.state or "undecided"
 
 
 def _out(row: ArmRow) -> str:
@@ -84,7 +82,7 @@ def entry_text(entry: dict[str, Any], as_json: bool) -> str:
 
 
 def watch_json(campaign: Campaign, every: float) -> None:
-    """One JSON object per line whenever something has happened, until no arm is open."""
+    """One JSON object per line whenever something has happened, until no arm is undecided."""
     shown = -1
     while True:
         number = campaign.number
@@ -98,7 +96,7 @@ def watch_json(campaign: Campaign, every: float) -> None:
 
 
 def watch_table(campaign: Campaign, every: float) -> None:
-    """The live view, until no arm is open."""
+    """The live view, until no arm is undecided."""
     from rich.live import Live
 
     with Live(_view(campaign), console=console(), auto_refresh=False) as live:
@@ -124,4 +122,5 @@ def _view(campaign: Campaign) -> Group:
     decided = tally.good + tally.bad
     bar = ProgressBar(total=tally.arms, completed=decided, width=60)
     progress = Text(f"{decided:,} of {tally.arms:,} arms decided")
-    return Group(Text(str(campaign)), progress, bar, table(campaign.nearest(NEAREST), "nearest to a verdict"))
+    rows = table(campaign.nearest(NEAREST), campaign.terms.question.labels.estimate, "nearest to a verdict")
+    return Group(Text(str(campaign)), progress, bar, rows)

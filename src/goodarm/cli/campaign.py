@@ -45,7 +45,7 @@ OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A p
 RewardFamily = Annotated[
     str, typer.Option(metavar="R", help="bounded (in [0, 1]), gaussian:SCALE or sub-gaussian:SCALE.")
 ]
-Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="About how many pulls there will be.")]
+Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="About how many samples there will be.")]
 Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share of delta kept for arms added later.")]
 After = Annotated[str | None, typer.Option(metavar="TIME", help="When a ticket is overdue: 90s, 30min, 2h, 7d.")]
 Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="What becomes of overdue tickets.")]
@@ -180,9 +180,44 @@ def void(
         found.void(ticket, reason)
 
 
+OneArm = Annotated[str, typer.Argument(metavar="ARM", help="The arm's id.")]
+
+
+@campaign.command()
+def suspend(store: StoreAddress, name: Name, arm: OneArm) -> None:
+    """Do not ask for an arm until it is resumed."""
+    with _opened(store, name) as found:
+        found.suspend(arm)
+
+
+@campaign.command()
+def resume(store: StoreAddress, name: Name, arm: OneArm) -> None:
+    """Ask for a suspended arm again."""
+    with _opened(store, name) as found:
+        found.resume(arm)
+
+
+@campaign.command()
+def retire(store: StoreAddress, name: Name, arm: OneArm) -> None:
+    """Never ask for an arm again; that implies no verdict."""
+    with _opened(store, name) as found:
+        found.retire(arm)
+
+
+@campaign.command()
+def end(
+    store: StoreAddress,
+    name: Name,
+    reason: Annotated[str, typer.Option(metavar="WHY", help="Why it ends; the journal keeps it.")] = "",
+) -> None:
+    """End a campaign: nothing more is asked, but tickets that are out may still be told."""
+    with _opened(store, name) as found:
+        found.end(reason)
+
+
 @campaign.command()
 def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """Which arms are good, which are bad, which are still open."""
+    """Which arms are good, which are bad, which are undecided."""
     with _opened(store, name) as found:
         result = found.verdicts()
         if json:
@@ -190,7 +225,7 @@ def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
             return
         console().print(str(found), soft_wrap=True)
     for row in result.arms:
-        if row.verdict not in ("open", "control"):
+        if row.sign:
             typer.echo(f"{row.verdict}\t{on_one_line(row.arm)}")
 
 
@@ -204,7 +239,7 @@ def arms(store: StoreAddress, name: Name, json: Json = False) -> None:
         if json:
             print_json({"headline": found.headline(), "arms": [row.as_json() for row in rows]})
             return
-        console().print(table(rows))
+        console().print(table(rows, found.terms.question.labels.estimate))
 
 
 @campaign.command()
@@ -294,7 +329,7 @@ def watch(
     every: Annotated[float, typer.Option(parser=number, metavar="SECONDS", help="Between two looks.")] = 1.0,
     json: Json = False,
 ) -> None:
-    """A live table until no arm is open: the sentence, the progress, the arms nearest to a verdict."""
+    """A live table until no arm is undecided: the sentence, the progress, the arms nearest to a verdict."""
     from goodarm.cli._campaign_table import watch_json, watch_table
 
     if not 0.0 < every <= LONGEST_WAIT:

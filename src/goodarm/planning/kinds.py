@@ -325,8 +325,8 @@ def planned_question(threshold: float | None, control: float | None, margin: flo
     """The question of a threshold, or of a control of this expected mean with its margin."""
     if control is not None and threshold is not None:
         raise InvalidValue(
-            "give a threshold or a `control` with its `margin`, not both: leave `threshold` out to compare arms with the "
-            "control."
+            "give a threshold or a `control` with its `margin`, not both: leave `threshold` out to compare arms with "
+            "the control."
         )
     if control is not None:
         return PlannedControl(control, margin)

@@ -149,14 +149,14 @@ class Void(Body):
     reason: str = Field(min_length=1, max_length=1000, examples=["the page was closed"])
 
 
-class Close(Body):
+class End(Body):
     """Why the campaign ends."""
 
     reason: str = Field("", max_length=1000, examples=["the budget is spent"])
 
 
 class OneArm(Body):
-    """The arm to pause, resume or retire."""
+    """The arm to suspend, resume or retire."""
 
     arm: ArmId
 

@@ -15,7 +15,7 @@ FIGURES = {
     "arms": "arms of the campaign",
     "good": "arms called good",
     "bad": "arms called bad",
-    "open": "arms without a verdict",
+    "open": "undecided arms",
     "asked": "tickets handed out",
     "told": "rewards told",
     "pending": "tickets that wait for their reward",

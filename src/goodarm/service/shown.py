@@ -31,7 +31,7 @@ def model_of(row: type[Any], name: str, only: Sequence[str] | None = None, **mor
     return create_model(name, __base__=Shown, __doc__=(row.__doc__ or "").split("\n")[0], **found, **more)
 
 
-STATE = (str | None, Field(description="paused or retired; null while the arm may be asked for"))
+STATE = (str | None, Field(description="suspended or retired; null while the arm may be asked for"))
 Row: Any = model_of(ArmRow, "Row", BRIEF, state=STATE)
 FullRow: Any = model_of(ArmRow, "FullRow", state=STATE)
 TallyShown: Any = model_of(Tally, "Tally")
@@ -200,13 +200,13 @@ class BlockShown(Shown):
 
 
 class PlanShown(Shown):
-    """How many pulls it will take until that share of the arms is decided; null for what nobody would wait for."""
+    """How many samples it will take until that share of the arms is decided; null for more than a trillion."""
 
     sentence: str
     half: float | None
     eighty: float | None
     ninety: float | None
-    rounds: dict[str, float | None] = Field(description="median and high: until no arm is open")
+    rounds: dict[str, float | None] = Field(description="median and high: until no arm is undecided")
     guess: str = Field(description="what was assumed about the means")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from goodarm.campaign import Campaign
-from goodarm.service.bodies import Close, NewArms, NewCampaign, OneArm
+from goodarm.service.bodies import End, NewArms, NewCampaign, OneArm
 from goodarm.service.campaigns import campaigns_of
 from goodarm.service.guard import route_of
 from goodarm.service.problems import documented
@@ -18,6 +18,8 @@ from goodarm.service.tokens import Role
 from goodarm.service.views import summary, summary_now
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"])
+DEPRECATED = "@1794960000"
+"""Since when /pause and /close are deprecated: 2026-11-18, in seconds since 1970."""
 READ = documented((401, 403, 404, 422, 429))
 CHANGE = documented((400, 401, 403, 404, 409, 413, 422, 429))
 
@@ -55,15 +57,15 @@ async def add_arms(request: Request, name: CampaignName, body: NewArms, key: Key
     return await _changed(request, name, lambda campaign: campaign.add_arms(given, key=key), 201)
 
 
-@router.post("/{name}/pause", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
-async def pause(request: Request, name: CampaignName, body: OneArm) -> Response:
-    """Ask no more for this arm until it is resumed."""
-    return await _changed(request, name, lambda campaign: campaign.pause(body.arm))
+@router.post("/{name}/suspend", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
+async def suspend(request: Request, name: CampaignName, body: OneArm) -> Response:
+    """Do not ask for this arm until it is resumed."""
+    return await _changed(request, name, lambda campaign: campaign.suspend(body.arm))
 
 
 @router.post("/{name}/resume", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
 async def resume(request: Request, name: CampaignName, body: OneArm) -> Response:
-    """Ask for a paused arm again."""
+    """Ask for a suspended arm again."""
     return await _changed(request, name, lambda campaign: campaign.resume(body.arm))
 
 
@@ -73,11 +75,31 @@ async def retire(request: Request, name: CampaignName, body: OneArm) -> Response
     return await _changed(request, name, lambda campaign: campaign.retire(body.arm))
 
 
-@router.post("/{name}/close", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
-async def close(request: Request, name: CampaignName, body: Close | None = None) -> Response:
+@router.post("/{name}/end", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
+async def end(request: Request, name: CampaignName, body: End | None = None) -> Response:
     """Ask nothing more; rewards of pending tickets may still be told."""
     reason = body.reason if body is not None else ""
     return await _changed(request, name, lambda campaign: campaign.end(reason))
+
+
+@router.post("/{name}/pause", response_model=Summary, responses=CHANGE, deprecated=True, **route_of(Role.admin))
+async def pause(request: Request, name: CampaignName, body: OneArm) -> Response:
+    """The old name of suspend; it will be removed in the next version."""
+    return _renamed(await suspend(request, name, body), request, "suspend")
+
+
+@router.post("/{name}/close", response_model=Summary, responses=CHANGE, deprecated=True, **route_of(Role.admin))
+async def close(request: Request, name: CampaignName, body: End | None = None) -> Response:
+    """The old name of end; it will be removed in the next version."""
+    return _renamed(await end(request, name, body), request, "end")
+
+
+def _renamed(response: Response, request: Request, verb: str) -> Response:
+    """Say with the answer that the path is deprecated, and which one replaces it (RFC 9745)."""
+    path = request.scope["raw_path"].decode("ascii").rpartition("/")[0]
+    response.headers["Deprecation"] = DEPRECATED
+    response.headers["Link"] = f'<{path}/{verb}>; rel="successor-version"'
+    return response
 
 
 async def _changed(request: Request, name: str, operation: Callable[[Campaign], None], status: int = 200) -> Response:

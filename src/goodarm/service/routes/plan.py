@@ -54,25 +54,25 @@ def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
 
 
 def shown(plan: QuickPlan) -> dict[str, Any]:
-    """A plan as JSON; null for what nobody would wait for."""
+    """A plan as JSON; null for more than a trillion samples."""
     figures = {name: value if value < LIMIT else None for name, value in plan._asdict().items() if name != "guess"}
     rounds = {"median": figures.pop("median"), "high": figures.pop("high")}
     return {"sentence": sentence(plan), "guess": plan.guess, **figures, "rounds": rounds}
 
 
 def sentence(plan: QuickPlan) -> str:
-    """A plan in words; where a few arms near the bar would take nearly all of the pulls, the others come first.
+    """A plan in words; where a few arms near the bar would take nearly all of the samples, the others come first.
 
     >>> sentence(QuickPlan(400_000, 700_000, 900_000, 1_200_000, 1_600_000, "half of the means 0.01 above"))
-    'about 1.2 million pulls; nine in ten campaigns end by 1.6 million'
+    'about 1.2 million samples; nine in ten campaigns end by 1.6 million'
     >>> sentence(QuickPlan(1_200_000, 5_000_000, 12_000_000, 6.1e9, 7e10, "means drawn from Beta(1, 49)"))
-    'about 1.2 million pulls decide half of the arms, 5 million four in five, 12 million nine in ten; all would take \
+    'about 1.2 million samples decide half of the arms, 5 million four in five, 12 million nine in ten; all would take \
 about 6.1 billion, the most for those nearest to the bar'
     """
     if plan.median <= FEW_TIMES * plan.ninety:
-        return f"about {count_words(plan.median)} pulls; nine in ten campaigns end by {count_words(plan.high)}"
+        return f"about {count_words(plan.median)} samples; nine in ten campaigns end by {count_words(plan.high)}"
     shares = (
-        f"about {count_words(plan.half)} pulls decide half of the arms, {count_words(plan.eighty)} four in five, "
+        f"about {count_words(plan.half)} samples decide half of the arms, {count_words(plan.eighty)} four in five, "
         f"{count_words(plan.ninety)} nine in ten"
     )
     if plan.median >= LIMIT:

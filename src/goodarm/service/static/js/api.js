@@ -12,12 +12,12 @@ export class Problem extends Error {
 /** @param {string} name @param {string} [rest] */
 export const url = (name, rest = "") => `/api/v1/campaigns/${encodeURIComponent(name)}${rest}`;
 
-/** Against a control arms are better or worse; colours and filters know these as good and bad. */
-const SAME = new Map([["better", "good"], ["worse", "bad"], ["control", "open"]]);
+/** Every question has its own words for verdicts; colours and filters know good, open and bad. @param {any} value */
+const inColours = (value) =>
+  value && typeof value === "object" && "sign" in value ? { ...value, verdict: ["bad", "open", "good"][value.sign + 1] } : value;
 
 /** An answer, read. @param {string} text @returns {any} */
-export const parsed = (text) =>
-  JSON.parse(text, (key, value) => (key === "verdict" ? (SAME.get(value) ?? value) : value));
+export const parsed = (text) => JSON.parse(text, (_, value) => inColours(value));
 
 /** @param {Response} response @returns {Promise<Problem>} */
 export async function problemOf(response) {

@@ -19,12 +19,12 @@ const REFRESH = 1_000;
 /** What the arm is, in a few words. @param {ArmDetail} arm @param {Scale} scale @param {number} threshold */
 function sentence(arm, scale, threshold) {
   const waiting = arm.pending ? ` ${counted(arm.pending, "ticket")} waiting.` : "";
-  if (arm.mean === null) return `Not pulled yet.${waiting}`;
+  if (arm.mean === null) return `No samples yet.${waiting}`;
   const between = `between ${scale.value(arm.low)} and ${scale.value(arm.high)}`;
-  if (scale.isControl(arm)) return `The control, which all others are compared with: ${counted(arm.pulls, "pull")}.${waiting}`;
-  const what = scale.versus ? "Difference from the control" : "Mean";
-  const where = `${what} ${scale.value(arm.mean)} after ${counted(arm.pulls, "pull")}, ${between}`;
-  const bar = `the ${scale.versus ? "margin" : "bar"} of ${scale.bar(threshold)}`;
+  if (scale.isReference(arm)) return `The ${scale.word(arm)}, which all others are compared with: ${counted(arm.pulls, "sample")}.${waiting}`;
+  const what = scale.labels.measured;
+  const where = `${what} ${scale.value(arm.mean)} after ${counted(arm.pulls, "sample")}, ${between}`;
+  const bar = `the ${scale.labels.bar} of ${scale.amount(threshold)}`;
   const still =
     arm.needed !== null && arm.evidence !== null
       ? `; evidence ${evidence(arm.evidence)} of ${evidence(arm.needed)} needed`
@@ -38,7 +38,7 @@ function sentence(arm, scale, threshold) {
 function numbers(arm, scale) {
   const every = Math.max(1, Math.ceil(arm.path.length / 50));
   const points = arm.path.filter((_, i) => i % every === 0 || i === arm.path.length - 1);
-  const head = ["pulls", "mean", "low", "high", "evidence for good", "for bad"].map((text) =>
+  const head = ["samples", "mean", "low", "high", "evidence for good", "for bad"].map((text) =>
     h("th", { scope: "col" }, text),
   );
   const body = points.map((p) =>
@@ -86,9 +86,10 @@ class ArmPage {
     this.words = h("div", { class: "words" });
     this.audit = h("div");
     this.numbers = h("div");
-    // Against a control only the arm's own mean is known as it was, not the difference.
-    const own = this.scale.versus ? scaleOf({ ...summary, control: null }) : this.scale;
-    this.interval = pathChart(this.scale.versus ? null : summary.threshold, own);
+    // If other arms play a part, only the arm's own mean is known as it was.
+    const { question } = summary;
+    const own = scaleOf({ ...summary, question: { ...question, labels: { ...question.labels, signed: false } } });
+    this.interval = this.scale.compared ? pathChart(null, own) : pathChart(summary.threshold, this.scale);
     this.evidence = evidenceChart();
     this.timer = 0;
     const crumb = byId("crumbs").lastElementChild?.querySelector("bdi");
@@ -105,9 +106,9 @@ class ArmPage {
       "p",
       { class: "legend lines", "aria-hidden": "true" },
       h("span", { class: "mean" }, "mean"),
-      this.scale.versus ? "" : h("span", { class: "band" }, "interval"),
+      this.scale.compared ? "" : h("span", { class: "band" }, "interval"),
     );
-    const axisName = () => h("p", { class: "axis-name" }, "pulls of this arm");
+    const axisName = () => h("p", { class: "axis-name" }, "samples of this arm");
     const lines = h(
       "p",
       { class: "legend lines", "aria-hidden": "true" },
@@ -122,7 +123,7 @@ class ArmPage {
       h(
         "div",
         { class: "grid pair" },
-        card(this.scale.versus ? "Its own mean over time" : "Its interval over time", this.interval.element, axisName(), band),
+        card(this.scale.compared ? "Its own mean over time" : "Its interval over time", this.interval.element, axisName(), band),
         this.evidenceCard,
         card("Audit", this.audit),
         card("As a table", this.numbers),
@@ -176,7 +177,7 @@ class ArmPage {
   }
 
   buttons() {
-    if (!mayWrite() || this.summary.closed || this.arm.verdict !== "open") return "";
+    if (!mayWrite() || this.summary.ended || this.arm.verdict !== "open") return "";
     const act = (/** @type {string} */ verb, /** @type {string} */ text, /** @type {string} */ question) =>
       h(
         "button",
@@ -197,7 +198,7 @@ class ArmPage {
     return h(
       "div",
       { class: "actions" },
-      state === "paused" ? act("resume", "Resume", "") : act("pause", "Pause", ""),
+      state === "suspended" ? act("resume", "Resume", "") : act("suspend", "Suspend", ""),
       act("retire", "Retire", "Retire this arm? It will never be asked for again."),
     );
   }

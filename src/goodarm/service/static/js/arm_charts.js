@@ -42,7 +42,7 @@ export function pathChart(threshold, scale) {
     element: made.box,
     /** @param {PathPoint[]} path */
     show(path) {
-      const late = path.slice(Math.floor(path.length / 8)); // the first pulls say next to nothing, and fill the scale
+      const late = path.slice(Math.floor(path.length / 8)); // the first samples say next to nothing, and fill the scale
       const seen = late.length ? late : path;
       range = domain(/** @type {any} */ (seen), threshold ?? seen.at(-1)?.mean ?? 0.5, scale.bounded);
       made.show([path.map((p) => p.pulls), path.map((p) => p.low), path.map((p) => p.high), path.map((p) => p.mean)]);
@@ -51,8 +51,8 @@ export function pathChart(threshold, scale) {
       made.box.setAttribute(
         "aria-label",
         last
-          ? `After ${count(last.pulls)} pulls: mean ${scale.value(last.mean)}, interval ${between}${bar}`
-          : "No pulls yet",
+          ? `After ${count(last.pulls)} samples: mean ${scale.value(last.mean)}, interval ${between}${bar}`
+          : "No samples yet",
       );
     },
     close: made.close,
@@ -95,7 +95,7 @@ export function evidenceChart() {
       const words =
         last &&
         `Evidence for good ${evidence(last.for_good)}, for bad ${evidence(last.for_bad)}; ${evidence(line)} decides`;
-      made.box.setAttribute("aria-label", words ?? "No pulls yet");
+      made.box.setAttribute("aria-label", words ?? "No samples yet");
     },
     close: made.close,
   };

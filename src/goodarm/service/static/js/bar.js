@@ -1,10 +1,10 @@
-/** The strip of good, open and bad arms, and the headline in words; the same in the list and on the page. */
+/** The strip of good, undecided and bad arms, and the headline in words; the same in the list and on the page. */
 import { h, s } from "./dom.js";
 import { about, count, counted, GLYPH, scaleOf } from "./format.js";
 
 /** @typedef {import("./types.js").Summary} Summary */
 
-/** Good from the left, bad from the right, hatched; open between. @param {Summary} of */
+/** Good from the left, bad from the right, hatched; undecided between. @param {Summary} of */
 export function strip(of) {
   const all = Math.max(of.arms, 1);
   const share = (/** @type {number} */ n) => `${(100 * n) / all}%`;
@@ -21,12 +21,11 @@ export function strip(of) {
 
 /** @param {Summary} of */
 export const figures = (of) =>
-  `${count(of.good)} of ${count(of.arms)} good, ${count(of.bad)} bad, ${count(of.open)} open`;
+  `${count(of.good)} of ${count(of.arms)} good, ${count(of.bad)} bad, ${count(of.open)} undecided`;
 
-/** "358 of 2,000 above 2%, 671 below, 971 open", in colours. @param {Summary} of @param {"h1" | "p"} tag */
+/** "358 of 2,000 above 2%, 671 below, 971 undecided", in colours. @param {Summary} of @param {"h1" | "p"} tag */
 export function headline(of, tag) {
-  const [, better] = /^[\d,]+ of [\d,]+ (better than .*), [\d,]+ not, /.exec(of.sentence) ?? []; // against a control
-  const [above, below] = better ? [` ${better}, `, " not, "] : [` above ${scaleOf(of).bar(of.threshold)}, `, " below, "];
+  const [above, below] = [` ${scaleOf(of).above}, `, ` ${of.question.below}, `];
   const figure = (/** @type {"good" | "bad" | "open"} */ kind, /** @type {string} */ text) =>
     h("span", { class: `figure ${kind}` }, h("span", { class: "glyph", "aria-hidden": "true" }, GLYPH[kind]), text);
   return h(
@@ -41,10 +40,10 @@ export function headline(of, tag) {
   );
 }
 
-/** "971 open", and where arms were withdrawn ", 3 retired". @param {Summary} of */
+/** " undecided", and where arms were withdrawn ", 3 retired". @param {Summary} of */
 const rest = (of) => {
   const retired = of.arms - of.good - of.bad - of.open;
-  return retired > 0 ? ` open, ${count(retired)} retired` : " open";
+  return retired > 0 ? ` undecided, ${count(retired)} retired` : " undecided";
 };
 
 /**
@@ -57,9 +56,9 @@ export function subline(of) {
   const promise = clauses.pop() ?? "";
   const left = clauses.map((clause) =>
     clause.startsWith("about ") && of.remaining !== null && of.remaining !== undefined
-      ? `about ${about(of.remaining)} more pulls to finish`
+      ? `about ${about(of.remaining)} more samples to finish`
       : clause,
   );
-  const first = [`${counted(of.told, "pull")} so far`, ...left].join("; ");
+  const first = [`${counted(of.told, "sample")} so far`, ...left].join("; ");
   return promise ? `${first}. ${promise[0]?.toUpperCase()}${promise.slice(1)}.` : `${first}.`;
 }

@@ -129,8 +129,8 @@ class CampaignPage {
       h(
         "div",
         { class: "grid" },
-        card("wide", `Every arm against ${this.scale.against}`, this.chart.element, legend),
-        card("", "Verdicts over time", h("div", {}, this.over.element, h("p", { class: "axis-name" }, "pulls"))),
+        card("wide", `Every arm against ${this.scale.labels.against}`, this.chart.element, legend),
+        card("", "Verdicts over time", h("div", {}, this.over.element, h("p", { class: "axis-name" }, "samples"))),
         card("", "Latest verdicts", this.latest.element),
         card("", "Waiting tickets", this.waiting.element),
         h(
@@ -158,14 +158,14 @@ class CampaignPage {
       );
     const close =
       mayWrite() &&
-      !this.summary.closed &&
+      !this.summary.ended &&
       h("button", { type: "button", class: "quiet", onclick: () => this.end() }, "Close campaign");
     return h("div", { class: "actions" }, link("jsonl", "Export JSON Lines"), link("parquet", "Parquet"), close);
   }
 
   async end() {
     if (!confirm("Close this campaign? Nothing more is asked; what is out may still be told. Verdicts and journal stay.")) return;
-    this.summary = await post(url(this.summary.name, "/close"));
+    this.summary = await post(url(this.summary.name, "/end"));
     this.draw();
   }
 
@@ -197,7 +197,7 @@ class CampaignPage {
     const fresh = arms.filter((row) => row.verdict !== "open" && before.get(row.arm)?.verdict === "open");
     for (const row of arms) before.set(row.arm, { ...before.get(row.arm), ...row });
     Object.assign(this.summary, figures);
-    this.summary.arms = Math.max(this.summary.arms, before.size - (this.scale.versus ? 1 : 0));
+    this.summary.arms = Math.max(this.summary.arms, before.size - this.summary.question.references.length);
     this.over.add({ ...figures, at: new Date().toISOString() });
     if (fresh.length) {
       const good = fresh.filter((row) => row.verdict === "good").length;
@@ -218,7 +218,7 @@ class CampaignPage {
     this.words.replaceChildren(...words(this.summary));
     const rows = [...this.rows.values()];
     const ranked = rows.sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
-    this.chart.show(this.scale.versus ? ranked.filter((row) => !this.scale.isControl(row)) : ranked);
+    this.chart.show(ranked.filter((row) => !this.scale.isReference(row)));
     this.over.draw();
     this.latest.show(rows);
     this.waiting.show(this.summary, rows);

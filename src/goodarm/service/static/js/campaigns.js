@@ -20,7 +20,7 @@ function card(of) {
       { class: "row" },
       h("h2", {}, name),
       simulatedBy(of) && h("span", { class: "tag simulated" }, "simulated"),
-      of.closed && h("span", { class: "tag" }, "closed"),
+      of.ended && h("span", { class: "tag" }, "ended"),
       of.pending > 0 && h("span", { class: "tag" }, `${counted(of.pending, "ticket")} waiting`),
     ),
     headline(of, "p"),

@@ -1,4 +1,4 @@
-/** Which part of the scale to show: wide intervals of arms that were hardly pulled must not flatten the others. */
+/** Which part of the scale to show: wide intervals of arms with few samples must not flatten the others. */
 
 /** @typedef {import("./types.js").Row} Row */
 

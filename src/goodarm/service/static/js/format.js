@@ -41,11 +41,11 @@ export const counted = (many, noun) => `${count(many)} ${noun}${many === 1 ? "" 
  */
 export function scaleOf(summary) {
   const bounded = !summary.rewards || /\[0, 1\]/.test(summary.rewards);
-  const versus = summary.control !== null && summary.control !== undefined;
+  const { labels } = summary.question;
   const writers = bounded
-    ? shares(summary.threshold, versus)
-    : { value: fixedDigits(summary.rewards ?? ""), tick: decimal, bar: decimal };
-  return { ...writers, ...wordsOf(summary, writers.bar), bounded, versus };
+    ? shares(summary.question.bar, labels.signed)
+    : { value: fixedDigits(summary.rewards ?? ""), tick: decimal, bar: decimal, amount: decimal };
+  return { ...writers, ...wordsOf(summary.question, writers), bounded };
 }
 
 /** Shares as percentages; differences with their sign. @param {number} threshold @param {boolean} signed */
@@ -60,29 +60,33 @@ function shares(threshold, signed) {
   const value = (/** @type {Maybe} */ x) => (x === null || x === undefined ? "–" : fixed.format(x));
   const bar = (/** @type {Maybe} */ x) => percent(x ?? NaN, 3);
   const plus = (/** @type {Maybe} */ x) => ((x ?? 0) > 0 && signed ? `+${bar(x)}` : bar(x));
-  return { value, tick: plus, bar };
+  const points = (/** @type {Maybe} */ x) => `${decimal((x ?? NaN) * 100)} pp`;
+  return { value, tick: plus, bar, amount: signed ? points : bar };
 }
 
 /**
- * What verdicts, means and the line that decides are called: against a control, arms are better or worse.
- * @param {import("./types.js").Summary} summary @param {Writer} bar
+ * What verdicts, estimates and the line that decides are called: the server's words, with amounts in the reader's locale.
+ * @param {import("./types.js").Question} question @param {{bar: Writer, amount: Writer}} writers
  */
-function wordsOf({ control, threshold }, bar) {
-  const versus = control !== null && control !== undefined;
-  const kinds = versus ? { good: "better", open: "open", bad: "worse" } : { good: "good", open: "open", bad: "bad" };
-  const by = threshold > 0 ? `better by ${bar(threshold)}` : threshold < 0 ? `worse by ${bar(-threshold)}` : "no difference";
+function wordsOf({ kind, good, bad, bar, template, references, labels }, writers) {
+  const kinds = { good, open: "undecided", bad };
+  const isReference = (/** @type {{arm: string}} */ row) => references.includes(row.arm);
   return {
     kinds,
+    labels,
+    isReference,
+    /** Does the evidence on an arm depend on the rewards of others, too? */
+    compared: references.length > 0,
+    above: template.replace(MARK, () => writers.amount(Math.abs(bar))),
+    line: labels.line.replace(MARK, () => writers.amount(Math.abs(bar))),
     /** @param {{arm: string, verdict: "good" | "bad" | "open"}} row */
-    word: (row) => (versus && row.arm === control ? "control" : kinds[row.verdict]),
+    word: (row) => (isReference(row) ? kind : kinds[row.verdict]),
     /** @param {{arm: string, verdict: "good" | "bad" | "open"}} row */
-    glyph: (row) => (versus && row.arm === control ? "◆" : GLYPH[row.verdict]),
-    isControl: (/** @type {{arm: string}} */ row) => versus && row.arm === control,
-    mean: versus ? "difference" : "mean",
-    line: versus ? by : `bar ${bar(threshold)}`,
-    against: versus ? "the control" : "the bar",
+    glyph: (row) => (isReference(row) ? "◆" : GLYPH[row.verdict]),
   };
 }
+
+const MARK = "\ufffc"; // stands for an amount in the server's words
 
 /** Measurements with as many digits as their scale asks for, so that columns line up. @param {string} rewards @returns {Writer} */
 function fixedDigits(rewards) {

@@ -16,10 +16,10 @@ export const nameOf = (row) => row.label || row.arm;
 /** @param {Row} row @param {Scale} scale */
 export function describe(row, scale) {
   const waiting = row.pending ? `, ${counted(row.pending, "ticket")} waiting` : "";
-  if (row.mean === null) return `${nameOf(row)}: not pulled yet${waiting}`;
+  if (row.mean === null) return `${nameOf(row)}: no samples yet${waiting}`;
   return (
-    `${nameOf(row)}: ${scale.word(row)}, ${scale.mean} ${scale.value(row.mean)}, between ${scale.value(row.low)} and ` +
-    `${scale.value(row.high)}, ${counted(row.pulls, "pull")}${waiting}`
+    `${nameOf(row)}: ${scale.word(row)}, ${scale.labels.estimate} ${scale.value(row.mean)}, between ${scale.value(row.low)} and ` +
+    `${scale.value(row.high)}, ${counted(row.pulls, "sample")}${waiting}`
   );
 }
 
@@ -29,8 +29,8 @@ function tipLines(row, scale) {
   return [
     h("strong", {}, h("bdi", {}, nameOf(row))),
     h("span", { class: `verdict ${row.verdict}` }, `${scale.glyph(row)} ${scale.word(row)}`),
-    h("span", {}, row.mean === null ? "not pulled yet" : between),
-    h("span", { class: "hint" }, counted(row.pulls, "pull") + (row.pending ? `, ${count(row.pending)} waiting` : "")),
+    h("span", {}, row.mean === null ? "no samples yet" : between),
+    h("span", { class: "hint" }, counted(row.pulls, "sample") + (row.pending ? `, ${count(row.pending)} waiting` : "")),
   ];
 }
 
@@ -73,7 +73,7 @@ export class IntervalChart {
       h("button", { type: "button", class: "quiet", "aria-label": label, title: label, onclick: act }, text);
     this.all = button("all arms", "Show all arms", () => this.reset());
     this.all.hidden = true;
-    const hint = h("span", { class: "hint" }, `arms by ${this.scale.mean}; drag to zoom, click for the arm`);
+    const hint = h("span", { class: "hint" }, `arms by ${this.scale.labels.estimate}; drag to zoom, click for the arm`);
     return h(
       "div",
       { class: "tools" },

@@ -1,4 +1,4 @@
-/** Verdicts over time: how many arms were good and bad after so many pulls. Good is drawn solid, bad dashed. */
+/** Verdicts over time: how many arms were good and bad after each number of samples. Good is drawn solid, bad dashed. */
 import { axis, axisWidth, chart, colour, rem, unit, uPlot } from "./chart.js";
 import { count, GLYPH, short } from "./format.js";
 
@@ -62,8 +62,8 @@ export class OverTime {
     const { points } = this;
     const last = points.at(-1);
     this.made.show([points.map((p) => p.told), points.map((p) => p.good), points.map((p) => p.bad)]);
-    const words = last && `After ${count(last.told)} pulls: ${count(last.good)} good, ${count(last.bad)} bad`;
-    this.element.setAttribute("aria-label", words ?? "No pulls yet");
+    const words = last && `After ${count(last.told)} samples: ${count(last.good)} good, ${count(last.bad)} bad`;
+    this.element.setAttribute("aria-label", words ?? "No samples yet");
   }
 
   /** @param {ProgressPoint[]} points */

@@ -1,4 +1,4 @@
-/** Intervals on a canvas. Good is solid, bad is hatched, open is pale: colour is never the only cue. */
+/** Intervals on a canvas. Good is solid, bad is hatched, undecided is pale: colour is never the only cue. */
 import { colour, unit } from "./chart.js";
 
 /** @typedef {import("./types.js").Row} Row */

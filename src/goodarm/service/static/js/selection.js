@@ -70,7 +70,7 @@ export class Selection {
 
   /** @param {Row} row */
   matches(row) {
-    if (this.filter !== "all" && (row.verdict !== this.filter || this.scale.isControl(row))) return false;
+    if (this.filter !== "all" && (row.verdict !== this.filter || this.scale.isReference(row))) return false;
     return (
       !this.query ||
       nameOf(row).toLocaleLowerCase().includes(this.query) ||

@@ -93,7 +93,7 @@ export function waiting(bounded, href, name) {
       "li",
       {},
       arm === null
-        ? h("span", { class: "grow" }, `a block, ${counted(pulls, "pull")} missing`)
+        ? h("span", { class: "grow" }, `a block, ${counted(pulls, "sample")} missing`)
         : h("a", { href: href(arm), title: name(arm) }, h("bdi", {}, name(arm))),
       many > 1 && h("span", { class: "hint" }, `× ${count(many)}`),
       overdue && h("span", { class: "tag late" }, "overdue"),

@@ -13,7 +13,7 @@ const COLUMNS = [
   { key: "verdict", text: "verdict", kind: "verdict" },
   { key: "low", text: "interval", kind: "interval" },
   { key: "mean", text: "mean", kind: "number mean" },
-  { key: "pulls", text: "pulls", kind: "number pulls" },
+  { key: "pulls", text: "samples", kind: "number pulls" },
   { key: "pending", text: "waiting", kind: "number pending" },
 ];
 
@@ -32,7 +32,7 @@ export class ArmTable {
     this.range = /** @type {[number, number]} */ ([0, 1]);
     this.lines = /** @type {TableRow[]} */ ([]);
     this.frame = 0;
-    const named = COLUMNS.map((column) => (column.key === "mean" ? { ...column, text: about.scale.mean } : column));
+    const named = COLUMNS.map((column) => (column.key === "mean" ? { ...column, text: about.scale.labels.estimate } : column));
     this.heads = named.map((column) => heading(column, sort));
     this.spacer = h("div", { class: "spacer", role: "presentation" });
     const events = {
@@ -55,8 +55,8 @@ export class ArmTable {
     this.empty.hidden = rows.length > 0;
     this.table.setAttribute("aria-rowcount", String(rows.length + 1));
     const ends = this.table.querySelectorAll(".ends i");
-    const { bounded, versus } = this.about.scale; // differences of shares may be as low as -100%
-    const [low, high] = bounded ? [Math.max(range[0], versus ? -1 : 0), Math.min(range[1], 1)] : range;
+    const { bounded, labels } = this.about.scale; // differences of shares may be as low as -100%
+    const [low, high] = bounded ? [Math.max(range[0], labels.signed ? -1 : 0), Math.min(range[1], 1)] : range;
     say(/** @type {Element} */ (ends[0]), this.about.scale.value(low));
     say(/** @type {Element} */ (ends[1]), this.about.scale.value(high));
     this.later();

@@ -54,7 +54,7 @@ export class TableRow {
     this.verdict.className = `cell verdict ${row.verdict}`;
     say(this.glyph, scale.glyph(row));
     say(this.word, row.state ? `${scale.word(row)}, ${row.state}` : scale.word(row));
-    say(this.mean, scale.isControl(row) ? "" : scale.value(row.mean));
+    say(this.mean, scale.isReference(row) ? "" : scale.value(row.mean));
     say(this.pulls, count(row.pulls));
     say(this.pending, row.pending ? count(row.pending) : "");
     this.draw(row, range);

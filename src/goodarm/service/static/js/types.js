@@ -16,15 +16,26 @@
  * @property {number} asked
  * @property {number} told
  * @property {number} pending
- * @property {boolean} closed
+ * @property {boolean} ended
  * @property {string} created_at
  * @property {number} number       the journal's last entry
  * @property {string} sentence
  * @property {number | null} remaining
  * @property {string} [rewards]
- * @property {string | null} [control]  the arm that the others are compared with; the threshold is the margin then
+ * @property {Question} question
  * @property {Record<string, number>} [tally]  how many arms and tickets are in each state
  * @property {Record<string, unknown> | null} [metadata]
+ *
+ * @typedef {object} Question     what is asked of each arm
+ * @property {string} kind
+ * @property {number} bar         what estimates are compared with
+ * @property {string} good        the word for the verdict
+ * @property {string} bad
+ * @property {string} above       "better than now by 2 pp or more"
+ * @property {string} below
+ * @property {string} template    like above, with a mark in place of the amount
+ * @property {string[]} references  arms that the others are compared with
+ * @property {{estimate: string, measured: string, bar: string, line: string, against: string, signed: boolean}} labels
  *
  * @typedef {object} Row
  * @property {string} arm
@@ -77,7 +88,7 @@
  * @property {number} pending
  * @property {string} sentence
  * @property {number | null} [remaining]
- * @property {boolean} [closed]
+ * @property {boolean} [ended]
  * @property {Row[]} arms         the rows that changed
  *
  * @typedef {object} Plan
