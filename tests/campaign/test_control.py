@@ -50,8 +50,8 @@ def campaign() -> Campaign:
 
 def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     assert campaign.headline() == (
-        "1 of 2 better than now by 2 pp or more, 1 not, 0 undecided; every arm is decided; the probability of any wrong "
-        "verdict is at most 5%"
+        "1 of 2 better than now by 2 pp or more, 1 not, 0 undecided; every arm is decided; the probability of any "
+        "wrong verdict is at most 5%"
     )
     rows = {row.arm: row for row in campaign.arms()}
     assert {arm: row.verdict for arm, row in rows.items()} == {"now": "control", "up": "better", "down": "worse"}

@@ -57,7 +57,7 @@ def test_from_the_form_to_the_export(server: Server, new_page: NewPage, tmp_path
     page.get_by_label("Name").fill("from the form")
     page.get_by_label("The bar", exact=True).fill("50%")
     expect(page.get_by_text("3 arms")).to_be_visible()
-    expect(page.locator(".plan .sentence")).to_contain_text("pulls")
+    expect(page.locator(".plan .sentence")).to_contain_text("samples")
     page.get_by_role("button", name="Start the campaign").click()
     expect(page.locator("h1.headline")).to_have_text(re.compile(r"0 of 3 above 50%, .?0 below, .?3 undecided"))
     page.evaluate("window.notReloaded = true")
@@ -224,7 +224,7 @@ def test_the_page_says_what_the_server_says(server: Server, new_page: NewPage) -
     assert shown == figures
     expect(page.locator(".subline")).to_contain_text(rest[-1][1:])
     summary = server.call("GET", path_of("words")).json
-    expect(page.locator(".subline")).to_contain_text(f"{summary['told']:,} pulls so far")
+    expect(page.locator(".subline")).to_contain_text(f"{summary['told']:,} samples so far")
 
 
 def test_a_new_version_is_seen_at_once(server: Server) -> None:

@@ -46,8 +46,8 @@ class Campaign:
     >>> [(row.arm, row.verdict) for row in campaign.arms()]
     [('a', 'good'), ('b', 'bad')]
     >>> print(campaign)
-    headlines: 1 of 2 above 50%, 1 below, 0 undecided; every arm is decided; the probability of any wrong verdict is at \
-most 5%
+    headlines: 1 of 2 above 50%, 1 below, 0 undecided; every arm is decided; the probability of any wrong verdict is \
+at most 5%
     ...
     """
 

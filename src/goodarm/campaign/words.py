@@ -15,8 +15,8 @@ _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute
 def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
     """One sentence: what is known, what is left to do, what is promised.
 
-    358 of 2,000 above 2%, 671 below, 971 undecided; about 46 million more samples to finish; the probability of any wrong
-    verdict is at most 5%
+    358 of 2,000 above 2%, 671 below, 971 undecided; about 46 million more samples to finish; the probability of any
+    wrong verdict is at most 5%
     """
     above, below = terms.question.phrases(amounts(terms.rewards))
     parts = [f"{tally.good:,} of {tally.arms:,} {above}, {tally.bad:,} {below}, {tally.open:,} undecided"]
