@@ -1,4 +1,4 @@
-"""What speaks against what was agreed: rewards that scatter more than declared, sums that lose their digits."""
+"""Evidence against the declared rewards: more scatter than their scale allows, or sums that lose their digits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from goodarm.problem import SubGaussian
 
 
 def doubt(fold: Fold) -> str:
-    """One sentence, empty where nothing speaks against it; false in at most one of 10,000 campaigns.
+    """The doubt as a sentence, empty if there is none; a false alarm in at most one of 10,000 campaigns.
 
-    The rewards are those folded so far, in the order of asking: which ones come late does not matter.
+    It is computed from the rewards folded so far, in the order of asking, so late rewards can't bias it.
     """
     rewards = fold.terms.rewards
     if not isinstance(rewards, SubGaussian):
@@ -37,7 +37,7 @@ def doubt(fold: Fold) -> str:
 
 
 def warn_once(fold: Fold) -> None:
-    """A Python warning, for those who only tell and never look."""
+    """Issue the doubt as a Python warning, for programs that only ask and tell."""
     if not fold.doubted and (found := doubt(fold)):
         fold.doubted = True
         warnings.warn(f"{found}.", ScaleWarning, stacklevel=5)

@@ -40,7 +40,7 @@ PIECE = 10_000
 
 
 class ServedCampaign(Campaign):
-    """What `Campaign.open("http://…", name)` returns: every call is one request, tried again while nobody answers."""
+    """What `Campaign.open("http://…", name)` returns: every call is one request, repeated until it is answered."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self._connection = connection
@@ -258,7 +258,7 @@ class ServedCampaign(Campaign):
             raise Refused(f"the campaign {self.name!r} was closed here. Open it again: Campaign.open(store, name).")
 
     def _call_listeners(self) -> None:
-        """Verdicts since somebody last looked, by whoever told them."""
+        """Announce the verdicts since the last call, whichever client told the rewards."""
         listeners, self._listeners = self._listeners, []  # a callback may use the campaign itself
         try:
             following: int | None = self._heard if listeners else None

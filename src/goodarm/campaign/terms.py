@@ -160,7 +160,7 @@ class Terms:
 
     @property
     def promise(self) -> str:
-        """What the verdicts are worth, in words."""
+        """What is promised about the verdicts, in words."""
         limit = f"{self.delta * 100:g}%"
         if self.made.guarantee is Guarantee.NONE:
             return "the policy gives no verdicts"

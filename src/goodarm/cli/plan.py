@@ -1,4 +1,4 @@
-"""`goodarm plan`: how many pulls will it take?"""
+"""`goodarm plan`: how many samples will it take?"""
 
 from __future__ import annotations
 
@@ -38,11 +38,15 @@ Means = Annotated[
 ]
 Prior = Annotated[str | None, typer.Option(metavar="P", help="Means drawn from beta:A,B or uniform:LOW,HIGH.")]
 OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value or 'hdoc+kt'.")]
-Budget = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="Rounds that can be paid for.")]
+Budget = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="Maximum number of samples.")]
 Simulated = Annotated[
     int | None,
     typer.Option(
-        "--runs", parser=whole, metavar="R", show_default="a few seconds' worth", help="Simulated runs of each setting."
+        "--runs",
+        parser=whole,
+        metavar="R",
+        show_default="as many as take a few seconds",
+        help="Simulated runs of each setting.",
     ),
 ]
 Out = Annotated[
@@ -68,7 +72,7 @@ def plan(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """How many pulls an arm and a campaign will take, and what a looser goal would save."""
+    """How many samples an arm and a campaign will take, and what a looser goal would save."""
     from goodarm.planning import plan as make_plan
     from goodarm.report.files import plan_about, refuse_other_results, results_folder, write_plan
 

@@ -23,7 +23,7 @@ from goodarm.service import problems
 from goodarm.service.campaigns import Campaigns
 from goodarm.service.compressed import Compressed
 from goodarm.service.demo import Visitors
-from goodarm.service.guard import Door
+from goodarm.service.guard import Guard
 from goodarm.service.metrics import Metrics
 from goodarm.service.routes import campaigns, health, people, plan, reads, tickets, webhooks
 from goodarm.service.sender import Sender
@@ -69,7 +69,7 @@ def make(settings: Settings) -> FastAPI:
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.add_middleware(Compressed)
-    app.add_middleware(Door, settings=settings, observe=metrics.observe)  # added last, and so the outermost
+    app.add_middleware(Guard, settings=settings, observe=metrics.observe)  # the last one added is the outermost
     problems.install(app, STATUS)
     for topic in (people, campaigns, tickets, reads, webhooks, plan, health):
         app.include_router(topic.router)
@@ -134,14 +134,14 @@ def _told_to_stop(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> A
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
-    def heard(number: int, frame: Any) -> None:
+    def forward(number: int, frame: Any) -> None:
         loop.call_soon_threadsafe(end)
         handler = before[signal.Signals(number)]
         if callable(handler):
             handler(number, frame)
 
     for number in before:
-        signal.signal(number, heard)
+        signal.signal(number, forward)
     try:
         yield
     finally:
@@ -152,7 +152,7 @@ def _told_to_stop(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> A
 def watch_parent(parent: int, ending: threading.Event, end: Callable[[], None] | None = None) -> threading.Thread:
     """Watch the parent from a separate thread, so that a busy event loop does not hide that it is gone.
 
-    parent : the process that started this one; 0 if nobody did
+    parent : the process that started this one; 0 if there is none
     ending : set when the worker stops for another reason
     """
     thread = threading.Thread(

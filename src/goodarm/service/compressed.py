@@ -14,9 +14,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SMALLEST = 1_000
-"""Bytes below which compressing is not worth it."""
+"""Bodies with fewer bytes are sent as they are."""
 AT_ONCE = 50_000
-"""Bytes above which another thread compresses, so that nobody waits for it."""
+"""Bodies with more bytes are compressed in another thread, so that the event loop goes on."""
 LEVEL = 5
 KINDS = ("application/json", "application/x-ndjson", "text/css", "text/html", "text/javascript", "image/svg+xml")
 SECRET = ("/webhooks", "/deliveries", "/login", "/logout", "/me")
@@ -25,7 +25,7 @@ KEPT = 64
 
 
 class Compressed:
-    """Between the door and the routes."""
+    """Middleware between the guard and the routes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,8 +1,8 @@
-"""One writer per process: operations that wait at the same time share one transaction.
+"""One writer thread per process: operations that wait at the same time share one transaction.
 
-A thread takes everything that waits, plays it campaign by campaign inside one transaction each, and answers only after
-the commit. An operation that is refused (wrong ticket, closed campaign) does not affect the others; when a commit
-fails, all of its operations fail, and none of them is counted.
+The thread takes all waiting operations, runs those of each campaign inside one transaction, and answers only after the
+commit. A refused operation (an unknown ticket, an ended campaign) does not affect the others. If a commit fails, all of
+its operations fail, and none of them takes effect.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ T = TypeVar("T")
 Subject = TypeVar("Subject")
 
 STOP_SECONDS = 5.0
+"""Maximum time that `stop` waits for the thread."""
 MOST_AT_ONCE = 500
-"""Operations in one transaction."""
+"""Maximum number of operations in one transaction."""
 
 
 @dataclass
 class _Waiting(Generic[Subject]):
+    """An operation and its answer: a result or an error, delivered to `future` on `loop`."""
+
     name: str
     operation: Callable[[Subject], Any]
     writes: bool
@@ -37,11 +40,12 @@ class _Waiting(Generic[Subject]):
 
 
 class Desk(Generic[Subject]):
-    """Takes operations on named subjects from the event loop and plays them in its own thread.
+    """Accepts operations on named subjects from event loops and runs them in a thread.
 
-    open     : name -> subject (a campaign), kept until `forget`
-    together : subject -> a context in which all changes are one transaction
-    close    : subject -> None
+    open         : opens the subject (a campaign) of a name; it stays open until an operation fails
+    together     : a context in which all changes of a subject are one transaction
+    close        : releases a subject
+    most_waiting : maximum number of operations that may wait; more are refused
     """
 
     def __init__(
@@ -62,22 +66,25 @@ class Desk(Generic[Subject]):
         self._thread = threading.Thread(target=self._run, name="goodarm-desk", daemon=True)
 
     def start(self) -> None:
-        """Start working."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what waits, close all subjects, end the thread; one that hangs ends with the process."""
+        """Run the waiting operations, close all subjects and end the thread.
+
+        A thread that hangs is abandoned after `STOP_SECONDS`, and ends with the process.
+        """
         with self._wake:
             self._ending = True
             self._wake.notify()
         self._thread.join(STOP_SECONDS)
 
     async def read(self, name: str, operation: Callable[[Subject], T]) -> T:
-        """Play an operation that changes nothing."""
+        """Run an operation that changes nothing."""
         return await self._submit(name, operation, writes=False)
 
     async def write(self, name: str, operation: Callable[[Subject], T]) -> T:
-        """Play an operation that changes the subject; the answer comes after the commit."""
+        """Run an operation that changes the subject; returns after the commit."""
         return await self._submit(name, operation, writes=True)
 
     async def _submit(self, name: str, operation: Callable[[Subject], T], *, writes: bool) -> T:
@@ -109,12 +116,13 @@ class Desk(Generic[Subject]):
                 taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
             if not taken:
                 break
-            self._play(taken)
+            self._run_all(taken)
             _answer(taken)
         for subject in self._subjects.values():
             self._close(subject)
 
-    def _play(self, taken: list[_Waiting[Subject]]) -> None:
+    def _run_all(self, taken: list[_Waiting[Subject]]) -> None:
+        """Run operations by subject: first those that write, in one transaction, then those that read."""
         by_name: dict[str, list[_Waiting[Subject]]] = {}
         for waiting in taken:
             by_name.setdefault(waiting.name, []).append(waiting)
@@ -127,7 +135,7 @@ class Desk(Generic[Subject]):
                 for waiting in group:
                     if not waiting.writes:
                         _try(waiting, subject)
-            except BaseException as error:  # whatever it was, those who wait must hear of it
+            except BaseException as error:  # every caller must get an answer, whatever happened
                 for waiting in group:
                     if waiting.error is None and (waiting.writes or waiting.result is None):
                         waiting.error = error
@@ -146,12 +154,12 @@ class Desk(Generic[Subject]):
         return self._subjects[name]
 
     def _forget(self, name: str) -> None:
-        """After a fault nothing in memory is trusted: the next operation opens the subject again."""
+        """Discard a subject whose state in memory may be wrong after a fault; the next operation opens it again."""
         subject = self._subjects.pop(name, None)
         if subject is not None:
             try:
                 self._close(subject)
-            except Exception:  # it is thrown away anyway
+            except Exception:  # it is discarded in any case
                 return
 
 
@@ -163,7 +171,7 @@ def _try(waiting: _Waiting[Any], subject: Any) -> None:
 
 
 def _answer(taken: list[_Waiting[Any]]) -> None:
-    """Wake each event loop once for all answers."""
+    """Wake each event loop once, for all of its answers."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Waiting[Any]]] = {}
     for waiting in taken:
         by_loop.setdefault(waiting.loop, []).append(waiting)

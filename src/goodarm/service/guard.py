@@ -1,4 +1,4 @@
-"""At the door of every request: size, host, origin, token, role; and the headers of every answer."""
+"""Checks before every route: size of the body, host, origin, token and role; and the headers of every response."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ QUERY = {
     "export": ("format",),
     "waiting": ("limit",),
 }
-"""The routes with parameters in their query; a misspelt name is refused."""
+"""Query parameters by the last part of the path; other names are refused on these routes."""
 
 Observe = Callable[[Scope, int, float], None]
 
 
-class Door:
-    """The outermost layer: requests that are too large, for another host or from another origin are turned away."""
+class Guard:
+    """The outermost middleware: refuses requests that are too large, for another host, or from another origin."""
 
     def __init__(self, app: ASGIApp, settings: Settings, observe: Observe) -> None:
         self._app, self._settings, self._observe = app, settings, observe
@@ -64,11 +64,11 @@ class Door:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                headers.setdefault("cache-control", "no-cache")  # checked each time, so that a page is of one version
+                headers.setdefault("cache-control", "no-cache")  # the files of a page must all be of the same version
             await send(message)
 
         try:
-            refused = self._refused(scope) or await self._nobody(scope)
+            refused = self._refused(scope) or await self._without_token(scope)
             if refused is not None:
                 await answer(refused.status, refused.kind, str(refused), refused.headers)(
                     scope, receive, send_with_headers
@@ -97,8 +97,8 @@ class Door:
             return Refusal(403, "origin", f"A page from {origin!r} may not change anything here.")
         return None
 
-    async def _nobody(self, scope: Scope) -> Refusal | None:
-        """Somebody without any token or session: their body is not even read; FastAPI would read it first."""
+    async def _without_token(self, scope: Scope) -> Refusal | None:
+        """Refuse a change without token or session before its body is read; FastAPI would read the body first."""
         headers = Headers(scope=scope)
         shown = "authorization" in headers or COOKIE in headers.get("cookie", "")
         if shown or scope["method"] not in UNSAFE or not scope["path"].startswith("/api/"):
@@ -106,10 +106,10 @@ class Door:
         try:
             return not_known(NEEDED) if await is_closed(scope["app"].state) else None
         except UnusableSide:
-            return None  # the route finds the same, and says that the store is away
+            return None  # the route will fail in the same way, and answer that the store can't be reached
 
     def _own(self, origin: str, host: str) -> bool:
-        """Where browsers see us as https://…, a page of the same name without TLS is not ours."""
+        """Does this origin belong to the server? If it is served as https://…, an http:// origin does not."""
         seen_as = (self._settings.origin or "").rstrip("/")
         if seen_as and origin == seen_as:
             return True
@@ -129,7 +129,7 @@ def name_of(host: str) -> str:
 
 
 def path_of(scope: Scope) -> str:
-    """The path, with slashes inside names kept apart from those between names.
+    """The path, in which a slash inside a name (%2F) is replaced by `SLASH`.
 
     >>> path_of({"raw_path": b"/campaigns/a%2Fb/ask", "path": "/campaigns/a/b/ask"})
     '/campaigns/a\\x00b/ask'
@@ -143,12 +143,12 @@ def path_of(scope: Scope) -> str:
 
 
 def too_large(most: int) -> Refusal:
-    """The refusal of a large body."""
+    """The refusal of a body above the limit."""
     return Refusal(413, "size", f"The body is larger than {most:,} bytes. Send it in parts, like several tell-many.")
 
 
 def _counted(receive: Receive, most: int) -> Receive:
-    """Count a body without a declared length as it arrives."""
+    """Refuse a body once it exceeds the limit; its declared length may be missing or wrong."""
     seen = 0
 
     async def counting() -> Message:
@@ -156,7 +156,7 @@ def _counted(receive: Receive, most: int) -> Receive:
         message = await receive()
         seen += len(message.get("body", b""))
         if seen > most:
-            raise HTTPException(413, str(too_large(most)))  # the only kind that FastAPI lets through here
+            raise HTTPException(413, str(too_large(most)))  # FastAPI turns every other exception into a 400
         return message
 
     return counting
@@ -170,12 +170,12 @@ Session = Annotated[str | None, Security(cookie)]
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from."""
+    """The address of the client."""
     return request.client.host if request.client else "unknown"
 
 
 async def role_of(request: Request, credentials: Bearer, session: Session) -> Role:
-    """The role of the caller; refused where a token is needed and there is none."""
+    """The role of the caller; refused if a token is needed and none is valid."""
     token = credentials.credentials if credentials is not None else None
     if token is None and session and request.method in UNSAFE and request.headers.get("origin") is None:
         raise Refusal(403, "origin", "A browser session may change something only with an Origin header.")
@@ -192,7 +192,7 @@ async def role_of(request: Request, credentials: Bearer, session: Session) -> Ro
 
 
 async def role_now(request: Request) -> Role | None:
-    """The role at this moment of whoever made a request; None if it was revoked, or never was."""
+    """The caller's present role; None without a valid token. A token may be revoked during a long request."""
     tokens: Tokens = request.app.state.tokens
     token, session = request.state.shown
     if token is not None:
@@ -203,7 +203,7 @@ async def role_now(request: Request) -> Role | None:
 
 
 async def is_closed(state: State) -> bool:
-    """Whether a token is needed: since the server started, or since one was made later."""
+    """Is a token needed? It is from the start, or as soon as one has been created."""
     if not state.settings.open:
         return True
     tokens: Tokens = state.tokens
@@ -212,7 +212,7 @@ async def is_closed(state: State) -> bool:
 
 
 def _count_wrong(request: Request) -> None:
-    """Note a wrong token; whoever has presented too many hears so, and is not written down again."""
+    """Count a wrong token; an address with too many of them is refused, and not counted again."""
     tokens: Tokens = request.app.state.tokens
     if tokens.failures(address_of(request)) >= request.app.state.settings.failed_logins:
         raise too_many_failures()
@@ -220,12 +220,12 @@ def _count_wrong(request: Request) -> None:
 
 
 def not_known(detail: str) -> Refusal:
-    """The refusal of someone without a valid token."""
+    """The refusal of a caller without a valid token."""
     return Refusal(401, "token", detail, {"WWW-Authenticate": "Bearer"})
 
 
 def too_many_failures() -> Refusal:
-    """The refusal of someone who guesses."""
+    """The refusal of an address that tries many tokens."""
     return Refusal(
         429,
         "token",
@@ -235,7 +235,7 @@ def too_many_failures() -> Refusal:
 
 
 def needs(role: Role) -> Callable[..., Awaitable[Role]]:
-    """A dependency that lets in only this role and those above it."""
+    """A dependency that refuses callers below this role."""
 
     async def enough(request: Request, mine: Annotated[Role, Security(role_of)]) -> Role:
         if mine < role:
@@ -250,5 +250,5 @@ def needs(role: Role) -> Callable[..., Awaitable[Role]]:
 
 
 def route_of(role: Role) -> dict[str, Any]:
-    """What a route declares about who may call it, for the guard and for the OpenAPI document."""
+    """The role that a route needs, as arguments of its decorator: for the check and for the OpenAPI document."""
     return {"dependencies": [Security(needs(role))], "openapi_extra": {"x-role": role.name}}

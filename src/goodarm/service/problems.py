@@ -74,7 +74,7 @@ def describe(app: FastAPI) -> None:
         made = plain()
         made["components"]["schemas"]["Problem"] = Problem.model_json_schema()
         for methods in made["paths"].values():
-            for route in methods.values():  # whatever needs the store may find it away
+            for route in methods.values():  # every route may find that the store can't be reached
                 route["responses"].setdefault("503", documented((503,))[503])
         return made
 

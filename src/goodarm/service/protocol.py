@@ -27,7 +27,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         self._asking: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Somebody is there: let them ask."""
+        """A client has connected: expect its request."""
         super().connection_made(transport)
         self._wait_for_request()
 

@@ -86,7 +86,7 @@ def _demo_store(settings: Settings) -> Iterator[str]:
 
 
 def _with_rights(settings: Settings) -> Settings:
-    """Beyond loopback nobody gets in without a token; on loopback only as long as no token was made."""
+    """Refuse to listen beyond loopback without a token. On loopback a token is needed as soon as one exists."""
     from goodarm.service.side import open_side
     from goodarm.service.tokens import Tokens
 

@@ -22,7 +22,7 @@ ORIGIN = re.compile(r"https?://[^/?#@\s]+/?")
 class Settings:
     """One server.
 
-    open            : nobody needs a token; only on loopback, and until one is made
+    open            : no token is needed; only on loopback, and until one is created
     tokens_before   : tokens that had been made when the server started; where it is open, all of them are revoked
     private_targets : webhooks may call loopback and private addresses
     origin          : how browsers see the server behind a proxy, like https://goodarm.example.org

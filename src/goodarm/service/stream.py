@@ -109,7 +109,7 @@ class Fanout:
             for name, number in list(self._numbers.items()):
                 try:
                     change = await self._look(name, number)
-                except Exception as error:  # the store may come back; until then clients stay and hear nothing
+                except Exception as error:  # clients stay connected until the store can be reached again
                     self._log(f"no live update of {name!r}: {error}")
                     continue
                 if change is None or name not in self._numbers:

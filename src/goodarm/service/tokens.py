@@ -113,8 +113,8 @@ class Tokens:
     def are_needed(self) -> bool:
         """Whether a token was made since the server started without one: from then on everyone needs one.
 
-        It is not undone: whoever revokes the last token does not mean to let everyone in. Tokens are counted: a worker
-        that nobody asked while there was one still learns of it.
+        It is not undone: revoking the last token must not open the server to everyone. Tokens are counted, revoked ones
+        too, so that a worker without requests in the meantime notices one that was created and revoked.
         """
         if self.known_needed() is None:
             now = self._clock()
@@ -225,5 +225,5 @@ class Tokens:
 
 
 def _hash(text: str) -> str:
-    """Secrets are 256 random bits: one round of SHA-256 is enough, and nobody guesses them."""
+    """Secrets are 256 random bits: they can't be guessed, and one round of SHA-256 is enough."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

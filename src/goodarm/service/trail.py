@@ -1,6 +1,6 @@
 """What happened over time, thinned so that a page can draw it: verdicts of a campaign, totals of each arm.
 
-A trail is a separate fold of the journal, kept by a worker and brought up to date when somebody looks; a million
+A trail is a separate fold of the journal, kept by a worker and brought up to date when it is read; a million
 entries leave a few hundred points.
 """
 

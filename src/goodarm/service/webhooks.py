@@ -157,7 +157,7 @@ def send(hook: Webhook, id: str, content: Mapping[str, Any], *, private: bool, n
     note = {"note": NOTE, "delivery": id, "webhook": hook.id}
     try:
         status = _post(resolve(hook.url, private=private), hook, id, json.dumps(content).encode(), int(now))
-    except (OSError, HTTPException, ValueError) as error:  # whatever is wrong with this one, the others are sent
+    except (OSError, HTTPException, ValueError) as error:  # the other deliveries are sent all the same
         return note | {"delivered": False, "status": None, "error": str(error)[:300]}
     return note | {"delivered": 200 <= status < 300, "status": status}
 

@@ -31,7 +31,7 @@ async def readyz(request: Request, response: Response) -> Health:
     """The store answers too."""
     try:
         await campaigns_of(request).names()
-    except Exception as error:  # whatever it is, the server is not ready
+    except Exception as error:  # any error means that the server is not ready
         response.status_code = 503
         return Health(status="unready", detail=type(error).__name__)
     return Health(status="ok")

@@ -22,7 +22,7 @@ router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], res
 
 @router.post("/ask", response_model=Tickets, **route_of(Role.writer))
 async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) -> Response:
-    """The arms to pull next, one ticket each."""
+    """The arms to sample next, one ticket each."""
     found = await campaigns_of(request).write(name, lambda campaign: campaign.ask(body.n, key=key))
     return Reply({"tickets": [ticket._asdict() for ticket in found]})
 
@@ -42,7 +42,7 @@ async def tell_many(request: Request, name: CampaignName, body: TellMany) -> Res
 
 @router.post("/tell-arm", response_model=Told, **route_of(Role.writer))
 async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key = None) -> Response:
-    """A reward without a ticket; whoever tells such rewards is responsible for telling all of them."""
+    """A reward without a ticket. The promise holds only if all such rewards are told."""
     return await _told(request, name, lambda campaign: campaign.tell_arm(body.arm, body.reward, key=key))
 
 
@@ -59,7 +59,7 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
 
 @router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
 async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: Key = None) -> Response:
-    """Many asks in one entry: so many pulls of each arm."""
+    """Many asks in one entry: the number of samples of each arm."""
     block = await campaigns_of(request).write(name, lambda campaign: campaign.ask_block(body.n, key=key))
     return Reply({"ticket": block.ticket, "pulls": block.pulls})
 

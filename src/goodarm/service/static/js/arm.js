@@ -34,7 +34,7 @@ function sentence(arm, scale, threshold) {
   return `${where}, beyond ${bar}. ${decided}${waiting}`;
 }
 
-/** The charts' numbers, for those who don't see them. @param {ArmDetail} arm @param {Scale} scale */
+/** The charts' numbers, for screen readers. @param {ArmDetail} arm @param {Scale} scale */
 function numbers(arm, scale) {
   const every = Math.max(1, Math.ceil(arm.path.length / 50));
   const points = arm.path.filter((_, i) => i % every === 0 || i === arm.path.length - 1);

@@ -40,7 +40,7 @@ export function axisWidth(write, values) {
   return Math.ceil(Math.max(...values.map((value) => ruler?.measureText(write(value)).width ?? 0))) + 14;
 }
 
-/** A text cut to so many pixels. @param {string} text @param {number} room */
+/** A text cut to a width in pixels. @param {string} text @param {number} room */
 export function fitting(text, room) {
   const wide = (/** @type {string} */ some) => ruler?.measureText(some).width ?? 7 * some.length;
   if (ruler) ruler.font = font();
