@@ -21,7 +21,7 @@ from goodarm.errors import EvaluationFailed, InvalidValue, LateReward
 
 if TYPE_CHECKING:
     from goodarm.campaign.campaign import Campaign
-    from goodarm.campaign.words import Tally
+    from goodarm.campaign.rows import Tally
 
 Evaluate = Callable[[Ticket], float] | Callable[[Ticket], Awaitable[float]]
 Watch = Callable[["Tally"], None]
