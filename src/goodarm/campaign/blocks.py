@@ -11,13 +11,14 @@ from goodarm.errors import InvalidValue, Refused
 
 
 class OpenBlock:
-    """A block that is out: how many of its pulls have not been told, per arm."""
+    """A block that is out: how many of its samples have not been told, per arm, and the cases of each arm if any."""
 
-    __slots__ = ("at", "out")
+    __slots__ = ("at", "cases", "out")
 
     def __init__(self, out: dict[int, int], at: float) -> None:
         self.out = out
         self.at = at
+        self.cases: dict[int, list[int]] = {}
 
     @property
     def done(self) -> bool:
@@ -78,4 +79,9 @@ def check_part(block: OpenBlock, rows: Part, names: Sequence[str]) -> None:
             raise Refused(
                 f"{told} pulls of {names[arm]!r} can't be told: the block has {block.out.get(arm, 0)} of them left. "
                 "Was a part told under two ids?"
+            )
+        if block.cases and told != block.out[arm]:
+            raise Refused(
+                f"{told} of the {block.out[arm]} cases of {names[arm]!r} can't be told alone: on a fixed test set a "
+                "part has all cases that the block has of an arm. Tell the arm's cases together, or use tickets."
             )

@@ -14,6 +14,7 @@ from goodarm.arguments import check_whole
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign import workers as workers_pool
 from goodarm.campaign.arms import ArmsGiven, check_metadata
+from goodarm.campaign.cases import CasesGiven
 from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
@@ -78,6 +79,7 @@ at most 5%
         margin: float = 0.0,
         question: Question | None = None,
         criterion: str | None = None,
+        cases: CasesGiven | None = None,
         clock: Clock = time.time,
         token: str | None = None,
         key: str | None = None,
@@ -91,6 +93,9 @@ at most 5%
         reserve    : the share of delta that is kept for arms added later
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
         unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
+        cases      : a fixed test set, each case of which an arm draws at most once: ids, their number, or a CSV or JSON
+                     Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar is about
+                     the share of these cases that an arm passes
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
@@ -107,6 +112,7 @@ at most 5%
             "seed": seed,
             "metadata": metadata,
             "criterion": criterion,
+            "cases": cases,
         }
         if is_server(store):
             return cast(Self, _served().make(str(store), token, name, arms, given, key))

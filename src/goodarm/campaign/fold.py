@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.blocks import OpenBlock
+from goodarm.campaign.cases import Draw, order_key
 from goodarm.campaign.journal import Event
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
 from goodarm.campaign.tickets import Queue
@@ -35,6 +36,7 @@ class Book:
     __slots__ = (
         "asked",
         "decision",
+        "draw",
         "entry",
         "first",
         "last",
@@ -63,6 +65,13 @@ class Book:
         self.last: int | None = None
         self.decision: dict[str, Any] | None = None
         """The audit of the verdict, once it was journaled."""
+        self.draw: Draw | None = None
+        """The order of the arm's cases, on a fixed test set."""
+
+    @property
+    def drawn(self) -> int:
+        """Tickets handed out, void ones included."""
+        return self.asked + self.void
 
     @property
     def pending(self) -> int:
@@ -84,7 +93,9 @@ class Fold:
         terms = self.terms = Terms.from_json(created.content)
         self.step = new_step(terms)
         shares = zip(terms.arms, terms.shares, strict=True)
-        self.books = [Book(i, arm, weight) for i, (arm, weight) in enumerate(shares)]
+        self.books: list[Book] = []
+        for arm, weight in shares:
+            self.add_book(arm, weight)
         self.index = {arm.id: i for i, arm in enumerate(terms.arms)}
         self.number, self.chain, self.at = created.number, created.chain, created.at
         self.started = created.at
@@ -92,6 +103,8 @@ class Fold:
         """Tickets and blocks handed out so far."""
         self.pending: dict[int, tuple[int, float]] = {}
         """Tickets that are out: arm, and when they were asked."""
+        self.cases: dict[int, int] = {}
+        """Tickets that are out: the case of each, on a fixed test set."""
         self.blocks: dict[int, OpenBlock] = {}
         self.deadlines: deque[tuple[float, int]] = deque()
         self.late = 0
@@ -140,6 +153,23 @@ class Fold:
             journal.NOTE: _nothing,
         }
 
+    def add_book(self, entry: ArmEntry, weight: float) -> Book:
+        """A page for one more arm."""
+        terms, book = self.terms, Book(len(self.books), entry, weight)
+        if terms.cases is not None:
+            book.draw = Draw(terms.cases, order_key(terms.key, terms.seed, book.number))
+        self.books.append(book)
+        return book
+
+    def next_cases(self, arm: int, count: int = 1) -> list[int]:
+        """The cases that this arm draws next."""
+        book = self.books[arm]
+        return [book.draw.case(book.drawn + j) for j in range(count)] if book.draw is not None else []
+
+    def case_name(self, case: int | None) -> str | None:
+        """The id of a case."""
+        return None if case is None or self.terms.cases is None else self.terms.cases.name(case)
+
     def choose(self) -> int:
         """The arm that the policy asks for next, -1 if none is open; choosing again before anything happens is free."""
         if self._chosen is None:
@@ -177,6 +207,8 @@ class Fold:
     def _asked(self, event: Event) -> Iterable[int]:
         arm, ticket = event.arm or 0, event.ticket or 0
         book = self.books[arm]
+        if book.draw is not None:
+            self.cases[ticket] = self._drawn_case(event, book)
         book.asked += 1
         book.last = ticket
         if book.first is None:
@@ -210,14 +242,17 @@ class Fold:
         ticket = event.ticket or 0
         arm, _ = self.pending.pop(ticket)
         book = self.books[arm]
+        case = self.cases.pop(ticket, None)
         if reward is None:
             book.asked -= 1
             book.void += 1
+            if book.draw is not None and case is not None:
+                book.draw.void.append(case)
         else:
             book.told += 1
             book.total += reward
         if not self.in_order:
-            return self.step.void(arm) if reward is None else self.step.absorb(arm, reward)
+            return self._voided(arm, 1) if reward is None else self.step.absorb(arm, reward)
         queue = self.queues[arm]
         queue.resolve(ticket, reward)
         decided: list[int] = []
@@ -225,9 +260,28 @@ class Fold:
             if each.reward is not None:
                 self._note_scatter(each.arm, each.reward)
             decided += (
-                self.step.void(each.arm) if each.reward is None else self.step.absorb(each.arm, each.reward, each.asked)
+                self._voided(each.arm, 1)
+                if each.reward is None
+                else self.step.absorb(each.arm, each.reward, each.asked)
             )
         return decided
+
+    def _voided(self, arm: int, count: int) -> list[int]:
+        """Withdraw samples of an arm. An arm that had run out of cases has some again, but stays paused if it was."""
+        decided = self.step.void(arm, count)
+        if self.books[arm].status != OPEN:
+            self.step.suspend(arm)
+        return decided
+
+    def _drawn_case(self, event: Event, book: Book) -> int:
+        """The case in an entry, which must be the next one of the arm's order."""
+        case, expected = event.content["case"], self.next_cases(book.number)[0]
+        if case != expected:
+            raise DamagedJournal(
+                f"entry {event.number} draws case {case} for {book.entry.id!r}, whose order has {expected} there. "
+                "goodarm did not write this entry; restore the store from a backup."
+            )
+        return expected
 
     def _note_scatter(self, arm: int, reward: float) -> None:
         """Welford's sum of squares, of rewards in the order of asking."""
@@ -247,6 +301,7 @@ class Fold:
     def _block(self, event: Event) -> Iterable[int]:
         ticket = event.ticket or 0
         block = OpenBlock({int(arm): int(count) for arm, count in event.content["arms"]}, event.at)
+        block.cases = {arm: self.next_cases(arm, count) for arm, count in block.out.items() if self.terms.cases}
         for arm, count in block.out.items():
             book = self.books[arm]
             book.asked += count
@@ -281,9 +336,12 @@ class Fold:
                 self.books[arm].missing += count
             return self._absorb_rows([(arm, count, 0.0) for arm, count in rest])
         for arm, count in rest:
-            self.books[arm].asked -= count
-            self.books[arm].void += count
-        return [decided for arm, count in rest for decided in self.step.void(arm, count)]
+            book = self.books[arm]
+            book.asked -= count
+            book.void += count
+            if book.draw is not None:
+                book.draw.void += block.cases[arm]
+        return [decided for arm, count in rest for decided in self._voided(arm, count)]
 
     def _absorb_rows(self, rows: list[tuple[int, int, float]]) -> Iterable[int]:
         told = self._counts([(arm, count) for arm, count, _ in rows])
@@ -311,7 +369,7 @@ class Fold:
         self.step.add_arms(weights)
         for entry, weight in zip(entries, weights, strict=True):
             self.index[entry.id] = len(self.books)
-            self.books.append(Book(len(self.books), entry, weight))
+            self.add_book(entry, weight)
         return ()
 
     def _verdict(self, event: Event) -> Iterable[int]:

@@ -38,7 +38,7 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
         return [Ticket(*ticket) for ticket in before["tickets"]]
     _refuse_ended(session.fold)
     tickets = _hand_out(session, n)
-    keep(session, key, ASK, n=n, tickets=[list(ticket) for ticket in tickets])
+    keep(session, key, ASK, n=n, tickets=_as_lists(tickets))
     return tickets
 
 
@@ -51,9 +51,15 @@ def _hand_out(session: Session, n: int) -> list[Ticket]:
         if arm < 0:
             break
         number = fold.tickets + 1
-        session.write(journal.ASKED, ticket=number, arm=arm)
-        tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id))
+        case = next(iter(fold.next_cases(arm)), None)
+        session.write(journal.ASKED, ticket=number, arm=arm, content=None if case is None else {"case": case})
+        tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id, fold.case_name(case)))
     return tickets
+
+
+def _as_lists(tickets: list[Ticket]) -> list[list[str]]:
+    """Tickets in the form in which the journal keeps them."""
+    return [list(ticket.as_json().values()) for ticket in tickets]
 
 
 def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[list[str], Iterable[int], list[Ticket]]:
@@ -71,7 +77,7 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
     if late:  # whoever hears that the reward is refused would never learn of a ticket asked for with it
         return late, decided, []
     tickets = [] if session.fold.ended else _hand_out(session, 1)
-    keep(session, key, "step", decided=decided, tickets=[list(ticket) for ticket in tickets], **asked)
+    keep(session, key, "step", decided=decided, tickets=_as_lists(tickets), **asked)
     return [], decided, tickets
 
 
@@ -176,6 +182,11 @@ def void(session: Session, given: Any, reason: str) -> None:
 def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
     fold = session.fold
     number, value = number_of(fold, arm), checked_reward(fold, reward)
+    if fold.terms.cases is not None:
+        raise Refused(
+            "on a fixed test set rewards are told by ticket: the campaign draws the cases at random, which is what its "
+            "verdicts rest on. Ask for tickets; results that exist already can be judged by goodarm judge --case."
+        )
     if answered(session, key, "tell_arm", arm=arm, reward=value) is not None:
         return
     _refuse_ended(fold)
@@ -198,11 +209,13 @@ def ask_block(session: Session, n: int, key: str | None) -> Block:
     _refuse_ended(fold)
     arms = [list(pair) for pair in fold.choose_block(n).items()]
     number = fold.tickets + 1
+    content: dict[str, Any] = {"arms": arms}
+    if fold.terms.cases is not None:
+        content["cases"] = [fold.next_cases(arm, count) for arm, count in arms]
     if arms:
-        session.write(journal.BLOCK, ticket=number, content={"arms": arms})
+        session.write(journal.BLOCK, ticket=number, content=content)
     keep(session, key, "ask_block", n=n, ticket=number, entry=fold.number if arms else 0)
-    name = spell(fold.terms.key, number) if arms else NO_TICKET
-    return Block(name, {fold.books[arm].entry.id: count for arm, count in arms})
+    return _block(fold, number, content) if arms else Block(NO_TICKET, {})
 
 
 def _block_again(session: Session, before: Mapping[str, Any]) -> Block:
@@ -211,8 +224,20 @@ def _block_again(session: Session, before: Mapping[str, Any]) -> Block:
     if not entry:
         return Block(NO_TICKET, {})
     found = next(iter(session.store.read(session.campaign, entry - 1, entry)))
-    pulls = {fold.books[arm].entry.id: count for arm, count in found.content["arms"]}
-    return Block(spell(fold.terms.key, before["ticket"]), pulls)
+    return _block(fold, before["ticket"], found.content)
+
+
+def _block(fold: Fold, number: int, content: Mapping[str, Any]) -> Block:
+    """A block as callers see it, from the content of its entry."""
+    ids = [fold.books[arm].entry.id for arm, _ in content["arms"]]
+    cases = None
+    if fold.terms.cases is not None:
+        cases = {
+            arm: [fold.terms.cases.name(case) for case in each] for arm, each in zip(ids, content["cases"], strict=True)
+        }
+    return Block(
+        spell(fold.terms.key, number), dict(zip(ids, (count for _, count in content["arms"]), strict=True)), cases
+    )
 
 
 def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: str) -> None:
@@ -289,6 +314,10 @@ def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
     if event.reward is not None:
         entry["reward"] = event.reward
     content = event.content
+    if "case" in content and event.kind == journal.ASKED:
+        entry["case"] = fold.case_name(content.pop("case"))
+    if event.kind == journal.BLOCK and fold.terms.cases is not None:
+        content["cases"] = [list(map(fold.terms.cases.name, each)) for each in content["cases"]]
     if event.kind in (journal.BLOCK, journal.PART):
         content["arms"] = {fold.books[int(arm)].entry.id: rest for arm, *rest in content["arms"]}
     if content:

@@ -124,6 +124,12 @@ def _keep_pending(fold: Fold, run: JournalColumns, asks: Integers, ended: Intege
     for ticket in ended[~np.isin(ended, tickets)].tolist():
         del fold.pending[ticket]
     still = asks[~np.isin(tickets, ended)]
+    if fold.terms.cases is not None:
+        for ticket in ended.tolist():
+            fold.cases.pop(ticket, None)
+        for j in still.tolist():
+            event = Event._make(run.rows[j])
+            fold.cases[event.ticket or 0] = int(event.content["case"])
     for ticket, arm, at in zip(*(column[still].tolist() for column in (run.tickets, run.arms, run.at)), strict=True):
         fold.pending[ticket] = (arm, at)
         if fold.lapses:

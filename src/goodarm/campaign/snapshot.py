@@ -10,12 +10,12 @@ from typing import Any
 
 from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.blocks import OpenBlock
-from goodarm.campaign.fold import Book, Fold
+from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
 from goodarm.campaign.tickets import Queue
 from goodarm.engine.live.step import Asked
 
-FORMAT = 4
+FORMAT = 5
 SUM_BYTES = 16
 BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", "first", "last", "decision")
 
@@ -38,7 +38,12 @@ def pack(fold: Fold) -> bytes | None:
         "later": later,
         "books": [[getattr(book, name) for name in BOOK_FIELDS] for book in fold.books],
         "pending": [[ticket, arm, at] for ticket, (arm, at) in fold.pending.items()],
-        "blocks": [[ticket, block.at, list(block.out.items())] for ticket, block in fold.blocks.items()],
+        "blocks": [
+            [ticket, block.at, list(block.out.items()), list(block.cases.items())]
+            for ticket, block in fold.blocks.items()
+        ],
+        "cases": list(fold.cases.items()),
+        "void": [[book.number, book.draw.void] for book in fold.books if book.draw is not None and book.draw.void],
         "lines": [[arm, _queue_out(queue)] for arm, queue in fold.queues.items() if queue.order],
     }
     text = json.dumps(head, separators=(",", ":")).encode()
@@ -66,7 +71,7 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     fold.step.unpack(body[8 + size :])
     for entry in map(ArmEntry.from_json, head["later"]):
         fold.index[entry.id] = len(fold.books)
-        fold.books.append(Book(len(fold.books), entry, math.nan))
+        fold.add_book(entry, math.nan)
     for book, values in zip(fold.books, head["books"], strict=True):
         for name, value in zip(BOOK_FIELDS, values, strict=True):
             setattr(book, name, value)
@@ -74,7 +79,14 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     fold.tickets, fold.late, fold.ended = head["tickets"], head["late"], head["ended"]
     fold.scatter = head["scatter"]
     fold.pending = {ticket: (arm, at) for ticket, arm, at in head["pending"]}
-    fold.blocks = {ticket: OpenBlock(dict(map(tuple, out)), at) for ticket, at, out in head["blocks"]}
+    for ticket, at, out, cases in head["blocks"]:
+        fold.blocks[ticket] = OpenBlock(dict(map(tuple, out)), at)
+        fold.blocks[ticket].cases = dict(map(tuple, cases))
+    fold.cases = dict(map(tuple, head["cases"]))
+    for arm, void in head["void"]:
+        draw = fold.books[arm].draw
+        assert draw is not None
+        draw.void = void
     fold.queues = {arm: _queue_in(queue) for arm, queue in head["lines"]}
     if fold.lapses:
         out = [(at, ticket) for ticket, (_, at) in fold.pending.items()]

@@ -13,20 +13,23 @@ from typing import Any
 
 from goodarm.arguments import check_whole, checked_number, number
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
+from goodarm.campaign.cases import CaseSet, CasesGiven, read_cases
 from goodarm.engine.evidence import Evidence, evidence_for
 from goodarm.engine.live.checks import by_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import Policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
-from goodarm.problem import Bounded, Gaussian, Problem, Rewards, SubGaussian
+from goodarm.problem import Bounded, Cases, Gaussian, Problem, Rewards, SubGaussian
 from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Criterion, Guarantee
 from goodarm.version import __version__
 
-FORMAT = max(kind.format for kind in KINDS)
-"""The newest format of journals. A journal has the oldest format that has its kind of question."""
+CASES_FORMAT = 3
+"""The first format of journals that has fixed test sets."""
+FORMAT = max(CASES_FORMAT, *(kind.format for kind in KINDS))
+"""The newest format of journals. A journal has the oldest format that can express it."""
 DEFAULT_POLICY = "value+gap-mixture"
 SOURCE = "source:"
 """Begins a fingerprint of source code. Without it a fingerprint is of byte code, as goodarm 0.1.0 wrote it."""
@@ -43,6 +46,7 @@ class Terms:
     reserve    : the share of delta that is kept for arms added later
     key        : a random text that distinguishes this campaign from all others; tickets carry a trace of it
     rules      : fingerprint of the rules' code when the campaign was created
+    cases      : the fixed test set; None if samples never run out
     """
 
     question: Question
@@ -60,10 +64,11 @@ class Terms:
     key: str
     version: str
     rules: str
+    cases: CaseSet | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "format": self.question.format,
+            "format": self.question.format if self.cases is None else max(self.question.format, CASES_FORMAT),
             "threshold": None,  # goodarm 0.1 expects the field in every journal
             **self.question.as_json(),
             "delta": self.delta,
@@ -80,6 +85,7 @@ class Terms:
             "key": self.key,
             "version": self.version,
             "rules": self.rules,
+            **({} if self.cases is None else {"cases": self.cases.as_json()}),
         }
 
     def shown(self) -> dict[str, Any]:
@@ -111,6 +117,7 @@ class Terms:
         given["question"] = question
         given["rewards"] = rewards_from_json(given["rewards"])
         given["arms"] = tuple(map(ArmEntry.from_json, given["arms"]))
+        given["cases"] = CaseSet.from_json(given["cases"]) if "cases" in given else None
         return Terms(**given)
 
     @cached_property
@@ -245,8 +252,18 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
 def _check_kinds(delta: float, rewards: Any) -> None:
     if 0.0 < delta < LEAST_DELTA:
         raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
-    if type(rewards) not in (Bounded, Gaussian, SubGaussian):
+    if type(rewards) not in (Bounded, Cases, Gaussian, SubGaussian):
         raise InvalidValue(f"rewards must be Bounded(), Gaussian(scale) or SubGaussian(scale); got {rewards!r}.")
+
+
+def _on_cases(given: CasesGiven | None, rewards: Rewards) -> tuple[CaseSet | None, Rewards]:
+    """The test set and the rewards on it."""
+    if given is None:
+        return (CaseSet(rewards.count) if isinstance(rewards, Cases) else None), rewards
+    cases = read_cases(given)
+    if rewards not in (Bounded(), Cases(cases.count)):
+        raise InvalidValue(f"on a fixed test set a reward is 0 (failed) or 1 (passed); leave out rewards={rewards!r}.")
+    return cases, Cases(cases.count)
 
 
 def agreed(
@@ -262,8 +279,10 @@ def agreed(
     seed: int,
     metadata: Mapping[str, Any] | None,
     criterion: str | None,
+    cases: CasesGiven | None = None,
 ) -> Terms:
     """The terms, with every part checked."""
+    case_set, rewards = _on_cases(cases, rewards)
     delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
     _check_kinds(delta, rewards)
     check_metadata(metadata or {}, "metadata")
@@ -284,6 +303,7 @@ def agreed(
         key=os.urandom(8).hex(),
         version=__version__,
         rules=rules_fingerprint(made),
+        cases=case_set,
     )
     question.check([arm.id for arm in terms.arms], [arm.id for arm in terms.arms if arm.weight is not None])
     terms.evidence.check(made, terms.problem)

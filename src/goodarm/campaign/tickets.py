@@ -12,17 +12,26 @@ from goodarm.errors import UnknownTicket
 
 
 class Ticket(NamedTuple):
-    """One pull for somebody to make: `ticket` goes back with the reward."""
+    """One sample to take: `ticket` goes back with the reward. On a fixed test set it names the case too."""
 
     ticket: str
     arm: str
+    case: str | None = None
+
+    def as_json(self) -> dict[str, str]:
+        """The fields that this ticket has."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 class Block(NamedTuple):
-    """Many pulls in one entry: how often each arm is to be pulled. `ticket` goes back with each part."""
+    """Many samples in one entry: how many of each arm. `ticket` goes back with each part.
+
+    On a fixed test set, `cases` names the cases of each arm.
+    """
 
     ticket: str
     pulls: dict[str, int]
+    cases: dict[str, list[str]] | None = None
 
 
 def check_letters(key: str, number: int) -> str:

@@ -26,6 +26,7 @@ class WaitingTicket(NamedTuple):
     asked_at: str
     seconds: float
     overdue: bool
+    case: str | None = None
 
 
 def waiting_of(fold: Fold, now: float, limit: int) -> list[WaitingTicket]:
@@ -43,4 +44,5 @@ def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:
         arm, pulls = fold.books[number].entry.id, 1
     age = max(now - at, 0.0)
     overdue = fold.terms.after is not None and age > fold.terms.after
-    return WaitingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue)
+    case = fold.case_name(fold.cases.get(ticket))
+    return WaitingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue, case)

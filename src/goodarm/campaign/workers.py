@@ -187,7 +187,7 @@ class Pool:
 
 
 def _tickets_out(campaign: Campaign) -> list[Ticket]:
-    return [Ticket(each.ticket, each.arm) for each in campaign.waiting(1_000_000) if each.arm is not None]
+    return [Ticket(each.ticket, each.arm, each.case) for each in campaign.waiting(1_000_000) if each.arm is not None]
 
 
 def complete(work: Coroutine[Any, Any, None]) -> None:

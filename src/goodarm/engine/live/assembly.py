@@ -37,6 +37,7 @@ from goodarm.rules.beliefs import (
     FOR_BAD,
     FOR_GOOD,
     PULLS,
+    SUSPENDED,
     TOTAL,
     VERDICT,
     Pool,
@@ -221,9 +222,18 @@ def choose_next(
     return int(select(kept, arms, pool, bar, generator, parameters))
 
 
+def suspend_exhausted(tables: Tables, i: int, bar: Bar) -> None:
+    """An arm whose cases are all asked for can't be chosen, until a case comes back void."""
+    arms = tables.arms
+    if arms[i, VERDICT] == 0.0 and arms[i, PULLS] + arms[i, PENDING_COLUMN] >= bar.cases:
+        arms[i, VERDICT] = SUSPENDED
+        tables.progress[OPEN] -= 1
+
+
 def note_ask(update: Formula, tables: Tables, i: int, pulls: int, pool: Pool, bar: Bar, parameters: Any) -> None:
     """More pulls of arm i are under way; the selector sees them as if they had come back with the arm's mean."""
     tables.arms[i, PENDING_COLUMN] += pulls
+    suspend_exhausted(tables, i, bar)
     if tables.progress[FRESH] >= len(tables.arms):
         update(tables.kept, i, read_arm_with_row(tables.arms, i), pool, bar, parameters)
 

@@ -29,6 +29,7 @@ from goodarm.engine.live.assembly import (
     live_parts,
     note_ask,
     showing,
+    suspend_exhausted,
 )
 from goodarm.engine.live.checks import by_totals, check_live, offsets_of
 from goodarm.engine.live.step import ASK, TELL, ArmState, Asked, Counts, as_plain, like, packed, unpacked
@@ -159,9 +160,11 @@ class ThresholdStep:
         if isinstance(self.policy.sampling, ChoiceRule):  # choose again, so that the random numbers stay in step
             chosen = self.choose_block(int(counts.sum()))
             self.state.arms[:, PENDING_COLUMN] += counts - chosen  # rules of another version may choose differently
+            self._suspend_exhausted()
             return
         asked, tables = np.flatnonzero(counts), self.state.tables
         tables.arms[asked, PENDING_COLUMN] += counts[asked]
+        self._suspend_exhausted()
         self._note_block(counts, int(counts.sum()))
         if tables.progress[FRESH] < len(tables.arms):
             self._make_ready()
@@ -231,9 +234,12 @@ class ThresholdStep:
         arms, progress = self.state.arms, self.state.tables.progress
         if arms[arm, PENDING_COLUMN] < pulls:
             raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
+        exhausted = self._exhausted(arm)
         arms[arm, PENDING_COLUMN] -= pulls
         if arms[arm, PENDING_COLUMN] + arms[arm, PULLS] == 0.0 and arm < progress[FRESH]:
             progress[FRESH] = arm  # it is asked for again before the rule chooses
+        if exhausted:
+            self.reopen(arm)
         return self._judge([arm])
 
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
@@ -265,6 +271,7 @@ class ThresholdStep:
             )
         waiting = events.arms[events.cursor[0] :]
         np.add.at(self.state.arms[:, PENDING_COLUMN], waiting, 1.0)
+        self._suspend_exhausted()
         self.asks += int((events.kinds == ASK).sum())
         self.stale.update(np.flatnonzero(self.state.arms[:, PENDING_COLUMN]).tolist())
         self._new_version()
@@ -312,8 +319,18 @@ class ThresholdStep:
 
     def reopen(self, arm: int) -> None:
         """Choose a suspended arm again."""
-        if self.state.arms[arm, VERDICT] == SUSPENDED:
+        if self.state.arms[arm, VERDICT] == SUSPENDED and not self._exhausted(arm):
             self._mark(arm, 0.0, 1)
+
+    def _exhausted(self, arm: int) -> bool:
+        """Whether all cases of the arm are asked for."""
+        row = self.state.arms[arm]
+        return bool(row[PULLS] + row[PENDING_COLUMN] >= self.assembly.bar.cases)
+
+    def _suspend_exhausted(self) -> None:
+        if self.assembly.bar.cases < math.inf:
+            for arm in range(len(self.state.arms)):
+                suspend_exhausted(self.state.tables, arm, self.assembly.bar)
 
     def _mark(self, arm: int, verdict: float, opened: int) -> None:
         tables = self.state.tables

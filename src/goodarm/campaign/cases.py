@@ -1,0 +1,150 @@
+"""The fixed test set of a campaign: which cases there are, and in which order each arm draws them.
+
+An arm is evaluated on each case at most once, in a uniformly random order of its own. The order is a keyed permutation,
+computed place by place, so nothing of size arms × cases is stored. Its key contains the campaign's random key. Two
+campaigns on the same cases therefore draw them in different orders: an arm that was tuned to the first cases of one
+campaign has no advantage in the next.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from goodarm.arguments import shown, whole
+from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.numerics.shuffle import shuffled
+from goodarm.problem import MOST_CASES
+
+LONGEST_ID = 1000
+KEY_BITS = 62
+CasesGiven = int | str | Path | Iterable[Any]
+
+
+@dataclass(frozen=True)
+class CaseSet:
+    """The cases: their ids, or only their number. Without ids they are called "1", "2", and so on.
+
+    >>> CaseSet(3).name(0), CaseSet(2, ("easy", "hard")).name(1)
+    ('1', 'hard')
+    """
+
+    count: int
+    ids: tuple[str, ...] | None = None
+
+    def name(self, case: int) -> str:
+        """The id of a case, by its number from 0."""
+        return str(case + 1) if self.ids is None else self.ids[case]
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The ids of all cases."""
+        return frozenset(map(self.name, range(self.count)))
+
+    def as_json(self) -> int | list[str]:
+        return self.count if self.ids is None else list(self.ids)
+
+    @staticmethod
+    def from_json(content: int | list[str]) -> CaseSet:
+        return CaseSet(content) if isinstance(content, int) else CaseSet(len(content), tuple(content))
+
+
+def order_key(campaign_key: str, seed: int, arm: int) -> int:
+    """The key of an arm's order."""
+    digest = blake2b(f"{campaign_key}:{seed}:{arm}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> (64 - KEY_BITS)
+
+
+class Draw:
+    """Which case comes next for an arm.
+
+    A case that comes back void goes to the end of the arm's order.
+
+    >>> draw = Draw(CaseSet(3), key=7)
+    >>> [draw.case(place) for place in range(3)]
+    [1, 2, 0]
+    >>> draw.void.append(2); draw.case(3)
+    2
+    """
+
+    __slots__ = ("cases", "key", "void")
+
+    def __init__(self, cases: CaseSet, key: int) -> None:
+        self.cases, self.key = cases, key
+        self.void: list[int] = []
+        """Cases that came back void, in this order."""
+
+    def case(self, place: int) -> int:
+        """The case at a place of the arm's order, both counted from 0."""
+        count = self.cases.count
+        return int(shuffled(place, count, self.key)) if place < count else self.void[place - count]
+
+
+def read_cases(given: CasesGiven) -> CaseSet:
+    """Cases from their number, from ids, or from a CSV or JSON Lines file with one case per row.
+
+    >>> read_cases(500).count, read_cases(["a", "b"]).ids
+    (500, ('a', 'b'))
+    >>> read_cases(["a", "a"])
+    Traceback (most recent call last):
+        ...
+    goodarm.errors.InvalidValue: two cases have the id 'a'; ids must differ, since an arm draws each case once.
+    """
+    count = whole(given)
+    if count is not None:
+        if not 1 <= count <= MOST_CASES:
+            raise InvalidValue(f"the number of cases must lie between 1 and {MOST_CASES:,}; got {count}.")
+        return CaseSet(count)
+    if isinstance(given, str | Path):
+        ids = list(_ids_in(Path(given)))
+    elif isinstance(given, Iterable) and not isinstance(given, Mapping):
+        ids = [_checked(each) for each in given]
+    else:
+        raise InvalidValue(f"cases must be ids, their number, or a file; got {shown(given)}.")
+    if not ids:
+        raise InvalidValue("a test set needs at least one case; got none.")
+    seen: set[str] = set()
+    for each in ids:
+        if each in seen:
+            raise InvalidValue(f"two cases have the id {each!r}; ids must differ, since an arm draws each case once.")
+        seen.add(each)
+    return CaseSet(len(ids), tuple(ids))
+
+
+def _checked(given: Any) -> str:
+    number = whole(given)
+    text = str(number) if number is not None else given
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_ID or not text.isprintable():
+        raise InvalidValue(
+            f"a case's id must be a printable text of at most {LONGEST_ID} characters; got {shown(given)}."
+        )
+    return text
+
+
+def _ids_in(file: Path) -> Iterator[str]:
+    """Ids in a file: the column `case` or `id`, the first column otherwise."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows: Iterable[Mapping[str, Any]]
+            rows = (
+                map(json.loads, filter(str.strip, lines))
+                if file.suffix in (".jsonl", ".ndjson")
+                else csv.DictReader(lines)
+            )
+            for row in rows:
+                if not isinstance(row, Mapping) or not row:
+                    raise UnreadableTable(f"{file}: a row must be an object with the case's id; got {shown(row)}.")
+                column = next((name for name in ("case", "id") if name in row), next(iter(row)))
+                yield _checked(row[column])
+    except OSError as reason:
+        raise UnreadableTable(f"can't read the cases in {file}: {reason.strerror}.") from None
+    except (ValueError, csv.Error) as reason:
+        if isinstance(reason, InvalidValue):
+            raise
+        raise UnreadableTable(f"{file} is no file of cases, CSV or JSON Lines: {reason}.") from None
