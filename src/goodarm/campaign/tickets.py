@@ -33,6 +33,10 @@ class Block(NamedTuple):
     pulls: dict[str, int]
     cases: dict[str, list[str]] | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        """The fields that this block has."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
 
 def check_letters(key: str, number: int) -> str:
     """Four letters that reveal a ticket of another campaign, or a typing error."""

@@ -27,6 +27,8 @@ Evaluate = Callable[[Ticket], float] | Callable[[Ticket], Awaitable[float]]
 Watch = Callable[["Tally"], None]
 Result = TypeVar("Result")
 
+MOST_RESUMED = 100_000
+"""Maximum number of tickets of an earlier run that are evaluated first."""
 LONGEST_PAUSE = 60.0
 """Maximum number of seconds between two attempts at one evaluation."""
 
@@ -187,7 +189,7 @@ class Pool:
 
 
 def _tickets_out(campaign: Campaign) -> list[Ticket]:
-    return [Ticket(each.ticket, each.arm, each.case) for each in campaign.waiting(1_000_000) if each.arm is not None]
+    return [Ticket(each.ticket, each.arm, each.case) for each in campaign.waiting(MOST_RESUMED) if each.arm is not None]
 
 
 def complete(work: Coroutine[Any, Any, None]) -> None:

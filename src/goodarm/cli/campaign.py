@@ -49,6 +49,12 @@ Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="Ab
 Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share of delta kept for arms added later.")]
 After = Annotated[str | None, typer.Option(metavar="TIME", help="When a ticket is overdue: 90s, 30min, 2h, 7d.")]
 Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="What becomes of overdue tickets.")]
+TestSet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N|FILE", help="A fixed test set: the number of its cases, or a .csv or .jsonl with one per row."
+    ),
+]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
 RequestKey = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Any text; asking again with it prints the same tickets again.")
@@ -84,6 +90,7 @@ def create(
     after: After = None,
     unanswered: Unanswered = "wait",
     criterion: ErrorCriterion = "fwer",
+    cases: TestSet = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -100,6 +107,7 @@ def create(
         delta=delta,
         policy=policy,
         rewards=rewards_from_text(rewards),
+        cases=None if cases is None else int(cases) if cases.isdecimal() else cases,
         horizon=horizon,
         reserve=reserve,
         after=after,
@@ -121,10 +129,10 @@ def ask(store: StoreAddress, name: Name, number: Count = 1, key: RequestKey = No
     with _opened(store, name) as found:
         tickets = found.ask(number, key=key)
     if json:
-        print_json({"tickets": [ticket._asdict() for ticket in tickets]})
+        print_json({"tickets": [ticket.as_json() for ticket in tickets]})
         return
     for ticket in tickets:
-        typer.echo(f"{ticket.ticket}\t{on_one_line(ticket.arm)}")
+        typer.echo("\t".join(map(on_one_line, ticket.as_json().values())))
 
 
 @campaign.command(context_settings=SINK)

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from goodarm.problem import MOST_CASES
+
 MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
 MOST_BLOCK = 1_000_000
 """Pulls of one block: choosing them takes the writer a moment, and everyone else waits."""
@@ -46,6 +48,10 @@ Pulls = Annotated[int, Field(ge=1, le=MOST_BLOCK), BeforeValidator(_whole)]
 Seed = Annotated[int, Field(ge=0, le=2**53), BeforeValidator(_whole)]
 Rounds = Annotated[int, Field(ge=1, le=2**53), BeforeValidator(_whole)]
 ArmCount = Annotated[int, Field(ge=1, le=MOST_ARMS), BeforeValidator(_whole)]
+CaseCount = Annotated[int, Field(ge=1, le=MOST_CASES), BeforeValidator(_whole)]
+CaseIds = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(min_length=1, max_length=MOST_ARMS)
+]
 Features = Annotated[list[Number], Field(max_length=1000)]
 
 
@@ -90,6 +96,9 @@ class NewCampaign(Body):
     after: str | None = Field(None, max_length=50, examples=["30min"])
     unanswered: Literal["wait", "zero", "void"] = "wait"
     criterion: Literal["fwer", "fdr"] | None = None
+    cases: CaseCount | CaseIds | None = Field(
+        None, description="a fixed test set: the ids of its cases, or their number"
+    )
     seed: Seed | None = None
     metadata: Metadata | None = None
 

@@ -146,10 +146,11 @@ class History(Shown):
 
 
 class TicketShown(Shown):
-    """A ticket and the arm to pull for it."""
+    """A ticket, the arm to sample for it, and on a fixed test set the case."""
 
     ticket: str
     arm: str
+    case: str | None = Field(None, description="absent without a fixed test set")
 
 
 class Tickets(Shown):
@@ -181,6 +182,7 @@ class WaitingRow(Shown):
     asked_at: str
     seconds: float = Field(description="how long it has been out")
     overdue: bool
+    case: str | None = Field(description="null without a fixed test set")
 
 
 class WaitingShown(Shown):
@@ -193,10 +195,11 @@ class WaitingShown(Shown):
 
 
 class BlockShown(Shown):
-    """Many pulls under one ticket: how often each arm is to be pulled."""
+    """Many samples under one ticket: how many of each arm, and on a fixed test set the cases of each."""
 
     ticket: str
     pulls: dict[str, int]
+    cases: dict[str, list[str]] | None = Field(None, description="absent without a fixed test set")
 
 
 class PlanShown(Shown):

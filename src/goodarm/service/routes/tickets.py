@@ -24,7 +24,7 @@ router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], res
 async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) -> Response:
     """The arms to sample next, one ticket each."""
     found = await campaigns_of(request).write(name, lambda campaign: campaign.ask(body.n, key=key))
-    return Reply({"tickets": [ticket._asdict() for ticket in found]})
+    return Reply({"tickets": [ticket.as_json() for ticket in found]})
 
 
 @router.post("/tell", response_model=Told, **route_of(Role.writer))
@@ -52,7 +52,7 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
 
     def play(campaign: Campaign) -> dict[str, Any]:
         told, following = campaign.tell_and_ask(body.ticket, body.reward, key=key)
-        return {"ticket": following and following._asdict(), "verdicts": told.as_json()["verdicts"]}
+        return {"ticket": following and following.as_json(), "verdicts": told.as_json()["verdicts"]}
 
     return Reply(await campaigns_of(request).write(name, play))
 
@@ -61,7 +61,7 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
 async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: Key = None) -> Response:
     """Many asks in one entry: the number of samples of each arm."""
     block = await campaigns_of(request).write(name, lambda campaign: campaign.ask_block(body.n, key=key))
-    return Reply({"ticket": block.ticket, "pulls": block.pulls})
+    return Reply(block.as_json())
 
 
 @router.post("/tell-block", response_model=Told, **route_of(Role.writer))
