@@ -298,6 +298,7 @@ def test_a_quick_plan_is_what_remains_of_arms_that_nobody_has_pulled(gap: float)
     assert quick_plan(threshold=0.5, arms=arms, gap=gap).median == pytest.approx(left.median.sum(), abs=arms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arms", "control", "margin", "gap"), [(4, 0.1, 0.0, 0.05), (10, 0.3, 0.02, 0.1)])
 def test_a_quick_plan_against_a_control_is_near_what_simulated_campaigns_take(
     arms: int, control: float, margin: float, gap: float

@@ -80,6 +80,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_played(
         _ = wanted.specs
 
 
+@pytest.mark.slow
 def test_the_informed_limit_is_worked_out_on_request() -> None:
     mixed = bernoulli([0.3] * 90 + [0.7] * 10, 0.5, horizon=5000)
     asked, plain = (compare(mixed, "value", runs=4, informed=informed) for informed in (True, False))

@@ -23,6 +23,7 @@ def declared(scale: float, true: float = 1.0, arms: int = 20) -> Environment:
     return replace(gaussian(np.linspace(-0.2, 0.2, arms), 0.0, scale=true), rewards=Gaussian(scale))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["uniform+normal-mixture", "ucb+normal-mixture"])
 def test_a_scale_declared_too_small_is_told_with_both_numbers(name: str) -> None:
     """True 1.1 at declared 1 made 13.5% of the runs wrong where 10% are allowed, and nobody said so."""
@@ -67,6 +68,7 @@ def sequences(laws: np.ndarray, looks: int = 200) -> float:
     )
 
 
+@pytest.mark.slow
 def test_false_alarms_are_rarer_than_stated_at_any_time() -> None:
     """Of 3000 Gaussian sequences at the declared scale, 0.3 false alarms are allowed; 5 have probability 2e-5."""
     assert sequences(np.random.default_rng(17).standard_normal((3000, 2000)), looks=40) <= 4 / 3000

@@ -17,6 +17,8 @@ from goodarm.simulation.runs import Answers, Runs
 from goodarm.simulation.specification import specify
 from goodarm.testing.reference import scan
 
+pytestmark = pytest.mark.slow
+
 SOME_GOOD = bernoulli([0.9, 0.8, 0.7, 0.2, 0.1], 0.5, horizon=5000)
 NONE_GOOD = bernoulli([0.3, 0.2, 0.1], 0.5, horizon=5000)
 

@@ -49,7 +49,7 @@ class File:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What somebody published, under which terms, and how to cite it."""
+    """A published dataset: its files, licence and citation."""
 
     name: str
     title: str

@@ -25,7 +25,7 @@ from goodarm.verdict import Guarantee
 KEPT = 0.05
 """Share that no bet risks: q- >= 0.05 xi and 1 - q+ >= 0.05 (1 - xi), so that one reward costs at most 3 nats."""
 LANDING = 12.0
-"""From so many successes before the verdict on, bets are sized to land on it."""
+"""Number of successes before the verdict from which on bets are sized to reach it exactly."""
 SHORT = 1e-12
 """Aim this far beyond the budget, so that rounding does not leave the last success short of it."""
 
@@ -101,7 +101,7 @@ def observe(
 
 
 def in_time(ladder: Ladder, first: int, last: int, rounds: float, missing: float) -> tuple[int, int]:
-    """Those of a side's steps, `first` to `last` - 1, that bring the missing evidence in so many rounds; all if none.
+    """Those of a side's steps, `first` to `last` - 1, that gain the missing evidence in the rounds left; all if none.
 
     Gaps grow away from the threshold, so that what is left out lies next to it.
     """

@@ -12,7 +12,7 @@ from goodarm.rules.learners.prior import posterior, prior_learner
 from goodarm.verdict import Guarantee
 
 SURE = 1.5
-"""Beyond so many standard errors nothing is bet on the other side: it gains next to nothing and costs a logarithm."""
+"""Distance from the threshold, in standard errors, beyond which the other side's bet is left out as negligible."""
 
 
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 1.0) -> tuple[float, float, float]:

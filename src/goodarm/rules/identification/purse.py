@@ -30,7 +30,7 @@ from goodarm.rules.beliefs import Arm, Pool, Row
 from goodarm.rules.learners.ladder import PURSE, WEIGHTS, Ladder
 
 MANY_ARMS, FEW_PULLS = 1000.0, 300.0
-"""Late stakes pay from so many arms on, with at most so many pulls for each; elsewhere they lose."""
+"""Stake late only with at least this many arms, and at most this many pulls for each."""
 AT_FIRST = 0.2
 """Share of 1/K that every arm gets with its first pull."""
 EMPTY = -1000.0

@@ -38,7 +38,7 @@ class Contenders(NamedTuple):
 
 
 def start(bar: Bar) -> Contenders:
-    """Before the first fit: prior mean at the threshold, worth one pull; the level is the threshold, no share known."""
+    """Before the first fit: prior mean at the threshold with the weight of one pull; the level is the threshold."""
     return Contenders(bar.threshold, 1.0, 0.0, bar.threshold, 0.0)
 
 

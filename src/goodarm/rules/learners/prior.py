@@ -20,7 +20,7 @@ class Prior(NamedTuple):
     """What is believed of the spread of the means.
 
     prior_mean     : m0, mean of the arms' means
-    prior_strength : k, how many pulls the prior is worth
+    prior_strength : k, the number of pulls that the prior counts as
     prior_variance : tau2, variance of the arms' means; 0 before the first fit
     boldness       : how much wider than it is the posterior is taken when sampling
     """
@@ -68,7 +68,7 @@ def worth_per_pull(mean: float, width: float, arm: Arm, bar: Bar) -> float:
 
 
 def start(bar: Bar) -> Prior:
-    """Before the first fit: prior mean at the threshold, worth one pull; sampling a little timid."""
+    """Before the first fit: prior mean at the threshold with the weight of one pull; sampling a little cautious."""
     return Prior(bar.threshold, 1.0, 0.0, 0.9)
 
 
@@ -102,7 +102,7 @@ def spread_of_means(arms: Table, bar: Bar, caution: float) -> tuple[float, float
     Iterate w_i = 1/(tau2 + v_i), v_i = m0(1-m0)/N_i; m0 = sum w m / sum w;
     tau2 = sum w^2 ((m - m0)^2 - v) / sum w^2, kept within [1e-6, 0.5] m0(1-m0).
     Then tau2 += caution * sqrt(2 sum w^4 (tau2 + v)^2) / sum w^2: a spread that is learned too small narrows the prior
-    too early. The prior is never worth less than one pull.
+    too early. The prior never counts as less than one pull.
     """
     total, pulled = 0.0, 0.0
     for i in range(len(arms)):

@@ -11,11 +11,11 @@ from goodarm.rules.sampling._base import IndexRule
 from goodarm.rules.sampling.value import best_hope
 
 ONE = np.ones(2 * STEPS)
-"""What every verdict is worth."""
+"""Value of each verdict."""
 
 
 def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
-    """The index of `value` with a worth of 1 for every verdict: the larger one of hoping for good and for bad.
+    """The index of `value` with a value of 1 for every verdict: the larger of the two for a good and for a bad arm.
 
     A model's mean and width are not looked at: what counts is how the arm's own evidence will grow.
     """

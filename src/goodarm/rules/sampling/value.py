@@ -1,4 +1,4 @@
-"""`value`: the most worth per pull that an arm can bring if one gives up on it in time."""
+"""`value`: the largest expected gain per pull of an arm, over all plans that may give up on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOO_LATE = 1e-9
 
 
 def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
-    """Most worth per pull over the ways to go on with the arm: hope for a mean of at least mu_g, and stop in time.
+    """Largest expected gain per pull over plans for the arm: aim at a mean of at least mu_g, and give up in time.
 
     With p_h the posterior probability of the ladder's mean mu_h, d_h = kl(mu_h, xi) and rem = log(K/delta) - log E+ +
     1/2, hoping for mu_g means: an arm as good as that is pulled until its verdict, rem/d_h pulls for a worth of
@@ -22,7 +22,7 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     index = max_g sum_{h>=g} p_h (mu_h - xi) / ( sum_{h>=g} p_h rem/d_h + sum_{h<g} p_h min(rem/d_g, c/kl(mu_h, mu_g)) )
 
     over the mu_g above the threshold whose rem/d_g fits into the rounds that were left at the last fit. This stands in
-    for the Gittins index of an arm seen as a job of random length, the most worth per pull over all times to stop.
+    for the Gittins index of an arm seen as a job of random length, the largest gain per pull over all stopping times.
     `patience` is c. Where a model gives mean and width, the index is that of `value-normal`.
     """
     if bar.modelled > 0.0:
@@ -38,7 +38,7 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
 def best_hope(
     posterior: Row, worth: Row, cost: Row, leaving: Table, patience: float, missing: float, left: float
 ) -> float:
-    """max_g of worth per pull, as `index` says; the last half of the steps is the side to hope for, every second a g.
+    """max_g of the gain per pull, as in `index`; the last half of the steps is the side to hope for, every second a g.
 
     worth, cost, leaving : as in `Ladder`, or mirrored with the posterior; `missing` evidence, rounds that are `left`
     """

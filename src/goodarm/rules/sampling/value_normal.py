@@ -1,4 +1,4 @@
-"""`value-normal`: expected worth per pull of evidence that is still missing, under a prior learned from all arms."""
+"""`value-normal`: expected gain per pull of missing evidence, under a prior learned from all arms."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from goodarm.rules.sampling._base import IndexRule
 
 
 def index(arm: Arm, pool: Pool, bar: Bar, boldness: float = 0.0) -> float:
-    """Expected worth per pull: E[((mean - xi)+ / sd0)^3] / (missing evidence + 1/2) under the learned prior.
+    """Expected gain per pull: E[((mean - xi)+ / sd0)^3] / (missing evidence + 1/2) under the learned prior.
 
-    A good arm is worth mu - xi a round once certified, and needs about 2 sd0^2 rem/(mu - xi)^2 more pulls, where
-    rem = log(K/delta) - log E+; worth per pull is proportional to (mu - xi)^3/rem (Smith's rule). With
+    A good arm gains mu - xi per round once certified, and needs about 2 sd0^2 rem/(mu - xi)^2 more pulls, where
+    rem = log(K/delta) - log E+; gain per pull is proportional to (mu - xi)^3/rem (Smith's rule). With
     p = (S + k m0)/(N + k), s = b sd0/sqrt(N + k), z = (p - xi)/s the expectation is
     (s/sd0)^3 [ (z^3 + 3z) Phi(z) + (z^2 + 2) phi(z) ]. `boldness` is b; 0 takes the pool's, which comes from the
     horizon (`goodarm.rules.learners.prior.boldness_for`).
