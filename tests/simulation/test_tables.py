@@ -125,6 +125,7 @@ def test_equal_means_the_same_runs_and_never_raises() -> None:
     assert len({once, again}) == 1
 
 
+@pytest.mark.slow
 def test_runs_and_comparisons_pickle_lambdas_and_all(sweep: Comparison) -> None:
     back = pickle.loads(pickle.dumps(sweep))
     assert back.finished == sweep.finished
