@@ -16,6 +16,18 @@ collect_ignore = ["conftest.py"]
 """Folders have a conftest.py of their own, and doctest would import all of them under one name."""
 
 
+SLOW_DOCTESTS = ("goodarm.learning.", "goodarm.paper.", "goodarm.informed.")
+"""Modules whose examples simulate or compile for seconds."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark examples in docstrings as slow, where no decorator can."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and item.name.startswith(SLOW_DOCTESTS):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_is_heard() -> None:
     """A test run started in the background is told to ignore Ctrl-C, and so would be every process it starts."""

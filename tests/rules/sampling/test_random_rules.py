@@ -19,6 +19,8 @@ from goodarm.rules.sampling.thompson import choose as thompson
 from goodarm.rules.sampling.top_two import choose as top_two
 from goodarm.testing.error_rates import LAW_LEVEL
 
+pytestmark = pytest.mark.slow
+
 DRAWS = 50_000
 POOL = Pool(10.0, 1e6)
 COUNTS = {
