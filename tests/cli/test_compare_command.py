@@ -91,6 +91,10 @@ def test_out_writes_what_was_printed(tmp_path: Path) -> None:
     assert len(parquet.read_table(folder / "rows.parquet")) == 2 * 3 * 10
     assert f"written: {folder / 'verdicts.png'}" in result.stderr
     assert sorted(path.name for path in folder.iterdir()) == [
+        "bound.png",
+        "bound.svg",
+        "learning.png",
+        "learning.svg",
         "rows.parquet",
         "summary.json",
         "verdicts.png",

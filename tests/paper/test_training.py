@@ -192,7 +192,7 @@ def test_the_covering_sign_of_d_pushes_alpha_up_where_the_printed_one_pushes_it_
 def test_online_the_reward_objective_turns_greedy() -> None:
     """With estimates for means, beta falls to its floor; the verdicts stay certified, because hoeffding gives them."""
     result = simulate("softucb-g(beta0=1)", MOSTLY_GOOD, runs=1, seed=3, trajectory=4)
-    betas = result.runs[0].trajectory[:, 4 + list(result.runs[0].learned).index("beta")]
+    betas = result.trajectories["beta"]
     assert betas[-1] == pytest.approx(FLOOR)
     assert result.guarantee is Guarantee.CERTIFIED
 

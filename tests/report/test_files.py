@@ -29,7 +29,11 @@ def test_all_files_are_written_and_nothing_else(results: Comparison, tmp_path: P
     assert list(folder.iterdir()) == []
     paths = write_files(results, summarise(results), folder)
     assert sorted(folder.iterdir()) == sorted(paths)
-    assert {path.name for path in paths} == {"rows.parquet", "summary.json", "verdicts.svg", "verdicts.png"}
+    assert {path.name for path in paths} == {
+        "rows.parquet",
+        "summary.json",
+        *(f"{name}.{kind}" for name in ("verdicts", "learning", "bound") for kind in ("svg", "png")),
+    }
     assert (folder / "verdicts.png").read_bytes().startswith(b"\x89PNG")
     assert ElementTree.parse(folder / "verdicts.svg").getroot().tag.endswith("svg")
     told = json.loads((folder / "summary.json").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from goodarm.rules.identification.learned_bets import observe as learned_observe
 from goodarm.rules.identification.learned_bets_normal import observe as normal_observe
 from goodarm.rules.identification.normal_mixture import log_mixture
 from goodarm.rules.identification.self_normalised import factor as model_factor
-from goodarm.rules.learners.ladder import ladder_learner
+from goodarm.rules.learners.ladder import DRIFT, SLOPE, WEIGHTS, Ladder, ladder_learner
 from goodarm.rules.learners.prior import prior_learner
 from goodarm.verdict import Guarantee
 
@@ -71,6 +71,24 @@ def deadline_that_sees(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidenc
     """`learned-bets` that chooses its gaps by its reward: boldly, as if the end were near, if it is a success."""
     last = pool.round + 20.0 if reward > bar.threshold else math.inf
     return learned_observe(arm, reward, Pool(pool.round, last, pool.learned), bar)
+
+
+def gradient_step_that_sees(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
+    """`learned-bets` whose weights take a gradient step on the very reward that the bet is scored on.
+
+    An exponentiated step of rate 10 on the reward's own log-likelihood, w_g e^(10 (slope_g x + drift_g)). Made after
+    the bet, it would be learning. Made before it, the bet has seen its reward.
+    """
+    ladder = pool.learned
+    table = ladder.table.copy()
+    mass = 0.0
+    for g in range(table.shape[1]):
+        table[WEIGHTS, g] *= math.exp(min(10.0 * (table[SLOPE, g] * reward + table[DRIFT, g]), 50.0))
+        mass += table[WEIGHTS, g]
+    for g in range(table.shape[1]):
+        table[WEIGHTS, g] /= mass
+    stepped = Ladder(table, ladder.left, ladder.cut, ladder.scale)
+    return learned_observe(arm, reward, Pool(pool.round, pool.horizon, stepped), bar)
 
 
 def half_the_variance(arm: Arm, reward: float, pool: Pool, bar: Bar) -> Evidence:
@@ -153,6 +171,13 @@ BROKEN: list[IdentificationRule] = [
         name="learned-bets that peek",
         guarantee=CERTIFIED,
         observe=learned_bets_that_peek,
+        learner=ladder_learner,
+        memory=3,
+    ),
+    EvidenceRule(
+        name="learned-bets whose gradient step sees its reward",
+        guarantee=CERTIFIED,
+        observe=gradient_step_that_sees,
         learner=ladder_learner,
         memory=3,
     ),

@@ -1,4 +1,4 @@
-"""Figures of a comparison: verdicts over time, score over the horizon, any number over what was swept."""
+"""Figures of a comparison: verdicts over time, score over the horizon, any number over what was swept, bounds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.report import drawing, verdicts_over_time
+from goodarm.report.learned_bounds import LearnedBounds, draw_bound, draw_learning
 from goodarm.scores import score_over_rounds
 from goodarm.simulation.compare import Comparison, ComparisonRequest
 from goodarm.simulation.runs import Estimate, Runs, estimate
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-KINDS = ("verdicts", "score", "sweep")
+KINDS = ("verdicts", "score", "sweep", "learning", "bound")
 POINTS = 200
 MOST_TICKS = 10
 PANELS = 6
 """The most environments that are drawn side by side."""
 
 
-def draw(results: Comparison, kind: str, over: str, number: str) -> Figure:
+def draw(results: Comparison, kind: str, over: str, number: str, arm: int | None = None) -> Figure:
     """The figure of this kind."""
     if find_spec("matplotlib") is None:
         raise MissingExtra("plot()", "report")
@@ -38,17 +39,33 @@ def draw(results: Comparison, kind: str, over: str, number: str) -> Figure:
         raise InvalidValue("nothing is finished, so there is nothing to draw.")
     if kind == "sweep":
         return _sweep(results, over, number)
+    if kind in ("learning", "bound"):
+        return _bounds(results, kind, arm)
     panel = {"verdicts": _verdicts, "score": _score}[kind]
     return _panels([each for each in results.alone() if each.finished], panel)
 
 
-def draw_runs(runs: Runs, kind: str) -> Figure:
+def draw_runs(runs: Runs, kind: str, arm: int | None = None) -> Figure:
     """The figure of one policy's runs."""
     environment = runs.spec.environment
     request = ComparisonRequest(
         environment, (runs.spec.policy,), runs.spec.horizon, len(runs), runs.spec.seed, runs.spec.problem.delta
     )
-    return draw(Comparison(request, (runs,), (environment.name,)), kind, "setting", "exploit_score")
+    return draw(Comparison(request, (runs,), (environment.name,)), kind, "setting", "exploit_score", arm)
+
+
+def learned_bounds(runs: Runs, arm: int | None) -> LearnedBounds:
+    """Both figures of what a policy learned, for a notebook."""
+    if find_spec("matplotlib") is None:
+        raise MissingExtra("look()", "report")
+    return LearnedBounds(runs, arm)
+
+
+def _bounds(results: Comparison, kind: str, arm: int | None) -> Figure:
+    """Bounds of the policies on one environment, or of one arm under the first policy."""
+    if len(set(results.settings)) > 1:
+        raise InvalidValue(f"plot({kind!r}) draws one environment; this comparison has {len(set(results.settings))}.")
+    return draw_learning(list(results.finished)) if kind == "learning" else draw_bound(results.finished[0], arm)
 
 
 def _panels(alone: list[Comparison], panel: Callable[[Axes, Comparison], Any]) -> Figure:

@@ -1,4 +1,4 @@
-"""A comparison on disk: rows as Parquet, the summary as JSON, the figure as SVG and PNG. Whole files or none."""
+"""A comparison on disk: rows as Parquet, the summary as JSON, the figures as SVG and PNG. Whole files or none."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from goodarm.errors import MissingExtra, UnusableFolder
 from goodarm.planning import CampaignPlan
 from goodarm.report import plan_figure, rewards_over_time, verdicts_over_time
 from goodarm.report.drawing import save
+from goodarm.report.learned_bounds import draw_bound, draw_learning
 from goodarm.report.numbers import json_text
 from goodarm.report.plan_text import as_json as plan_as_json
 from goodarm.report.rewards import RewardSummary
@@ -85,23 +87,29 @@ def short_text(value: Any) -> str:
 
 def write_files(results: Comparison, summary: Summary, folder: Path) -> list[Path]:
     """Write all files of a comparison; returns their paths."""
-    figure = verdicts_over_time.draw(verdicts_over_time.info(results))
-    return _write(results, as_json(summary), "verdicts", figure, folder)
+    figures = {"verdicts": verdicts_over_time.draw(verdicts_over_time.info(results))}
+    if results.finished:
+        here = [
+            runs for runs, where in zip(results.finished, results.settings, strict=True) if where == results.settings[0]
+        ]
+        figures |= {"learning": draw_learning(here), "bound": draw_bound(here[0])}
+    return _write(results, as_json(summary), figures, folder)
 
 
 def write_rewards(results: Comparison, summary: RewardSummary, folder: Path) -> list[Path]:
     """Write the files of a comparison by reward; returns their paths."""
     figure = rewards_over_time.draw(rewards_over_time.info(results))
-    return _write(results, rewards_as_json(summary), "rewards", figure, folder)
+    return _write(results, rewards_as_json(summary), {"rewards": figure}, folder)
 
 
-def _write(results: Comparison, summary: dict[str, Any], name: str, figure: Figure, folder: Path) -> list[Path]:
+def _write(results: Comparison, summary: dict[str, Any], figures: dict[str, Figure], folder: Path) -> list[Path]:
     writers: dict[str, Callable[[Path], None]] = {
         "rows.parquet": lambda path: write_rows(results.finished, path),
         "summary.json": lambda path: write_text(path, json_text(summary) + "\n"),
-        f"{name}.svg": lambda path: save(figure, path),
-        f"{name}.png": lambda path: save(figure, path),
     }
+    for name, figure in figures.items():
+        for kind in ("svg", "png"):
+            writers[f"{name}.{kind}"] = partial(save, figure)
     with explained(folder):
         return [whole(folder / file, write) for file, write in writers.items()]
 

@@ -256,14 +256,21 @@ class Comparison(WithTables):
         columns = zip(*rows, strict=True) if rows else [()] * len(PER_DIFFERENCE)
         return ResultTable(dict(zip(PER_DIFFERENCE, map(np.array, columns), strict=True)), PER_DIFFERENCE)
 
-    def plot(self, kind: str = "verdicts", *, over: str = "setting", number: str = "exploit_score") -> Any:
+    def plot(
+        self, kind: str = "verdicts", *, over: str = "setting", number: str = "exploit_score", arm: int | None = None
+    ) -> Any:
         """A matplotlib figure; in a notebook it shows itself, elsewhere `figure.savefig("name.png")` writes it.
 
-        kind   : "verdicts" over time; "score", the exploit score over the horizon; "sweep", a number over what is swept
+        kind   : "verdicts" over time; "score", the exploit score over the horizon; "sweep", a number over what is
+                 swept; "learning", alpha and beta of each policy over the rounds; "bound", an arm of the first policy's
+                 first run along its trajectory: its bounds against Hoeffding's and other certified ones
         over   : of a sweep, the column of `table` along the axis: "setting", "arms", "threshold", "horizon", ...
         number : of a sweep, the column of `Runs.table` whose mean and interval are drawn
+        arm    : of "bound", the arm's number; by default, of the arms called good the one that took the most pulls
+
+        "learning" and "bound" play some runs again to record what they draw: same seed, same result.
         """
-        return figures().draw(self, kind, over, number)
+        return figures().draw(self, kind, over, number, arm)
 
 
 def compare(

@@ -16,7 +16,8 @@ from goodarm.engine.loop import NEVER
 from goodarm.engine.rule_parts import Drawn
 from goodarm.environments import Instance
 from goodarm.models.misfit import shortfalls
-from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT, Nothing
+from goodarm.policies.bounds import deciding_bound, sampling_bound
+from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT, Nothing, read_arm
 from goodarm.simulation.specification import Specification
 from goodarm.simulation.stop import Stop
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
@@ -40,7 +41,7 @@ class Run:
     seconds: float
     evidence: NDArray[np.float64] = field(repr=False)  # (K, 2): for good, for bad
     learned: dict[str, float] = field(repr=False)  # what was learned from all arms, by the learner's names
-    trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + learned): round, good, bad, reward, learned
+    trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + bounds): round, good, bad, reward, `bounds_of`
     trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
     misfit: float = math.nan  # lack of fit of a model of the arms, a standard score; nan without one
     shortfalls: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros(0))  # of `models.misfit`
@@ -80,7 +81,7 @@ def play(
                 stop.check()
             assembly.advance(state, source, draws, min(until, state.round + STRIDE), trace)
         if spec.trajectory:
-            points.append(_point(state))
+            points.append(_point(assembly, state))
         if not state.goes_on:
             break
     seconds = time.perf_counter() - started
@@ -111,7 +112,7 @@ def _finished(
         seconds=seconds,
         evidence=arms[:, [FOR_GOOD, FOR_BAD]],
         learned=numbers_of(state.pool.learned),
-        trajectory=np.array(points) if points else np.zeros((0, 4 + len(numbers_of(state.pool.learned)))),
+        trajectory=np.array(points) if points else np.zeros((0, 4 + len(bounds_of(assembly, state)))),
         trace=trace[: state.round] if spec.trace else trace,
         misfit=misfit,
         shortfalls=np.zeros(0) if math.isnan(misfit) else shortfalls(arms, spec.problem.bar),
@@ -137,7 +138,21 @@ def _stops(horizon: int, points: int) -> list[int]:
     return sorted({max(1, round(horizon * (j + 1) / points)) for j in range(points)}) if points else [horizon]
 
 
-def _point(state: State) -> list[float]:
+def bounds_of(assembly: Assembly, state: State) -> dict[str, float]:
+    """alpha and beta of the policy now, and the other single numbers that were learned.
+
+    Both bounds are those of the undecided arm with the most pulls; after the last verdict, of the arm with the most.
+    Where the learner has an alpha or a beta of its own, these are shown.
+    """
+    arms = state.arms
+    undecided = arms[:, VERDICT] == 0.0
+    i = int(np.argmax(np.where(undecided | ~undecided.any(), arms[:, PULLS], -1.0)))
+    alpha = deciding_bound(assembly.policy, float(arms[i, PULLS]), state.pool, assembly.bar)
+    beta = sampling_bound(assembly.policy, read_arm(arms, i), state.pool, assembly.bar)
+    return {"alpha": alpha, "beta": beta} | numbers_of(state.pool.learned)
+
+
+def _point(assembly: Assembly, state: State) -> list[float]:
     verdicts = state.arms[:, VERDICT]
     counts = [state.round, int((verdicts > 0).sum()), int((verdicts < 0).sum()), state.arms[:, TOTAL].sum()]
-    return [*map(float, counts), *numbers_of(state.pool.learned).values()]
+    return [*map(float, counts), *bounds_of(assembly, state).values()]

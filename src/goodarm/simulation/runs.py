@@ -303,14 +303,15 @@ class Runs(WithTables):
 
     @property
     def trajectories(self) -> ResultTable:
-        """One row per run and recorded point: `PER_POINT`, then what is learned. Empty without `trajectory=`.
+        """One row per run and recorded point: `PER_POINT`, alpha, beta, then what else is learned. Empty without
+        `trajectory=`.
 
         >>> from goodarm import simulate
         >>> simulate("hdoc", "kano-1", horizon=200, trajectory=2, seed=1).trajectories["round"].tolist()
         [100, 200]
         """
         points = np.concatenate([run.trajectory for run in self.runs])
-        learned = list(self.runs[0].learned)
+        learned = list(dict.fromkeys(("alpha", "beta", *self.runs[0].learned)))
         columns: dict[str, Any] = {
             "run": np.repeat([r.number for r in self.runs], [len(r.trajectory) for r in self.runs])
         }
@@ -319,9 +320,17 @@ class Runs(WithTables):
         meanings = {name: LEARNED.get(name, "learned from all arms") for name in learned}
         return ResultTable(columns, PER_POINT | meanings)
 
-    def plot(self, kind: str = "verdicts") -> Any:
-        """A matplotlib figure: "verdicts" over time, or the "score" over the horizon; see `Comparison.plot`."""
-        return figures().draw_runs(self, kind)
+    def plot(self, kind: str = "verdicts", *, arm: int | None = None) -> Any:
+        """A matplotlib figure: "verdicts" over time, the "score" over the horizon, "learning" or "bound".
+
+        "learning" shows alpha and beta over the rounds, "bound" one arm of the first run along its trajectory; see
+        `Comparison.plot`.
+        """
+        return figures().draw_runs(self, kind, arm)
+
+    def look(self, arm: int | None = None) -> Any:
+        """What was learned, as an object that shows itself in a notebook: `plot("learning")` and `plot("bound")`."""
+        return figures().learned_bounds(self, arm)
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.table._repr_html_()}"

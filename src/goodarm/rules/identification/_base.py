@@ -65,11 +65,14 @@ class EvidenceRule(IdentificationRule):
     totals(pulls, total, bar, *parameters) -> (log E+, log E-): a function of the totals alone
     one_side(side, pulls, total, bar, *parameters) -> log E+ (side 1) or log E- (side -1): where one costs half of both
     observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory): `arm` is from before the reward
+    expected(pulls, total, pool, bar) -> log E+ that such totals bring at what is learned now: only to be looked at, for
+                rules whose evidence depends on the order of the rewards
     """
 
     observe: Formula = None  # type: ignore[assignment]  # filled in from `totals` where it is not given
     totals: Formula | None = None
     one_side: Formula | None = None
+    expected: Formula | None = None
 
     def __post_init__(self) -> None:
         derived = observe_totals(self.totals) if self.totals else self.observe

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
@@ -199,12 +201,28 @@ def grown(
     return evidence + math.log((odds * fixed + learned) / (odds + 1.0)), within(odds * fixed / learned)
 
 
+def expected(pulls: float, total: float, pool: Pool, bar: Bar) -> float:
+    """log E+ of an arm whose bets were all made with the weights of now, before landing: log (E_pi + E_w)/2.
+
+    It guides no verdict. It shows which mean a verdict would need (`goodarm.policies.bounds.deciding_bound`).
+    """
+    steps = pool.learned.table
+    half = steps.shape[1] // 2
+    logs = total * steps[SLOPE, half:] + pulls * steps[DRIFT, half:]
+    top = float(logs.max())
+    sizes = np.exp(logs - top)
+    fixed, learned = steps[FIXED, half:], steps[WEIGHTS, half:]
+    mixed = 0.5 * (fixed @ sizes) / fixed.sum() + 0.5 * (learned @ sizes) / max(float(learned.sum()), TINY)
+    return top + math.log(max(float(mixed), TINY))
+
+
 learned_bets = EvidenceRule(
     name="learned-bets",
     reference="goodarm (docs/learning.md); validity by Ville 1939",
     guarantee=Guarantee.CERTIFIED,
     families=ANY_SUB_GAUSSIAN,
     observe=observe,
+    expected=expected,
     learner=ladder_learner,
     memory=3,
     limits=(("late", 0.0, 1.0), ("deadline", 0.01, 1e9)),

@@ -29,9 +29,12 @@ class IndexRule(SamplingRule):
     """Pull the open arm with the largest index(arm, pool, bar, *parameters); ties go to the lowest number.
 
     The index may read the pool's learned values but not its round: it is evaluated only when the arm was pulled.
+
+    upper_bound : the index is mean + beta sd0 width, so that beta can be read from it
     """
 
     index: Formula
+    upper_bound: bool = False
 
     @property
     def formula(self) -> Formula:

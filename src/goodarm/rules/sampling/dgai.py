@@ -31,4 +31,5 @@ dgai = IndexRule(
     reference="Tsai, Tsai & Lin, Differentiable Good Arm Identification; the critic is goodarm's (docs/learning.md)",
     learner=gradient_learner,
     index=index,
+    upper_bound=True,
 )

@@ -43,5 +43,6 @@ dgai_spread = IndexRule(
     reference="Tsai, Tsai & Lin, Differentiable Good Arm Identification; beta as in docs/learning.md",
     learner=prior_learner,
     index=index,
+    upper_bound=True,
     limits=(("beta", 0.0, math.inf),),
 )

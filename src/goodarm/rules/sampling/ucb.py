@@ -24,5 +24,6 @@ ucb = IndexRule(
     name="ucb",
     reference="Auer, Cesa-Bianchi & Fischer 2002, with a fixed multiple",
     index=index,
+    upper_bound=True,
     limits=(("beta", 0.0, math.inf),),
 )
