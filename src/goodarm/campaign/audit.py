@@ -25,7 +25,7 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
         "verdict": verdict,
         "guarantee": str(terms.made.guarantee),
         "evidence": plain(evidence_of(fold, arm, verdict)),
-        "needed": plain(needed(fold)),
+        "needed": plain(needed(fold, arm, verdict)),
         "low": plain(low),
         "high": plain(high),
         "asked": book.asked,
@@ -81,9 +81,13 @@ def evidence_of(fold: Fold, arm: int, verdict: str) -> float:
     return {1: row.for_good, -1: row.for_bad}.get(fold.terms.question.sign(verdict), largest)
 
 
-def needed(fold: Fold) -> float:
-    """log(K/delta), the evidence that a verdict needs; nan for rules that keep none."""
-    return fold.terms.problem.bar.budget if keeps_evidence(fold) else math.nan
+def needed(fold: Fold, arm: int, verdict: str) -> float:
+    """The evidence that the verdict needs; for an open arm that of the side with more evidence; nan as above."""
+    if not keeps_evidence(fold):
+        return math.nan
+    row = fold.step.row(arm)
+    likelier = row.needed_good if row.for_good >= row.for_bad else row.needed_bad
+    return {1: row.needed_good, -1: row.needed_bad}.get(fold.terms.question.sign(verdict), likelier)
 
 
 def keeps_evidence(fold: Fold) -> bool:

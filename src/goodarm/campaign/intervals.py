@@ -30,7 +30,7 @@ def intervals(fold: Fold, arms: Iterable[int]) -> dict[int, tuple[float, float]]
         return dict.fromkeys(wanted, (math.nan, math.nan))
     kept = fold.intervals
     held = tuple(_references(fold).values())
-    seen = {arm: (_seen(fold, arm), *held) for arm in wanted}
+    seen = {arm: (_seen(fold, arm), *_needed(fold, arm), *held) for arm in wanted}
     stale = [arm for arm in wanted if arm not in kept or kept[arm][0] != seen[arm]]
     for arm, ends in fresh_intervals(fold, stale).items():
         kept[arm] = (seen[arm], *ends)
@@ -44,8 +44,13 @@ def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float
     judged = [arm for arm in arms if terms.question.judges(fold.books[arm].entry.id)]
     if not judged or not has_intervals(fold):
         return found
-    seen = [_seen(fold, arm) for arm in judged]
-    low, high = terms.evidence.intervals(terms.made, terms.problem, seen, _references(fold), _levels(fold, judged))
+    seen, levels, budget = [_seen(fold, arm) for arm in judged], _levels(fold, judged), terms.problem.bar.budget
+    # the end of each side at the evidence that a verdict on that side needs, less under fdr once arms are called
+    sides = levels - (budget - np.array([_needed(fold, arm) for arm in judged])).T
+    made, references = terms.made, _references(fold)
+    low, high = terms.evidence.intervals(made, terms.problem, seen, references, sides[0])
+    if (sides[0] != sides[1]).any():
+        _, high = terms.evidence.intervals(made, terms.problem, seen, references, sides[1])
     return found | {arm: (float(low[j]), float(high[j])) for j, arm in enumerate(judged)}
 
 
@@ -78,6 +83,12 @@ def _levels(fold: Fold, arms: list[int]) -> Floats:
     weights = np.array([fold.books[arm].weight for arm in arms])
     offsets = np.array([fold.step.row(arm).offset for arm in arms])
     return fold.terms.evidence.levels(fold.terms.problem, weights, offsets)
+
+
+def _needed(fold: Fold, arm: int) -> tuple[float, float]:
+    """The evidence that a verdict of good, and one of bad, needs."""
+    row = fold.step.row(arm)
+    return row.needed_good, row.needed_bad
 
 
 def _references(fold: Fold) -> dict[str, Seen]:

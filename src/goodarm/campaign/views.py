@@ -51,10 +51,11 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
     decision, question = book.decision, terms.question
     judged = question.judges(book.entry.id)
     if decision:
-        low, high, evidence = (unknown_as_nan(decision[name]) for name in ("low", "high", "evidence"))
+        kept = (decision[name] for name in ("low", "high", "evidence", "needed"))
+        low, high, evidence, enough = map(unknown_as_nan, kept)
     else:
         low, high = ends
-        evidence = evidence_of(fold, arm, OPEN) if judged else math.nan
+        evidence, enough = (each(fold, arm, OPEN) if judged else math.nan for each in (evidence_of, needed))
     return ArmRow(
         arm=book.entry.id,
         label=book.entry.label or book.entry.id,
@@ -68,7 +69,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         low=low,
         high=high,
         evidence=evidence,
-        needed=needed(fold) if judged else math.nan,
+        needed=enough,
         decided_at=iso(decision["at"]) if decision else None,
         weight=book.weight,
         missing=book.missing,

@@ -34,7 +34,7 @@ from goodarm.rules.beliefs import (
     write_arm,
     write_arm_beside_row,
 )
-from goodarm.rules.identification.false_discovery import Ledger, settle
+from goodarm.rules.identification.false_discovery import Ledger, decide_by_rank
 
 ROUND, OPEN, FIT_DUE, UPKEEP_DUE, FRESH, WANTED = range(6)
 """Columns of `Tables.progress`: rounds played, open arms, the rounds of the next fit and of the model's next upkeep,
@@ -137,14 +137,14 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                 if ready:
                     update(kept, a, arm, pool, bar, choosing)
                 if fdr:
-                    found = settle(arms, a, ledger, settled, bar)
+                    found, opened = decide_by_rank(arms, a, ledger, settled, bar)
                     for j in range(found):
                         i = settled[j]
                         decided_at[i] = now
                         missing -= 1 if arms[i, VERDICT] > 0.0 else 0
                         if ready:
                             update(kept, i, read(arms, i), pool, bar, choosing)
-                    open_arms -= found
+                    open_arms -= opened
                 elif arm.verdict != stood:
                     decided_at[a] = now
                     open_arms -= 0 if outside and stood == SUSPENDED else 1

@@ -32,7 +32,7 @@ from goodarm.engine.loop import (
     number_changes,
     row_stays,
 )
-from goodarm.engine.rule_parts import identification_parts, present_pool
+from goodarm.engine.rule_parts import identification_parts
 from goodarm.engine.selectors import at_once, in_turn, own_choice
 from goodarm.models._base import LOG_DET, REGULARISER
 from goodarm.policies import Policy
@@ -54,18 +54,19 @@ from goodarm.rules.beliefs import (
 )
 from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.identification._base import decide_around
-from goodarm.rules.identification.false_discovery import settle
+from goodarm.rules.identification.false_discovery import decide_by_rank
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 from goodarm.verdict import Criterion
 
 
 class StructuredParts(NamedTuple):
-    """The functions that the rounds are made of; `choose`, `reward`, `as_asked` and the last two as in `loop.Parts`."""
+    """The functions that the rounds are made of; `choose`, `reward` and the last two as in `loop.Parts`."""
 
     choose: Formula
     reward: Formula
     as_asked: Formula
+    """(arm, pool, source) -> (arm, pool) as they were when the pull was asked for: what a bet may depend on"""
     observe: Formula
     """(arm, reward, pool, bar, *parameters) -> evidence"""
     tell: Formula
@@ -85,13 +86,18 @@ def parts_for(policy: Policy, tell: Formula, reward: Formula, fit: Formula, next
     return StructuredParts(
         choose=first(scan_for(policy.sampling, everyone)),
         reward=reward,
-        as_asked=present_pool,
+        as_asked=as_it_is,
         observe=identification_parts(rule)[0],
         tell=tell,
         judge=judge_for(rule, policy.criterion is Criterion.FDR),
         fit=fit,
         next_round=next_round,
     )
+
+
+def as_it_is(arm: Arm, pool: Pool, source: Any) -> tuple[Arm, Pool]:
+    """If a pull is answered at once, arm and pool are as they were when it was asked for."""
+    return arm, pool
 
 
 def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
@@ -126,7 +132,8 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
             if outside and abs(before.verdict) == 1.0:
                 for_good, for_bad, kept = before.for_good, before.for_bad, before.memory
             else:
-                for_good, for_bad, memory = observe(before, x, as_asked(pool, source), bar, *observing)
+                seen, then = as_asked(before, pool, source)
+                for_good, for_bad, memory = observe(seen, x, then, bar, *observing)
                 kept = remember(before, memory)
             wants = tell(belief, arms, a, before, x, bar)
             n, s = before.pulls + 1.0, before.total + x
@@ -220,7 +227,7 @@ def judge_for(rule: IdentificationRule, fdr: bool) -> Formula:
     return judge_the_pulled(identification_parts(rule)[1], rule.memory > 1)
 
 
-def close(tables: Tables, i: int, verdict: float, pool: Pool) -> int:
+def give_verdict(tables: Tables, i: int, verdict: float, pool: Pool) -> int:
     """Give arm i a verdict, if it is one; returns by how many that lowers the number of open arms."""
     if verdict == 0.0:
         return 0
@@ -232,10 +239,10 @@ def close(tables: Tables, i: int, verdict: float, pool: Pool) -> int:
 
 def judge_by_rank(tables: Tables, a: int, numbers: Row, worn: bool, pool: Pool, bar: Bar, given: Any) -> int:
     """Verdicts by e-BH."""
-    found = settle(tables.arms, a, tables.ledger, tables.settled, bar)
+    found, opened = decide_by_rank(tables.arms, a, tables.ledger, tables.settled, bar)
     for j in range(found):
         tables.decided_at[tables.settled[j]] = np.int64(pool.round)
-    return found
+    return opened
 
 
 def judge_the_pulled(decide: Formula, rows: bool) -> Formula:
@@ -246,7 +253,7 @@ def judge_the_pulled(decide: Formula, rows: bool) -> Formula:
         arms = tables.arms
         if abs(arms[a, VERDICT]) == 1.0:
             return 0
-        return close(tables, a, decide(read(arms, a), pool, bar, given), pool)
+        return give_verdict(tables, a, decide(read(arms, a), pool, bar, given), pool)
 
     return judge
 
@@ -264,7 +271,7 @@ def _judge_all_by_factor(factor: Formula) -> Formula:
             if arms[i, VERDICT] == 0.0:
                 verdict = decide_around(arms[i, MEAN], size * arms[i, WIDTH], bar)
                 if verdict != 0.0:  # a call for every arm would cost twenty times the loop
-                    found += close(tables, i, verdict, pool)
+                    found += give_verdict(tables, i, verdict, pool)
         return found
 
     return judge
@@ -281,7 +288,7 @@ def _judge_all_by_radius(radius: Formula) -> Formula:
             if arm.verdict == 0.0:
                 verdict = decide_around(arm.mean, radius(arm, pool, bar, *given), bar)
                 if verdict != 0.0:
-                    found += close(tables, i, verdict, pool)
+                    found += give_verdict(tables, i, verdict, pool)
         return found
 
     return judge
@@ -294,6 +301,6 @@ def _judge_the_pulled_by_radius(radius: Formula) -> Formula:
         arm = read_arm(tables.arms, a)
         if worn or arm.verdict != 0.0:
             return 0
-        return close(tables, a, decide_around(arm.mean, radius(arm, pool, bar, *given), bar), pool)
+        return give_verdict(tables, a, decide_around(arm.mean, radius(arm, pool, bar, *given), bar), pool)
 
     return judge

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goodarm.problem import Problem
-from goodarm.rules.identification.false_discovery import empty_ledger, settle
+from goodarm.rules.identification.false_discovery import decide_by_rank, empty_ledger
 from goodarm.testing.reference import call_by_rank
 
 EVIDENCE = st.sampled_from([-1.0, 0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0])
@@ -25,7 +25,7 @@ def test_lists_agree_with_the_definition(arms: int, pulls: list[tuple[int, float
             # no test has evidence for both sides at once
             both = (good, -1.0) if good >= bad else (-1.0, bad)
             fast[arm, 4:6] = plain[arm, 4:6] = both
-            found = settle(fast, arm, ledger, settled, bar)
+            found, _ = decide_by_rank(fast, arm, ledger, settled, bar)
             before = (plain[:, 7] != 0.0).sum()
             call_by_rank(plain, bar)
             assert np.array_equal(fast[:, 7], plain[:, 7])
@@ -37,9 +37,9 @@ def test_the_second_arm_helps_the_first() -> None:
     bar = Problem(threshold=0.5, arms=2, delta=0.1).bar
     table, ledger, settled = np.zeros((2, 8)), empty_ledger(2), np.zeros(2, dtype=np.int64)
     table[0, 4] = math.log(15.0)
-    assert settle(table, 0, ledger, settled, bar) == 0
+    assert decide_by_rank(table, 0, ledger, settled, bar) == (0, 0)
     table[1, 4] = math.log(12.0)
-    assert settle(table, 1, ledger, settled, bar) == 2
+    assert decide_by_rank(table, 1, ledger, settled, bar) == (2, 2)
     assert table[:, 7].tolist() == [1.0, 1.0]
 
 
@@ -48,6 +48,6 @@ def test_an_arm_that_lost_its_evidence_is_not_called() -> None:
     table, ledger, settled = np.zeros((2, 8)), empty_ledger(2), np.zeros(2, dtype=np.int64)
     for evidence in (15.0, 2.0):
         table[0, 4] = math.log(evidence)
-        assert settle(table, 0, ledger, settled, bar) == 0
+        assert decide_by_rank(table, 0, ledger, settled, bar) == (0, 0)
     table[1, 4] = math.log(12.0)
-    assert settle(table, 1, ledger, settled, bar) == 0
+    assert decide_by_rank(table, 1, ledger, settled, bar) == (0, 0)

@@ -40,6 +40,7 @@ from goodarm.rules.beliefs import (
     SUSPENDED,
     TOTAL,
     VERDICT,
+    Arm,
     Pool,
     Table,
     at_round,
@@ -47,7 +48,7 @@ from goodarm.rules.beliefs import (
     read_arm_with_row,
 )
 from goodarm.rules.identification import EvidenceRule
-from goodarm.rules.identification.false_discovery import settle
+from goodarm.rules.identification.false_discovery import decide_by_rank
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.verdict import Criterion
@@ -83,11 +84,12 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     if policy.estimator is not None:
         assembly, select = _with_model(policy, problem, features, plain_observe, decide)
         return LiveParts(assembly, nothing_changes, select, nothing_changes, fit, next_round, decide, evidence, None)
+    by_rank = policy.criterion is Criterion.FDR and isinstance(rule, EvidenceRule)
     sampling = live_sampling(policy.sampling)
     prepare, select, update = selector_for(sampling, False, rows=True)
     replay = Parts(
         prepare=nothing_changes,
-        choose=replayed_arm,
+        choose=replayed_arm_by_rank(worst_case(rule)) if by_rank else replayed_arm,
         update=nothing_changes,
         reward=replayed_reward,
         as_asked=present_pool,
@@ -124,7 +126,7 @@ def _with_model(
     kind = kind_of_live(policy)
     judge = structured.judge_by_rank if kind.fdr else structured.judge_the_pulled(decide, True)
     parts = structured.StructuredParts(
-        told_arm, told_reward, told_pool, observe, type(estimator).tell, judge, *learner_parts(policy.learner)
+        told_arm, told_reward, told_belief, observe, type(estimator).tell, judge, *learner_parts(policy.learner)
     )
     bar = problem.bar._replace(modelled=1.0)
     run = structured.build(parts, kind)
@@ -137,11 +139,17 @@ def _with_model(
 
 
 class ToldReward(NamedTuple):
-    """Source of a single round: the arm, its reward, and the pool as it was when the pull was asked for."""
+    """Source of a single round: the arm, its reward, and what its bet may depend on.
+
+    pool        : as it was when the pull was asked for
+    mean, width : of the arm from the model, as they were when the pull was asked for
+    """
 
     arm: int
     reward: float
     pool: Pool
+    mean: float
+    width: float
 
 
 class Events(NamedTuple):
@@ -151,6 +159,8 @@ class Events(NamedTuple):
     arms: NDArray[np.int64]
     rewards: NDArray[np.float64]
     cursor: NDArray[np.int64]
+    values: tuple[float, ...]
+    """Parameters of the evidence."""
 
 
 def told_arm(
@@ -170,6 +180,16 @@ def told_pool(pool: Pool, source: ToldReward) -> Pool:
     return source.pool
 
 
+def told_belief(arm: Arm, pool: Pool, source: ToldReward) -> tuple[Arm, Pool]:
+    """The arm with the model's mean and width as of asking, and the pool as of asking.
+
+    The model has learned since then, also from rewards that are not independent of this one: those of other arms that
+    were asked for in the same batch. A bet that knew them would not be fair.
+    """
+    asked = Arm(arm.pulls, arm.total, source.mean, source.width, arm.for_good, arm.for_bad, arm.memory, arm.verdict)
+    return asked, source.pool
+
+
 def replayed_arm(
     kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Events
 ) -> int:
@@ -181,6 +201,36 @@ def replayed_arm(
     arms[source.arms[c], PENDING_COLUMN] -= 1.0
     source.cursor[0] = c + 1
     return source.arms[c]  # type: ignore[no-any-return]  # numpy's integers
+
+
+@cache
+def replayed_arm_by_rank(evidence: Formula) -> Formula:
+    """As `replayed_arm`, where verdicts are given by rank: the evidence of an arm must count each ask at once.
+
+    A verdict on one arm ranks the evidence of all, as it was when the reward was told.
+    """
+
+    def replayed(
+        kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Events
+    ) -> int:
+        c = source.cursor[0]
+        while source.kinds[c] == ASK:
+            ask_by_rank(evidence, arms, source.arms[c], bar, source.values)
+            c += 1
+        arms[source.arms[c], PENDING_COLUMN] -= 1.0
+        source.cursor[0] = c + 1
+        return source.arms[c]  # type: ignore[no-any-return]  # numpy's integers
+
+    return replayed
+
+
+def ask_by_rank(evidence: Formula, arms: Table, i: int, bar: Any, values: Any) -> None:
+    """One more pull of arm i is under way, and its evidence counts it."""
+    arms[i, PENDING_COLUMN] += 1.0
+    if abs(arms[i, VERDICT]) != 1.0:
+        arms[i, FOR_GOOD], arms[i, FOR_BAD] = evidence(
+            arms[i, PULLS], arms[i, TOTAL], arms[i, ARM_FIELDS:], bar, *values
+        )
 
 
 def replayed_reward(i: int, pulls: float, source: Events) -> float:
@@ -303,8 +353,8 @@ def judging(evidence: Formula, decide: Formula, fdr: bool) -> Callable[..., int]
 
 def _decided_by_rank(tables: Tables, i: int, pool: Pool, bar: Any, deciding: Any, decided: Any) -> int:
     """Verdicts that arm i's new evidence leads to by e-BH: written into `decided`; returns their number."""
-    found = settle(tables.arms, i, tables.ledger, tables.settled, bar)
-    tables.progress[OPEN] -= found
+    found, opened = decide_by_rank(tables.arms, i, tables.ledger, tables.settled, bar)
+    tables.progress[OPEN] -= opened
     for j in range(found):
         decided[j] = tables.settled[j]
         tables.decided_at[tables.settled[j]] = tables.progress[ROUND]

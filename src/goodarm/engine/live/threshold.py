@@ -64,7 +64,7 @@ from goodarm.rules.beliefs import (
     read_arm_with_row,
 )
 from goodarm.rules.identification import EvidenceRule
-from goodarm.rules.identification.false_discovery import empty_ledger, settle
+from goodarm.rules.identification.false_discovery import decide_by_rank, empty_ledger, needed_by_rank
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.streams import POLICY, generator
 from goodarm.verdict import Criterion
@@ -132,7 +132,13 @@ class ThresholdStep:
 
     def ticket(self, arm: int) -> Asked:
         """What to keep with the ticket of this arm that is asked for next."""
-        return Asked(self.asks + 1, len(self.versions) - 1)
+        return self._known(arm)._replace(round=self.asks + 1)
+
+    def _known(self, arm: int) -> Asked:
+        """What the bet of a pull that is asked for now may depend on."""
+        modelled, row = self.assembly.estimator is not None, self.state.arms[arm]
+        mean, width = (float(row[MEAN]), float(row[WIDTH])) if modelled else (0.0, 0.0)
+        return Asked(self.asks, len(self.versions) - 1, mean, width)
 
     @explains_rules
     def ask(self, arm: int, pulls: int = 1) -> None:
@@ -196,9 +202,9 @@ class ThresholdStep:
             self._refresh()
         arms[arm, PENDING_COLUMN] -= 1.0
         before = arms[arm, VERDICT]
-        known = asked if asked is not None else Asked(self.asks, -1)
+        known = asked if asked is not None else self._known(arm)
         pool = Pool(float(known.round), self.horizon, self.versions[known.version])
-        source = ToldReward(arm, float(reward), pool)
+        source = ToldReward(arm, float(reward), pool, known.mean, known.width)
         self.assembly.advance(self.state, source, self.generator, self.state.round + 1, NO_TRACE)
         self.stale.discard(arm)
         self._new_version()
@@ -254,6 +260,7 @@ class ThresholdStep:
             np.asarray(arms, dtype=np.int64),
             np.asarray(rewards, dtype=np.float64),
             np.zeros(1, dtype=np.int64),
+            self.assembly.parameters[1],
         )
         told = int((events.kinds == TELL).sum())
         if told:
@@ -274,6 +281,8 @@ class ThresholdStep:
         self._suspend_exhausted()
         self.asks += int((events.kinds == ASK).sum())
         self.stale.update(np.flatnonzero(self.state.arms[:, PENDING_COLUMN]).tolist())
+        if self.fdr:
+            self._refresh()
         self._new_version()
         self._make_ready()
 
@@ -348,15 +357,16 @@ class ThresholdStep:
             self._count(arm)
             self.stale.discard(arm)
         row = self.state.arms[arm].tolist()
-        budget = self.assembly.bar.budget
+        bar, ledger = self.assembly.bar, self.state.tables.ledger
+        good, bad = (needed_by_rank(ledger, side, row[VERDICT], bar) if self.fdr else bar.budget for side in (0, 1))
         return ArmState(
             pulls=row[PULLS],
             total=row[TOTAL],
             pending=row[PENDING_COLUMN],
             for_good=row[FOR_GOOD],
             for_bad=row[FOR_BAD],
-            needed_good=budget,
-            needed_bad=budget,
+            needed_good=good,
+            needed_bad=bad,
             offset=row[OFFSET_COLUMN],
             verdict=0 if row[VERDICT] == SUSPENDED else int(row[VERDICT]),
             suspended=row[VERDICT] == SUSPENDED,
@@ -464,10 +474,9 @@ class ThresholdStep:
                 continue
             found = [arm] if self._verdict(arm) else []
             if self.fdr:
-                found = tables.settled[
-                    : settle(tables.arms, arm, tables.ledger, tables.settled, self.assembly.bar)
-                ].tolist()
-                tables.progress[OPEN] -= len(found)
+                many, opened = decide_by_rank(tables.arms, arm, tables.ledger, tables.settled, self.assembly.bar)
+                found = tables.settled[:many].tolist()
+                tables.progress[OPEN] -= opened
             for each in found:
                 tables.decided_at[each] = tables.progress[ROUND]
                 self._show(each)

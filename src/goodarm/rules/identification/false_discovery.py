@@ -76,16 +76,30 @@ def strike(ledger: Ledger, side: int, arm: int) -> None:
             return
 
 
-def settle(arms: Table, arm: int, ledger: Ledger, settled: NDArray[np.int64], bar: Bar) -> int:
-    """Verdicts that follow from the last pull of `arm`: written into the table and to `settled`; returns how many."""
-    found = 0
+def decide_by_rank(arms: Table, arm: int, ledger: Ledger, settled: NDArray[np.int64], bar: Bar) -> tuple[int, int]:
+    """Verdicts that follow from the new evidence of `arm`, written into the table and to `settled`.
+
+    Returns their number, and how many of these arms were open before: a suspended arm can be decided too.
+    """
+    found, opened = 0, 0
     for side in range(2):
         if arms[arm, FOR_GOOD + side] >= -math.log(bar.delta):
             enlist(ledger, side, arm)
             found = call(arms, ledger, side, settled, bar)
             for j in range(found):
+                opened += 1 if arms[settled[j], VERDICT] == 0.0 else 0
                 arms[settled[j], VERDICT] = 1.0 - 2.0 * side
                 strike(ledger, 1 - side, settled[j])
         if found > 0:
             break
-    return found
+    return found, opened
+
+
+def needed_by_rank(ledger: Ledger, side: int, verdict: float, bar: Bar) -> float:
+    """The evidence that a verdict on this side needs: log(K/(r delta)), r the number of arms called with it.
+
+    For an arm that was called, r counts all arms called on its side so far, itself included; e-BH holds for each of
+    them with that r. For another arm, r is one more.
+    """
+    called = ledger[side, 1]
+    return float(bar.budget - math.log(called if verdict == 1.0 - 2.0 * side else called + 1.0))
