@@ -7,6 +7,7 @@ import pytest
 
 from goodarm import Bounded, Gaussian, Problem, SubGaussian, bernoulli, beta, environment, gaussian, simulate
 from goodarm.errors import GoodarmError, InvalidValue, UnknownName, UnreadableTable
+from goodarm.problem import bar_at, bar_with
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -0.05, 5.0, math.nan, math.inf])
@@ -122,3 +123,29 @@ def test_sums_keep_their_digits_up_to_the_farthest_threshold_that_is_accepted() 
         for xi in (0.37, 999_999.37)
     )
     assert np.abs(near.evidence - far.evidence).max() < 0.01
+
+
+@pytest.mark.parametrize("scale", [1e-151, 5e-324, 1e151, 1e308])
+@pytest.mark.parametrize("family", [Gaussian, SubGaussian])
+def test_scales_whose_squares_are_no_floats_are_refused(family: type[SubGaussian], scale: float) -> None:
+    with pytest.raises(InvalidValue, match=r"between 1e-150 and 1e\+150.*another unit"):
+        family(scale)
+
+
+def test_every_scale_that_is_accepted_has_a_finite_evidence() -> None:
+    for scale in (1e-150, 1.0, 1e150):
+        found = Problem(threshold=0.0, arms=2, rewards=Gaussian(scale)).rewards.divergence(scale, 0.0)
+        assert found == pytest.approx(0.5)
+
+
+def test_more_pulls_than_can_be_counted_are_refused() -> None:
+    problem = Problem(threshold=0.5, arms=2)
+    problem.check_sums(10**15)
+    with pytest.raises(InvalidValue, match="at most 1,000,000,000,000,000 pulls"):
+        problem.check_sums(10**15 + 1)
+
+
+def test_a_bar_keeps_its_other_numbers() -> None:
+    bar = Problem(threshold=0.5, arms=2).bar._replace(modelled=1.0, purse=1.0)
+    assert bar_at(bar, 0.2) == bar._replace(threshold=0.2, spread=0.4)
+    assert bar_with(bar, 0.01, 3.0) == bar._replace(delta=0.01, budget=3.0)

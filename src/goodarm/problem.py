@@ -160,6 +160,10 @@ additions add up to about xi N^1.5 2^-53/4. The sum's standard deviation is sigm
 of xi/sigma N 2^-55 of it: 0.3% at xi/sigma N = 1e14."""
 MOST_SUMMED = 1e14
 """Maximum of |threshold|/scale times pulls. Beyond it, rounding errors affect verdicts."""
+MOST_PULLS = 10**15
+"""Maximum number of pulls of an arm. Floats count up to 9e15; closer to that, a sum of rewards loses single rewards."""
+LEAST_SCALE, LARGEST_SCALE = 1e-150, 1e150
+"""Range of scales whose squares are floats."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,11 @@ class SubGaussian:
         check_real(scale=self.scale)
         if not (math.isfinite(self.scale) and self.scale > 0.0):
             raise InvalidValue(f"scale, a reward's standard deviation, must be a positive number; got {self.scale}.")
+        if not LEAST_SCALE <= self.scale <= LARGEST_SCALE:
+            raise InvalidValue(
+                f"scale must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, since its square must be a float; got "
+                f"{self.scale:g}. Give the rewards and the threshold in another unit."
+            )
 
     def check_threshold(self, threshold: float) -> None:
         if not math.isfinite(threshold):
@@ -342,7 +351,11 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
         self.rewards.check_threshold(self.threshold)
 
     def check_sums(self, pulls: int) -> None:
-        """Refuse a number of pulls at which sums of rewards lose too many digits; rewards in [0, 1] never do."""
+        """Refuse a number of pulls at which sums of rewards lose too many digits."""
+        if pulls > MOST_PULLS:
+            raise InvalidValue(
+                f"at most {MOST_PULLS:,} pulls can be counted, since sums of more rewards lose digits; got {pulls:,}."
+            )
         if isinstance(self.rewards, SubGaussian) and abs(self.threshold) / self.rewards.scale * pulls > MOST_SUMMED:
             most = int(MOST_SUMMED * self.rewards.scale / abs(self.threshold))
             raise InvalidValue(

@@ -12,14 +12,19 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 from live_runs import Delay, Live, play, terms_of, wrong
 
+from goodarm import Campaign
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
 from goodarm.engine.compile import just_in_time
 from goodarm.engine.live import assembly
+from goodarm.engine.live.step import Asked
+from goodarm.engine.live.threshold import ThresholdStep
 from goodarm.fingerprint import reachable
+from goodarm.policies import policy
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, Arm
 from goodarm.rules.identification.kt import kt
@@ -227,3 +232,72 @@ def test_what_the_tests_can_see() -> None:
     assert (TRIAL.critical, PREFIX.critical) == (66, 192)
     assert round(TRIAL.detectable(), 2) == 0.25
     assert round(PREFIX.detectable(), 2) == 0.51
+
+
+# Bets that use a model of the arms
+
+MODELLED = ["uniform+learned-bets@linear", "uniform+learned-bets-normal@linear", "uniform+learned-bets-normal@mixed"]
+
+
+@pytest.mark.parametrize("rule", MODELLED)
+def test_a_bet_does_not_know_what_was_told_after_its_ticket_was_asked(rule: str) -> None:
+    """Two arms of one batch: whichever reward the first one brings, the evidence of the second one is the same."""
+    arms = [{"id": f"arm {i}", "features": [1.0 + 0.01 * i, 0.1 * i]} for i in range(4)]
+    found = set()
+    for first in (0.0, 1.0):
+        campaign = Campaign.create("memory:", "c", arms, 0.5, policy=rule)
+        campaign.tell_many([(ticket, 1.0) for ticket in campaign.ask(4)])
+        tickets = campaign.ask(4)
+        campaign.tell_many([(ticket, first) for ticket in tickets[:3]])
+        campaign.tell(tickets[3], 1.0)
+        found.add(campaign._session.fold.step.row(3)[3:5])
+        assert campaign.check().ok
+    assert len(found) == 1
+
+
+class ModelAtTheTell(ThresholdStep):
+    """A twin whose bets read the model when the reward is told."""
+
+    def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
+        assert asked is not None
+        now = self.ticket(arm)
+        return super().absorb(arm, reward, asked._replace(mean=now.mean, width=now.width))
+
+
+BATCHES = Trial(level=LAW_LEVEL, runs=200, delta=DELTA)
+
+
+def misled_by_a_shock(kind: type[ThresholdStep]) -> int:
+    """Runs in which an arm just below the bar is called good.
+
+    Six arms with nearly the same features are asked in batches of one pull each. A batch has one reward for all of
+    them: a shock. The last arm has nearly all of delta and is told last, when the model knows the shock.
+    """
+    made, bar, arms, wrong = policy("uniform+learned-bets-normal@linear"), 0.2, 6, 0
+    weights = [0.001] * (arms - 1) + [1.0 - 0.001 * (arms - 1)]
+    features = np.linspace(1.0, 1.001, arms)[:, None]
+    for seed in range(BATCHES.runs):
+        rng = random.Random(seed)
+        step = kind(made, Problem(threshold=bar, arms=arms, delta=DELTA), features=features, weights=weights)
+        for _ in range(300):
+            shock, asked = float(rng.random() < bar - 1e-4), []
+            for arm in range(arms):
+                asked.append(step.ticket(arm))
+                step.ask(arm)
+            decided = [each for arm in range(arms) for each in step.absorb(arm, shock, asked[arm])]
+            if any(step.row(each).verdict > 0 for each in decided):
+                wrong += 1
+                break
+        if wrong >= BATCHES.critical or wrong + BATCHES.runs - seed - 1 < BATCHES.critical:
+            break
+    return wrong
+
+
+@pytest.mark.slow
+def test_batches_whose_rewards_share_a_shock() -> None:
+    assert misled_by_a_shock(ThresholdStep) < BATCHES.critical
+
+
+@pytest.mark.slow
+def test_a_bet_that_reads_the_model_when_told_is_caught() -> None:
+    assert misled_by_a_shock(ModelAtTheTell) >= BATCHES.critical

@@ -206,6 +206,7 @@ def ask_block(session: Session, n: int, key: str | None) -> Block:
         )
     if n > LARGEST_BLOCK:
         raise InvalidValue(f"a block may have at most {LARGEST_BLOCK:,} pulls; got {n:,}.")
+    fold.terms.problem.check_sums(sum(book.asked for book in fold.books) + n)
     _refuse_ended(fold)
     arms = [list(pair) for pair in fold.choose_block(n).items()]
     number = fold.tickets + 1

@@ -62,11 +62,17 @@ def _long(chunks: Iterable[JournalColumns]) -> Iterator[JournalColumns]:
 
 
 def _fold_runs(fold: Fold, columns: JournalColumns) -> None:
-    """Runs of plain entries at once, and what is between them one by one."""
-    others = np.flatnonzero(~np.isin(columns.kinds, PLAIN)).tolist()
+    """Long runs of plain entries at once, and the entries between them one by one.
+
+    Verdicts that follow from an entry between two runs are folded with it, since the fold waits for them.
+    """
+    others, verdicts = np.flatnonzero(~np.isin(columns.kinds, PLAIN)).tolist(), columns.kinds == VERDICT
     start = 0
     for stop in [*others, len(columns.rows)]:
-        if JOURNAL.compiles(stop - start):
+        while start < stop and verdicts[start]:
+            _one_by_one(fold, columns.rows[start : start + 1])
+            start += 1
+        if stop > start and JOURNAL.compiles(stop - start):
             _take(fold, columns.part(start, stop))
             _one_by_one(fold, columns.rows[stop : stop + 1])
         else:
