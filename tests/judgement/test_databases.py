@@ -90,6 +90,32 @@ def test_postgresql_shares_delta_by_appearance_and_tells_of_late_arms(address: s
     assert one.as_dict()["arms"] == two.as_dict()["arms"]
 
 
+UNITS: list[dict[str, Any]] = [
+    {"unit": "visitor"},
+    {"unit": "visitor", "per_unit": "any", "by": "shop"},
+    {"unit": "visitor", "per_unit": "ratio", "unit_limit": 30, "time": "hour", "window": 15_000},
+]
+
+
+@pytest.mark.parametrize("options", UNITS, ids=lambda options: "-".join(options))
+def test_postgresql_sums_up_units_as_duckdb_does(address: str, log: pl.DataFrame, options: dict[str, Any]) -> None:
+    wanted = goodarm.judge(
+        log.with_columns(visitor=pl.col("hour") % 900), threshold=0.06, arm="item", reward="click", **options
+    )
+    query = 'SELECT *, hour % 900 AS visitor FROM "Log"'
+    got = goodarm.judge(address, query=query, threshold=0.06, arm="item", reward="click", **options)
+    assert got.arms.pulls.tolist() == wanted.arms.pulls.tolist()
+    assert got.arms.low == pytest.approx(wanted.arms.low, rel=1e-9)
+    assert got.arms.evidence == pytest.approx(wanted.arms.evidence, rel=1e-9)
+    assert got.notes == wanted.notes
+
+
+def test_postgresql_warns_of_visitors_that_come_back(address: str) -> None:
+    query = 'SELECT *, hour % 900 AS visitor FROM "Log"'
+    found = goodarm.judge(address, query=query, threshold=0.06, arm="item", reward="click")
+    assert any("visitor repeats: within the arms, 20,000 rows have about 5," in note for note in found.notes)
+
+
 def test_postgresql_says_what_is_wrong(address: str) -> None:
     with pytest.raises(GoodarmError, match="does not exist"):
         goodarm.judge(address, table="log", threshold=0.1)
@@ -146,6 +172,13 @@ def test_spark_gives_the_verdicts_of_duckdb(spark: Any, log: pl.DataFrame, tmp_p
     assert far.arms.evidence == pytest.approx(
         goodarm.judge(log, threshold=0.0625, arm="item", reward="click").arms.evidence
     )
+    seen = table.selectExpr("*", "hour % 900 AS visitor")
+    for options in UNITS:
+        of_spark, here = (
+            goodarm.judge(data, threshold=0.06, arm="item", reward="click", **options)
+            for data in (seen, log.with_columns(visitor=pl.col("hour") % 900))
+        )
+        assert of_spark.arms.low == pytest.approx(here.arms.low, rel=1e-9)
     timed = table.selectExpr("*", "timestamp_seconds(hour) AS at").filter("item <> 'plain' OR hour > 9000")
     late = goodarm.judge(timed, threshold=0.06, arm="item", reward="click")
     assert any("not all arms are there from the beginning" in note for note in late.notes)

@@ -72,6 +72,21 @@ def judge(
     by_appearance: Annotated[
         bool, typer.Option("--by-appearance", help="The k-th arm to appear gets delta/(k (k+1)); any number may come.")
     ] = False,
+    unit: Annotated[
+        str | None, _option("Column of persons or sessions: all rows of one are one reward.", "COLUMN")
+    ] = None,
+    per_unit: Annotated[
+        str, typer.Option(metavar="mean|any|sum|ratio", help="What the reward of a unit is, from its rows.")
+    ] = "mean",
+    denominator: Annotated[
+        str | None, _option("With --per-unit ratio: column that rewards are divided by; else rows.", "COLUMN")
+    ] = None,
+    unit_limit: Annotated[
+        float | None, _number("With --per-unit ratio: the largest denominator of a unit.", "D")
+    ] = None,
+    window: Annotated[
+        str | None, _option("Count a unit's rows for this long from its first, as 7d; needs a time.", "TIME")
+    ] = None,
     table: Annotated[str | None, _option("Table of a database.", "NAME")] = None,
     query: Annotated[str | None, _option("Query of a database.", "SQL")] = None,
     separator: Annotated[str | None, _option("Of CSV files, if it can't be detected.", "CHARACTER")] = None,
@@ -116,6 +131,11 @@ def judge(
             max_arms=max_arms,
             ledger=ledger,
             by_appearance=by_appearance,
+            unit=unit,
+            per_unit=per_unit,
+            denominator=denominator,
+            unit_limit=unit_limit,
+            window=window,
             table=table,
             query=query,
             separator=separator,

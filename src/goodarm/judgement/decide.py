@@ -29,16 +29,23 @@ class Decided:
 
 
 def decide(
-    question: Question, pulls: Floats, totals: Floats, problem: Problem, offset: Floats | float = 0.0
+    question: Question,
+    pulls: Floats,
+    totals: Floats,
+    problem: Problem,
+    offset: Floats | float = 0.0,
+    pending: Floats | float = 0.0,
 ) -> Decided:
     """Judge all arms by their totals, together.
 
-    offset : log(K w), with w the arm's share of delta; 0 where all shares are equal
+    offset  : log(K w), with w the arm's share of delta; 0 where all shares are equal
+    pending : rewards that are still to come: 0 for the evidence that an arm is good, 1 for the evidence that it is bad
     """
     rule, bar = question.identification, problem.bar
-    for_good, for_bad = evidence_from_totals(rule, pulls, totals, bar)
+    sides = [(pulls + pending, totals), (pulls + pending, totals + pending)]
+    for_good, for_bad = (evidence_from_totals(rule, *side, bar)[j] for j, side in enumerate(sides))
     levels = needed(question.criterion, (for_good, for_bad), problem, offset)
-    low, high = (interval_from_totals(rule, pulls, totals, bar, level)[j] for j, level in enumerate(levels.now))
+    low, high = (interval_from_totals(rule, *sides[j], bar, level)[j] for j, level in enumerate(levels.now))
     verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
     if not np.isnan(for_good).all():
         # an arm whose evidence is just enough at the threshold itself has high == threshold

@@ -14,7 +14,7 @@ from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
-from goodarm.judgement.log_columns import LogColumns, choose_columns, noun
+from goodarm.judgement.log_columns import LogColumns, choose_columns, noun, unit_like
 from goodarm.judgement.question import BY_TOTALS, Question, read_scale
 from goodarm.judgement.shares import LATE, Shares, shared
 from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums, silent
@@ -49,6 +49,11 @@ def judge(
     max_arms: int | None = None,
     ledger: str | Path | None = None,
     by_appearance: bool = False,
+    unit: str | None = None,
+    per_unit: str = "mean",
+    denominator: str | None = None,
+    unit_limit: float | None = None,
+    window: str | float | None = None,
     table: str | None = None,
     query: str | None = None,
     separator: str | None = None,
@@ -72,6 +77,10 @@ def judge(
     time      : a column that says when a row happened; found where one column holds times
     max_arms, ledger, by_appearance : how arms that appear later share delta, see `goodarm.judgement.shares`. Without
                 any of them the set of arms must have been fixed in advance
+    unit, per_unit : a column of persons, sessions or machines: all rows of one are one reward, their "mean", whether
+                "any" is above 0, their "sum" (`rewards` is then its range), or "ratio": all rewards over all rows, or
+                over `denominator`, of which a unit has at most `unit_limit`
+    window    : "7d": only a unit's rows from its first one on for that long count, and open units at their worst
     memory    : a limit for DuckDB, such as "1GiB"; what is larger goes through the disk
 
     >>> clicks = {"arm": ["a", "b"], "pulls": [5000, 5000], "total": [170, 60]}
@@ -103,6 +112,11 @@ def judge(
         max_arms=max_arms,
         ledger=ledger,
         by_appearance=by_appearance,
+        unit=unit,
+        per_unit=per_unit,
+        denominator=denominator,
+        unit_limit=unit_limit,
+        window=window,
     )
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
@@ -164,10 +178,11 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
             *columns.notes,
             *said,
             *_late_arms(source, question, columns, sums),
+            *_repeated_units(source, question, columns, rows),
             *notes,
             shared_budget(made.arm.size, segments, question),
         ),
-        conditions=conditions(question, shares.case, made.arm.size),
+        conditions=conditions(question, shares.case, made.arm.size, columns.unit),
         case=shares.case,
         by=columns.by,
         table_kind=getattr(source, "kind", None),
@@ -200,6 +215,25 @@ def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums:
     )
 
 
+REPEATED, FEWEST = 1.1, 30
+"""Rows per value of an unused column within an arm, and number of values, from which a warning is given."""
+
+
+def _repeated_units(source: LogSource, question: Question, columns: LogColumns, rows: int) -> tuple[str, ...]:
+    """A warning where a column that is not used looks like persons, sessions or machines with several rows each."""
+    column = unit_like(columns, source.names()) if columns.unit is None and columns.pulls is None else None
+    if column is None:
+        return ()
+    different = source.distinct(columns, question, column)
+    if different < FEWEST or rows < REPEATED * different:
+        return ()
+    return (
+        f"WARNING: {column} repeats: within the arms, {rows:,} rows have about {different:,} distinct values. If these "
+        "are persons, sessions or machines, their rows resemble each other and the verdicts are not certified: give "
+        f"`unit='{column}'`",
+    )
+
+
 def _arms(
     source: LogSource,
     question: Question,
@@ -220,7 +254,8 @@ def _arms(
 
         found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
         return replace(_placed(question, sums, found), when=when), notes
-    found = decide(question, sums.pulls, totals, question.problem(sums.arm.size), shares.offset)
+    pending = 0.0 if sums.pending is None else sums.pending
+    found = decide(question, sums.pulls, totals, question.problem(sums.arm.size), shares.offset, pending)
     return _placed(question, sums, found), ()
 
 
@@ -255,10 +290,13 @@ def _weighted(question: Question, columns: LogColumns, sums: Sums, shares: Share
     from goodarm.judgement.weighted import decide_weighted
 
     assert sums.weight is not None
-    notes = _check_propensities(question, columns, sums)
-    problem, rows = question.problem(sums.arm.size), _per_segment(sums, sums.pulls)
-    most = 1.0 / float(question.cap or 1.0)
-    found = decide_weighted(question, rows, sums.total, sums.weight, most, problem, shares.offset)
+    notes: tuple[str, ...] = ()
+    problem, rows, most = question.problem(sums.arm.size), sums.pulls, 1.0
+    if question.propensity is not None:
+        notes, rows = _check_propensities(question, columns, sums), _per_segment(sums, sums.pulls)
+        most = 1.0 / float(question.cap or 1.0)
+    pending = 0.0 if sums.pending is None else sums.pending
+    found = decide_weighted(question, rows, sums.total, sums.weight, most, problem, shares.offset, pending)
     return _placed(question, sums, found), notes
 
 

@@ -64,6 +64,13 @@ PLAUSIBLE = {
 }
 """Names that say what a column is, the most telling first; `id` at the end of a name is ignored."""
 
+UNITS = (
+    "account", "anonymous", "browser", "buyer", "client", "cookie", "customer", "device", "household", "ip", "member",
+    "participant", "patient", "person", "player", "session", "shopper", "student", "subject", "u", "user", "viewer",
+    "visitor", "worker",
+)  # fmt: skip
+"""Names of columns whose values have several rows that resemble each other; `id` at the end of a name is ignored."""
+
 PROPENSITIES = ("propensity", "propensityscore", "pscore")
 
 
@@ -80,13 +87,15 @@ class LogColumns:
     order: str | None
     propensity: str | None
     time: str | None
+    unit: str | None
+    denominator: str | None
     notes: tuple[str, ...]
 
     @property
     def used(self) -> list[str]:
         """The columns that are read, each once."""
         roles = (self.arm, self.reward, self.pulls, self.total, self.squares, self.order, self.propensity, self.time)
-        named = (*self.by, *roles)
+        named = (*self.by, *roles, self.unit, self.denominator)
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
@@ -105,7 +114,9 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
     if pulls is None and question.reward is None and _has(names, "pulls") and _has(names, "total"):
         pulls, total = find("pulls", names, title), find("total", names, title)
         notes.append(f"{pulls} and {total}: a table of totals, one row per arm or part of an arm")
-    taken = {name for name in (*by, order, weight, pulls, total) if name is not None}
+    unit = find(question.unit, names, title) if question.unit else None
+    denominator = find(question.denominator, names, title) if question.denominator else None
+    taken = {name for name in (*by, order, weight, pulls, total, unit, denominator) if name is not None}
     free = [name for name in names if name not in taken]
     reward = None
     if pulls is None:
@@ -127,12 +138,29 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
         )
     if order is not None and pulls is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no order. Leave `order` out, or give the log.")
-    fixed = question.max_arms is None and question.ledger is None  # only then it matters when arms appeared
-    if time is None and fixed and len(times) == 1 and pulls is None and times[0] not in {*taken, arm, reward}:
+    wanted = question.window is not None or (question.max_arms is None and question.ledger is None)
+    if time is None and wanted and len(times) == 1 and pulls is None and times[0] not in {*taken, arm, reward}:
         time = times[0]
     if pulls is not None and time is not None:
         raise UnreadableTable(f"{title} is a table of totals, which have no times. Leave `time` out, or give the log.")
-    return LogColumns(arm, reward, pulls, total, squares, by, order, weight, time, tuple(notes))
+    if question.window is not None and time is None:
+        raise UnreadableTable(f"{title}: a `window` needs to know when a row happened. Give `time=COLUMN`.")
+    if pulls is not None and unit is not None:
+        raise UnreadableTable(f"{title} is a table of totals, which have no units. Leave `unit` out, or give the log.")
+    return LogColumns(arm, reward, pulls, total, squares, by, order, weight, time, unit, denominator, tuple(notes))
+
+
+def unit_like(columns: LogColumns, names: Sequence[str]) -> str | None:
+    """A column that is not used and whose name says that it holds persons, sessions or machines, or some other id.
+
+    >>> columns = choose_columns(Question(threshold=0.5), ["arm", "reward", "user_id", "request_id"], "log")
+    >>> unit_like(columns, ["arm", "reward", "user_id", "request_id"])
+    'user_id'
+    """
+    free = [name for name in names if name not in columns.used]
+    named = [name for name in free if _bare(name) in UNITS]
+    other = [name for name in free if re.search(r"(id|hash|key)$", name.casefold())]
+    return next(iter([*named, *other]), None)
 
 
 def find(wanted: str, names: Sequence[str], title: str) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from goodarm.judgement.log_columns import LogColumns
 
 NULLS = ("error", "drop", "zero")
+PER_UNIT = ("mean", "any", "sum", "ratio")
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 BY_TOTALS = "gap-mixture"
 IN_ORDER = "learned-bets"
 """The rules that decide unless told otherwise."""
@@ -77,6 +79,23 @@ def read_scale(text: str | Rewards) -> RewardScale:
     )
 
 
+def read_window(text: str | float) -> float:
+    """A duration in seconds, or a number in the unit of the time column.
+
+    >>> read_window("7d"), read_window("90m"), read_window(12)
+    (604800.0, 5400.0, 12.0)
+    """
+    written = str(text).strip()
+    factor = SECONDS.get(written[-1:], 1.0)
+    try:
+        found = float(written.rstrip("smhdw") if factor != 1.0 or written.endswith("s") else written) * factor
+    except ValueError:
+        found = math.nan
+    if not (found > 0.0 and math.isfinite(found)):
+        raise InvalidValue(f"can't read window {text!r}. Write it like 7d, 12h, 30m or 45s, or as a number.")
+    return found
+
+
 @dataclass(frozen=True)
 class Question:
     """All options of `judge`; those that can't be right are refused when it is made."""
@@ -102,6 +121,11 @@ class Question:
     max_arms: int | None = None
     ledger: str | Path | None = None
     by_appearance: bool = False
+    unit: str | None = None
+    per_unit: str = "mean"
+    denominator: str | None = None
+    unit_limit: float | None = None
+    window: str | float | None = None
 
     def __post_init__(self) -> None:
         self._check_bar()
@@ -109,6 +133,7 @@ class Question:
             raise UnknownName("way to treat NULLs", self.nulls, NULLS)
         self._check_combinations()
         self._check_shares()
+        self._check_unit()
         self._check_rule()
 
     @property
@@ -125,7 +150,7 @@ class Question:
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
         """What must stay the same from look to look, for a ledger: anything that would change an arm's evidence."""
-        fixed = ("threshold", "delta", "margin", "nulls", "where", "cap")
+        fixed = ("threshold", "delta", "margin", "nulls", "where", "cap", "unit_limit", "seconds")
         return {
             **{name: getattr(self, name) for name in fixed},
             "control": self.versus,
@@ -134,7 +159,20 @@ class Question:
             "rewards": self.scale.words,
             **{name: getattr(columns, name) for name in ("arm", "reward", "pulls", "total", "order", "propensity")},
             "by": list(columns.by),
+            "unit": columns.unit,
+            "per_unit": self.per_unit if columns.unit else None,
+            "denominator": columns.denominator,
         }
+
+    @property
+    def seconds(self) -> float | None:
+        """The window of a unit, in seconds or in the unit of the time column."""
+        return None if self.window is None else read_window(self.window)
+
+    @property
+    def weighted(self) -> bool:
+        """Is an arm's mean a ratio of two sums?"""
+        return self.propensity is not None or (self.unit is not None and self.per_unit == "ratio")
 
     def problem(self, arms: int) -> Problem:
         """The same question about this many arms."""
@@ -215,6 +253,36 @@ class Question:
         if self.time is not None and self.pulls is not None:
             raise InvalidValue("a table of totals has no time of each row; leave `time` out.")
 
+    def _check_unit(self) -> None:
+        if self.per_unit not in PER_UNIT:
+            raise UnknownName("way to sum up a unit", self.per_unit, PER_UNIT)
+        ratio = self.per_unit == "ratio"
+        if self.unit is None:
+            if (self.per_unit, self.denominator, self.unit_limit, self.window) != ("mean", None, None, None):
+                raise InvalidValue(
+                    "`per_unit`, `denominator`, `unit_limit` and `window` need a unit; give `unit=COLUMN`."
+                )
+            return
+        for name, given in (("`order`", self.order), ("`propensity`", self.propensity), ("`pulls`", self.pulls)):
+            if given is not None:
+                raise InvalidValue(f"`unit` makes one reward of all rows of a unit; leave {name} out.")
+        if ratio != (self.unit_limit is not None) or (self.denominator is not None and not ratio):
+            raise InvalidValue(
+                "`per_unit='ratio'` needs `unit_limit=D`, the largest number of rows of a unit (or sum of its "
+                "`denominator`), fixed before looking; the other ways to sum up a unit have neither."
+            )
+        if self.unit_limit is not None and not (self.unit_limit > 0.0 and math.isfinite(self.unit_limit)):
+            raise InvalidValue(f"unit_limit must be a positive number; got {self.unit_limit!r}.")
+        if (ratio or self.per_unit == "any") and (not self.scale.bounded or self.scale.moved):
+            raise InvalidValue(f"`per_unit='{self.per_unit}'` needs rewards in [0, 1].")
+        if ratio and self.versus is not None:
+            raise InvalidValue("`per_unit='ratio'` needs a threshold; a control is compared by mean, any or sum.")
+        if self.window is not None and (not self.scale.bounded or self.versus is not None):
+            raise InvalidValue(
+                "`window` counts open units at their worst, which needs bounded rewards and a threshold."
+            )
+        self.seconds  # noqa: B018  a window that can't be read is refused here
+
     def _check_rule(self) -> None:
         if self.rule is not None and self.rule not in identification_names():
             raise UnknownName("identification rule", self.rule, identification_names())
@@ -228,7 +296,7 @@ class Question:
                 f"{rule.name} needs the rewards in their order, and totals have none. Give `order=COLUMN`, or use "
                 f"`rule='{BY_TOTALS}'`."
             )
-        if self.propensity is not None and rule.name != BY_TOTALS:
+        if self.weighted and rule.name != BY_TOTALS:
             raise UnsoundPairing(
                 f"weighted rewards are judged by {BY_TOTALS} only, not by {rule.name}. Leave `rule` out."
             )

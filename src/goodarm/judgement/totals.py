@@ -33,6 +33,7 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
             f"{source.title}: {int(sums.improper.sum()):,} values of {columns.propensity} do not lie in (0, 1]. "
             "A propensity is the probability with which the arm was shown."
         )
+    notes = (*notes, *_check_units(source, columns, question, sums))
     _check_sums(columns, question, sums)
     _check_scale(question, sums)
     return _sorted(sums), notes
@@ -42,12 +43,21 @@ def _check_range(source: LogSource, columns: LogColumns, question: Question, sum
     scale = question.scale
     if columns.pulls is not None:
         words = f"a total must lie between {scale.low:g} and {scale.high:g} times its pulls, and pulls are not negative"
+    elif question.per_unit == "sum":
+        words = f"{scale.words} were declared, for the sum over a {columns.unit}"
+    elif columns.denominator is not None:
+        words = f"a reward must lie between 0 and its {columns.denominator}"
     elif scale.bounded:
         words = f"{scale.words} were declared"
     else:
         words = "a reward must be a finite number"
     if not sums.outside.any() and sums.unreadable.sum() == 0:
         return
+    if question.per_unit == "sum" or columns.denominator is not None:
+        raise UnreadableTable(
+            f"{source.title}: {words}, and not all values of {columns.reward} keep to it, as those of arm "
+            f"{sums.arm[int(sums.outside.argmax())]!r}. Give the range as `rewards='bounded:LOW,HIGH'`, or mend them."
+        )
     found = source.stray(columns, question)
     what = "is not a number" if sums.unreadable.sum() > 0 and not sums.outside.any() else "lies outside"
     column = columns.reward or columns.total
@@ -78,13 +88,41 @@ def _without_nulls(
     if lost:
         notes.append(f"{lost:,} rows without an arm or a segment were dropped")
     sums = replace(sums, total=np.where(np.isnan(sums.total), 0.0, sums.total))
-    if question.nulls == "zero" and columns.pulls is None:
+    if question.nulls == "zero" and columns.pulls is None and columns.unit is None:
         zero = (0.0 - question.scale.start) / question.scale.length
         sums = replace(sums, pulls=sums.rows, total=sums.total + zero * sums.missing)
-    kept = ~nameless & ((sums.pulls > 0) | (columns.pulls is not None))
+    if sums.weight is not None:
+        sums = replace(sums, weight=np.where(np.isnan(sums.weight), 0.0, sums.weight))
+    waiting = False if sums.pending is None else sums.pending > 0
+    kept = ~nameless & ((sums.pulls > 0) | waiting | (columns.pulls is not None))
     if not kept.any():
         raise UnreadableTable(f"{source.title}: no row has both an arm and a reward.")
     return taken(sums, np.flatnonzero(kept)), tuple(notes)
+
+
+def _check_units(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[str, ...]:
+    """Refuse rows without a unit and units above their limit; what else readers must know about units."""
+    if columns.unit is None:
+        return ()
+    unnamed = int(np.nansum(sums.unnamed)) if sums.unnamed is not None else 0
+    if unnamed and question.nulls != "drop":
+        raise UnreadableTable(
+            f"{source.title}: {unnamed:,} rows have no {columns.unit}. Say `nulls='drop'` to leave them out, which is "
+            "right only if that has nothing to do with the reward."
+        )
+    if sums.over is not None and np.nansum(sums.over) > 0:
+        what = "rows" if columns.denominator is None else columns.denominator
+        raise UnreadableTable(
+            f"{source.title}: a value of {columns.unit} has more {what} than `unit_limit={question.unit_limit:g}`. "
+            "Give the largest that is possible, fixed before looking."
+        )
+    units, pending = int(sums.pulls.sum()), int(np.nansum(sums.pending)) if sums.pending is not None else 0
+    notes = [f"{int(sums.rows.sum()):,} rows are {units + pending:,} rewards: one per {columns.unit} and arm"]
+    if question.seconds is not None:
+        notes.append(f"{pending:,} of them are still open and count at their worst, as 0 for good and as 1 for bad")
+    if unnamed:
+        notes.append(f"{unnamed:,} rows without {columns.unit} were dropped")
+    return tuple(notes)
 
 
 def _check_sums(columns: LogColumns, question: Question, sums: Sums) -> None:

@@ -13,6 +13,9 @@ corners: 1 - b + e^(-g t) (b - a) + e^(g (1 - t)) a. For g > 0 and E a <= t E b 
 1 + psi_g E b, and psi_g >= 0, so at most 1 + psi_g / C: each summand is a supermartingale of start w_g. For g < 0 and
 E a >= t E b likewise. With C = 1 and b = 1 this is `gap-mixture` itself.
 
+Units: an observation is a person with up to D rows, b the number of rows and a the sum of their rewards, both over D,
+and C = 1: the threshold is about all rewards over all rows, however they depend on each other within a person.
+
 Propensities: b = 1/(p C) in a row in which the arm was shown with probability p >= 1/C, and 0 in all others; a = b x.
 Then E b = 1/C in a row in which the arm could be shown and 0 in a row in which it could not: the latter counts
 neither for the arm nor against it. So an arm that was not there from the beginning is judged by the rows in which it
@@ -60,16 +63,21 @@ def decide_weighted(
     most: float,
     problem: Problem,
     offset: Floats | float = 0.0,
+    pending: Floats | float = 0.0,
 ) -> Decided:
-    """Judge arms by their rows, their weighted rewards and their weights."""
+    """Judge arms by their rows, their weighted rewards and their weights.
+
+    pending : pairs that are still to come: (0, 1) for the evidence that an arm is good, (1, 1) for bad
+    """
     threshold = np.full(rows.shape, problem.threshold)
-    for_good, for_bad = (log_evidence(side, rows, totals, weights, threshold, most) for side in (1.0, -1.0))
+    worst = {side: (rows + pending, totals + (side < 0.0) * pending, weights + pending) for side in (1.0, -1.0)}
+    for_good, for_bad = (log_evidence(side, *worst[side], threshold, most) for side in (1.0, -1.0))
     levels = needed(question.criterion, (for_good, for_bad), problem, offset)
     verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     mean = np.divide(totals, weights, out=np.full(rows.shape, np.nan), where=weights > 0.0)
     low, high = (
-        _end(side, rows, totals, weights, most, level, problem.threshold)
+        _end(side, *worst[-side], most, level, problem.threshold)
         for side, level in ((-1.0, levels.now[0]), (1.0, levels.now[1]))
     )
     above = mean >= problem.threshold

@@ -18,15 +18,20 @@ LOOKS = (
 """What readers must know about repeated looks and intervals."""
 
 
-def conditions(question: Question, case: str, arms: int) -> tuple[str, ...]:
+def conditions(question: Question, case: str, arms: int, unit: str | None = None) -> tuple[str, ...]:
     """Under what conditions the verdicts are certified: what nobody can see in a log.
 
     case : how delta is divided among the arms, see `goodarm.judgement.shares`
+    unit : the column whose values are the independent units, if one was given
     """
+    news = "each row is new information: no user, session or machine has several rows. If they do, give `unit=COLUMN`"
+    if unit is not None:
+        whole = "within its window" if question.window is not None else "and no more rows of it will come"
+        news = f"each {visible(unit)} is new information, {whole}"
     bar = "the threshold was" if question.versus is None else "the control and the margin were"
     return (
         f"{bar} fixed before anybody looked at these rewards",
-        "each row is new information: no user, session or machine has several rows",
+        news,
         "no row was left out because of its reward",
         "which arm was shown did not depend on the reward being judged; it may depend on the past",
         {

@@ -35,7 +35,7 @@ class Sums:
     segment  : the values of the columns `by`, as text
     arm      : its name as text, None for rows without an arm
     rows     : rows of the log
-    pulls    : rewards
+    pulls    : rewards, one per row or per unit
     missing  : rows whose reward is NULL
     unreadable : rows whose reward is a text that is not a number
     total    : sum of the rewards, on the rule's scale: bounded rewards as (x - LOW)/(HIGH - LOW), subtracted from each
@@ -44,6 +44,9 @@ class Sums:
     squares  : sum of the squares, only for Gaussian rewards
     weight   : sum of the weights, of which `total` is the weighted sum; each weight lies in [0, 1]
     capped, improper : rows whose weight was cut, or whose propensity is not a probability; only with propensities
+    pending  : units whose window is still open; they are in `rows` and in nothing else
+    unnamed  : rows without a unit; likewise
+    over     : is any unit larger than `unit_limit`?
     first    : time of its first row, in seconds or the column's own unit; only where a time is known
     """
 
@@ -60,6 +63,9 @@ class Sums:
     capped: Floats | None = None
     improper: Floats | None = None
     first: Floats | None = None
+    pending: Floats | None = None
+    unnamed: Floats | None = None
+    over: Floats | None = None
 
 
 class Stray(NamedTuple):
@@ -97,6 +103,9 @@ class LogSource(Protocol):
 
     def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
         """Number of rows before a time, in the unit of `Sums.first`."""
+
+    def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
+        """Number of different values of a column within segments and arms, added up; it may be estimated."""
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """The rewards in the order of a column; an arm is its place in `sums`."""

@@ -110,6 +110,10 @@ class DuckSource:
     def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
         return int(self.run(sql.before_query(self.table(columns, question), question, moment)).fetchall()[0][0])
 
+    def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
+        table = replace(self.table(columns, question), many="approx_count_distinct({})")
+        return int(self.run(sql.distinct_query(table, columns, question, column)).fetchall()[0][0])
+
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by DuckDB, in batches; memory is bounded by its limit, beyond which it sorts on disk."""
         table = self.table(columns, question)

@@ -50,6 +50,10 @@ class FrameSource:
 
         if question.where is not None:
             return self._filtered(question).sums(columns, _without_where(question), progress)
+        if columns.unit is not None:
+            found = self._collected(self._of_units(columns, question))
+            progress(1.0)
+            return _units_as_sums(columns, {name: found[name].to_list() for name in found.columns})
         named = self._named(columns, question)
         made = named.collect_schema().names()
         keys = [f"key{j}" for j in range(len(columns.by) + 1)]
@@ -73,6 +77,83 @@ class FrameSource:
         first, rows = (self._collected(each) for each in (shown, wrong.select(nw.len().alias("rows"))))
         found = list(zip(*(first[name].to_list() for name in first.columns), strict=True)) or [(None, None)]
         return Stray(int(rows["rows"].to_list()[0]), *found[0])
+
+    def _of_units(self, columns: LogColumns, question: Question) -> Any:
+        """Rows, units and their sums per segment and arm: one group per unit, then one per arm."""
+        import narwhals as nw
+
+        frame = self.frame if columns.time is None else self._timed(columns)
+        schema, scale = frame.collect_schema(), question.scale
+        keys = [f"key{j}" for j in range(len(columns.by) + 1)]
+        names = [
+            nw.col(name).cast(nw.String).alias(key) for name, key in zip((*columns.by, columns.arm), keys, strict=True)
+        ]
+        x = _number(schema, columns.reward or "")
+        made = [*names, nw.col(columns.unit or "").cast(nw.String).alias("unit"), x.alias("seen")]
+        made.append((nw.when(~x.is_null()).then(x).otherwise(0.0) if question.nulls == "zero" else x).alias("x"))
+        if columns.denominator is not None:
+            made.append(_number(schema, columns.denominator).alias("d"))
+        if columns.time is not None:
+            made.append(nw.col(TIME).alias("t"))
+        rows, within = frame.select(*made), [*keys, "unit"]
+        now = None
+        if question.seconds is not None:
+            now = float(self._collected(rows.select(nw.col("t").max()))["t"].to_list()[0])
+            rows = rows.with_columns(nw.col("t").min().over(*within).alias("start"))
+            rows = rows.filter(nw.col("t") < nw.col("start") + question.seconds)
+        low, high = (scale.low, scale.high) if scale.bounded else (-1e300, 1e300)
+        over = nw.col("d") if columns.denominator is not None else nw.lit(high)
+        bad = (nw.col("x") < low) | (nw.col("x") > over)
+        bad = bad | (nw.col("d") < 0.0) | nw.col("d").is_null() if columns.denominator is not None else bad
+        rows = rows.with_columns(
+            nw.when(bad).then(1).otherwise(0).alias("bad"),
+            nw.when(nw.col("x") > 0.0).then(1.0).otherwise(0.0).alias("positive"),
+            nw.when(nw.col("seen").is_null()).then(1).otherwise(0).alias("lost"),
+        )
+        asked = [nw.len().alias("rows"), nw.col("x").count().alias("n"), nw.col("x").sum().alias("sum")]
+        asked += [nw.col(name).max().alias(name) for name in ("bad", "positive")] + [nw.col("lost").sum().alias("lost")]
+        asked += [nw.col("d").sum().alias("size")] if columns.denominator is not None else []
+        asked += [nw.col("t").min().alias("start")] if columns.time is not None else []
+        units = rows.group_by(within).agg(*asked)
+        n, total, limit = nw.col("n"), nw.col("sum"), question.unit_limit or 1.0
+        value = {
+            "mean": (total / n - scale.start) / scale.length,
+            "any": nw.col("positive"),
+            "sum": (total - scale.start) / scale.length,
+            "ratio": total / limit,
+        }[question.per_unit]
+        named = ~nw.col("unit").is_null()
+        waiting = (
+            named & (nw.col("start") + question.seconds > now) if question.seconds is not None else ~(named | ~named)
+        )
+        counts = named & ~waiting & (n > 0)
+        size = (nw.col("size") if columns.denominator is not None else n.cast(nw.Float64)) / limit
+        wrong = (nw.col("bad") > 0) if question.per_unit != "sum" else (value < -1e-9) | (value > 1.0 + 1e-9)
+        wrong = wrong if scale.bounded or question.per_unit != "sum" else total.abs() > 1e300
+        units = units.with_columns(
+            nw.when(counts).then(value).otherwise(0.0).alias("value"),
+            nw.when(counts).then(size).otherwise(0.0).alias("weight"),
+            nw.when(counts).then(1).otherwise(0).alias("pulls"),
+            nw.when(waiting).then(1).otherwise(0).alias("pending"),
+            nw.when(named).then(0).otherwise(nw.col("rows")).alias("unnamed"),
+            nw.when(wrong & named).then(1).otherwise(0).alias("outside"),
+            nw.when(named & (size > 1.0 + 1e-9)).then(1).otherwise(0).alias("over"),
+        ).with_columns((nw.col("value") * nw.col("value")).alias("squares"))
+        added = ["rows", "lost", "value", "squares", "weight", "pulls", "pending", "unnamed"]
+        last = [nw.col(name).sum().alias(name) for name in added]
+        last += [nw.col(name).max().alias(name) for name in ("outside", "over")]
+        last += [nw.col("start").min().alias("first")] if columns.time is not None else []
+        kept = ("ratio" if question.per_unit == "ratio" else "", "squares" if not scale.bounded else "")
+        drop = [name for name, on in (("weight", kept[0]), ("over", kept[0]), ("squares", kept[1])) if not on]
+        return units.group_by(keys).agg(*last).drop(drop)
+
+    def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
+        import narwhals as nw
+
+        if question.where is not None:
+            return self._filtered(question).distinct(columns, _without_where(question), column)
+        different = self.frame.select([*columns.by, columns.arm, column]).unique()
+        return int(self._collected(different.select(nw.len().alias("rows")))["rows"].to_list()[0])
 
     def times(self) -> list[str]:
         return [name for name, dtype in self.frame.collect_schema().items() if dtype.is_temporal()]
@@ -246,6 +327,17 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
         outside=outside,
         **numbers,
     )
+
+
+def _units_as_sums(columns: LogColumns, found: dict[str, list[Any]]) -> Sums:
+    keys = [np.array(found.pop(f"key{j}"), dtype=object) for j in range(len(columns.by) + 1)]
+    numbers: dict[str, Any] = {
+        name: np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+        for name, values in found.items()
+    }
+    numbers["missing"], numbers["total"] = numbers.pop("lost"), numbers.pop("value")
+    numbers["outside"], numbers["unreadable"] = numbers["outside"] > 0.0, 0.0 * numbers["rows"]
+    return Sums(tuple(keys[:-1]), keys[-1], **numbers)
 
 
 def _without_where(question: Question) -> Question:

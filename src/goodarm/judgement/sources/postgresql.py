@@ -86,7 +86,7 @@ class PostgresSource:
         return [name for name, kind in self._described.items() if kind == "time"]
 
     def _table(self, columns: LogColumns) -> sql.Table:
-        for name in (columns.reward, columns.pulls, columns.total, columns.propensity):
+        for name in (columns.reward, columns.pulls, columns.total, columns.propensity, columns.denominator):
             if name is not None and self._described[name] in ("other", "time"):
                 raise UnreadableTable(
                     f"{self.title}: the column {name!r} holds no numbers. Cast it in a `query`, as {name}::float8."
@@ -120,6 +120,10 @@ class PostgresSource:
 
     def rows_before(self, columns: LogColumns, question: Question, moment: float) -> int:
         return int(self._run(sql.before_query(self._table(columns), question, moment)).fetchone()[0])
+
+    def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
+        query = sql.distinct_query(self._table(columns), columns, question, column)
+        return int(self._run(query).fetchone()[0])
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by the server and fetched through a cursor on its side."""

@@ -11,7 +11,21 @@ from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import FITS, NULLISH, Sums
 
-FIELDS = ("rows", "pulls", "missing", "total", "outside", "squares", "weight", "capped", "improper", "first")
+FIELDS = (
+    "rows",
+    "pulls",
+    "missing",
+    "unreadable",
+    "total",
+    "outside",
+    "squares",
+    "weight",
+    "capped",
+    "improper",
+    "first",
+)
+OF_UNITS = ("pending", "unnamed", "over")
+"""Columns of a database's answer."""
 
 
 def quoted(name: str) -> str:
@@ -38,6 +52,7 @@ class Table:
     try_cast : can it turn text into numbers without failing?
     proven   : columns without a NULL whose values all lie in the question's range, as the file itself says
     time     : the time of a row as a number, where one is known
+    many     : an aggregate that counts different values, of {}
     """
 
     relation: str
@@ -46,6 +61,7 @@ class Table:
     try_cast: bool
     proven: frozenset[str] = frozenset()
     time: str | None = None
+    many: str = "count(DISTINCT {})"
 
     def number(self, column: str, no_nan: bool) -> str:
         """The column as a number, NULL where it holds none."""
@@ -89,16 +105,19 @@ def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bo
         f"{quoted(key) if table.kinds.get(key) == 'whole' else f'CAST({quoted(key)} AS {_text(table)})'} AS key{j}"
         for j, key in enumerate(keys)
     ]
+    relation = f"{table.relation}{_where(question)}"
     if columns.pulls is not None and columns.total is not None:
         chosen = _of_totals(table, columns, question)
+    elif columns.unit is not None:
+        relation, chosen = _per_unit(table, columns, question, no_nan), _of_units(question)
     else:
         assert columns.reward is not None
         chosen = _of_rewards(table, columns, question, no_nan)
     if table.time is not None:
-        chosen["first"] = f"min({table.time})"
+        chosen["first"] = "min(goodarm_start)" if columns.unit is not None else f"min({table.time})"
     values = [f"CAST({formula} AS {double}) AS {quoted(name)}" for name, formula in chosen.items()]
     groups = ", ".join(quoted(key) for key in keys)
-    return f"SELECT {', '.join([*shown, *values])} FROM {table.relation}{_where(question)} GROUP BY {groups}"
+    return f"SELECT {', '.join([*shown, *values])} FROM {relation} GROUP BY {groups}"
 
 
 def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: bool) -> dict[str, str]:
@@ -119,6 +138,81 @@ def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: b
     elif not question.scale.bounded:
         found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
     return found
+
+
+def _per_unit(table: Table, columns: LogColumns, question: Question, no_nan: bool) -> str:
+    """A relation with one row per segment, arm and unit: what `_of_units` adds up."""
+    assert columns.unit is not None
+    keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, columns.unit))
+    reward, scale, double = columns.reward or "", question.scale, table.double
+    seen = table.number(reward, no_nan)
+    x = f"coalesce({seen}, 0)" if question.nulls == "zero" else seen
+    scaled = (
+        f"((CAST({x} AS {double}) - {scale.low!r}) / {scale.length!r})" if scale.moved else f"CAST({x} AS {double})"
+    )
+    size = f"count({x})" if columns.denominator is None else f"sum({table.number(columns.denominator, no_nan)})"
+    outside = _any(_outside(question, x))
+    if question.per_unit == "sum":
+        outside = "0"  # the range is that of the sum
+    elif columns.denominator is not None:
+        d = table.number(columns.denominator, no_nan)
+        outside = _any(f"{x} < 0 OR {x} > {d} OR {d} < 0 OR {d} IS NULL")
+    value = {
+        "mean": f"avg({scaled})",
+        "any": f"max(CASE WHEN {x} > 0 THEN 1.0 WHEN {x} IS NOT NULL THEN 0.0 END)",
+        "sum": f"(CAST(sum({x}) AS {double}) - {scale.start!r}) / {scale.length!r}",
+        "ratio": f"CAST(sum({x}) AS {double}) / {question.unit_limit!r}",
+    }[question.per_unit]
+    missing = _nullish(quoted(reward)) if table.kinds[reward] == "text" else f"({seen}) IS NULL"
+    relation, start, live = f"{table.relation}{_where(question)}", "", "0"
+    if table.time is not None:
+        start = f", min({table.time}) AS goodarm_start"
+    if question.seconds is not None:
+        now = f"(SELECT max({table.time}) FROM {relation})"
+        began = f"min({table.time}) OVER (PARTITION BY {keys})"
+        inner = f"SELECT *, {table.time} AS goodarm_t, {began} AS goodarm_0 FROM {relation}"
+        relation = f"({inner}) AS timed WHERE goodarm_t < goodarm_0 + {question.seconds!r}"
+        live = f"CASE WHEN min(goodarm_0) + {question.seconds!r} > {now} THEN 1 ELSE 0 END"
+    chosen = {
+        "rows": "count(*)",
+        "missing": f"count(CASE WHEN {missing} THEN 1 END)",
+        "unreadable": f"count(CASE WHEN ({seen}) IS NULL AND NOT ({missing}) THEN 1 END)",
+        "outside": outside,
+        "value": value,
+        "size": f"CAST({size} AS {double}) / {question.unit_limit or 1.0!r}",
+        "open": live,
+        "named": f"CASE WHEN {quoted(columns.unit)} IS NULL THEN 0 ELSE 1 END",
+    }
+    shown = ", ".join(f"{formula} AS goodarm_{name}" for name, formula in chosen.items())
+    return f"(SELECT {keys}, {shown}{start} FROM {relation} GROUP BY {keys}) AS units"
+
+
+def _of_units(question: Question) -> dict[str, str]:
+    counts = "goodarm_named = 1 AND goodarm_open = 0"
+    found = {
+        "rows": "sum(goodarm_rows)",
+        "pulls": f"count(CASE WHEN {counts} THEN goodarm_value END)",
+        "missing": "sum(goodarm_missing)",
+        "unreadable": "sum(goodarm_unreadable)",
+        "total": f"sum(CASE WHEN {counts} THEN goodarm_value END)",
+        "outside": "max(goodarm_outside)",
+        "pending": "count(CASE WHEN goodarm_named = 1 AND goodarm_open = 1 THEN 1 END)",
+        "unnamed": "sum(CASE WHEN goodarm_named = 1 THEN 0 ELSE goodarm_rows END)",
+    }
+    if question.per_unit == "sum" and question.scale.bounded:
+        found["outside"] = _any("goodarm_named = 1 AND (goodarm_value < -1e-9 OR goodarm_value > 1.000000001)")
+    if question.per_unit == "ratio":
+        found["weight"] = f"sum(CASE WHEN {counts} THEN goodarm_size END)"
+        found["over"] = _any("goodarm_named = 1 AND goodarm_size > 1.000000001")
+    elif not question.scale.bounded:
+        found["squares"] = f"sum(CASE WHEN {counts} THEN goodarm_value * goodarm_value END)"
+    return found
+
+
+def distinct_query(table: Table, columns: LogColumns, question: Question, column: str) -> str:
+    """How many different values of a column are there, within segments and arms?"""
+    keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, column))
+    return f"SELECT {table.many.format(f'({keys})')} FROM {table.relation}{_where(question)}"
 
 
 def _of_totals(table: Table, columns: LogColumns, question: Question) -> dict[str, str]:
@@ -196,13 +290,13 @@ def _text(table: Table) -> str:
 def as_sums(columns: LogColumns, found: dict[str, Any]) -> Sums:
     """Columns of a database's answer as `Sums`."""
     keys = [_texts(found[f"key{j}"]) for j in range(len(columns.by) + 1)]
-    numbers: dict[str, Any] = {name: _numbers(found[name]) for name in FIELDS if name in found}
+    numbers: dict[str, Any] = {name: _numbers(found[name]) for name in (*FIELDS, *OF_UNITS) if name in found}
     numbers.setdefault("pulls", numbers["rows"])
     numbers["outside"] = numbers["outside"] > 0.0 if "outside" in numbers else np.zeros(keys[0].size, dtype=bool)
     of_rows = columns.pulls is None
     numbers.setdefault("missing", numbers["rows"] - numbers["pulls"])
-    numbers["unreadable"] = (
-        numbers["rows"] - numbers["missing"] - numbers["pulls"] if of_rows else 0.0 * numbers["rows"]
+    numbers.setdefault(
+        "unreadable", numbers["rows"] - numbers["missing"] - numbers["pulls"] if of_rows else 0.0 * numbers["rows"]
     )
     return Sums(tuple(keys[:-1]), keys[-1], **numbers)
 

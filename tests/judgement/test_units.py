@@ -1,0 +1,202 @@
+"""Logs in which the same people come back: one reward per unit, windows, ratios, and the warning without a unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import goodarm
+from goodarm.cli import app
+from goodarm.errors import GoodarmError
+from goodarm.numerics import binomial_tail
+
+BAR, DELTA = 0.3, 0.1
+SETTINGS = [(0.05, 50, 200), (0.17, 20, 300), (0.3, 2, 600), (0.3, 50, 200)]
+"""Intra-class correlation, rows per unit, units per arm."""
+
+
+def returning(chance: np.random.Generator, icc: float, each: int, units: int) -> pl.DataFrame:
+    """Two arms exactly at the bar; a person's own rate is Beta with the given correlation between rows."""
+    size = (1.0 - icc) / icc
+    rate = chance.beta(BAR * size, (1.0 - BAR) * size, 2 * units)
+    user = np.repeat(np.arange(2 * units), each)
+    return pl.DataFrame(
+        {
+            "arm": np.where(user % 2, "a", "b"), "user_id": user,
+            "click": (chance.random(user.size) < rate[user]).astype(int), "at": chance.integers(0, 1000, user.size),
+        }
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("icc", "each", "units"), SETTINGS)
+@pytest.mark.parametrize("way", ["mean", "ratio"])
+def test_the_promise_with_returning_users(icc: float, each: int, units: int, way: str) -> None:
+    """With `unit` wrong in at most delta of the logs; without it a warning names the column."""
+    runs, wrong, plain, warned = 60, 0, 0, 0
+    chance = np.random.default_rng([each, int(100 * icc)])
+    for _ in range(runs):
+        log = returning(chance, icc, each, units)
+        limit = {"unit_limit": each} if way == "ratio" else {}
+        found = goodarm.judge(log, threshold=BAR, delta=DELTA, unit="user_id", per_unit=way, **limit)
+        wrong += bool(found.bad)
+        if way == "mean":
+            without = goodarm.judge(log, threshold=BAR, delta=DELTA)
+            plain += bool(without.bad or without.good)
+            warned += any("user_id repeats" in note and "`unit='user_id'`" in note for note in without.notes)
+    assert binomial_tail(wrong, runs, DELTA) > 1e-6
+    if way == "mean":
+        assert warned == runs
+        if each >= 50 and icc > 0.1:  # the broken twin: rows taken for people
+            assert binomial_tail(plain, runs, 2 * DELTA) < 1e-6
+
+
+def test_no_warning_where_nobody_comes_back() -> None:
+    log = returning(np.random.default_rng(0), 0.1, 1, 500)
+    assert not any("repeats" in note for note in goodarm.judge(log, threshold=BAR).notes)
+    few = log.with_columns(country_id=pl.col("user_id") % 7).drop("user_id")
+    assert not any("repeats" in note for note in goodarm.judge(few, threshold=BAR).notes)
+
+
+def plainly(log: pl.DataFrame, way: str, window: float | None) -> dict[str, tuple[float, float, float]]:
+    """Pulls, mean and open units of each arm, written out."""
+    found = {}
+    now = log["at"].max()
+    for arm in ("a", "b"):
+        values, sizes, waiting = [], [], 0
+        for _, rows in log.filter(pl.col("arm") == arm).group_by("user_id"):
+            start = rows["at"].min()
+            if window is not None:
+                rows = rows.filter(pl.col("at") < start + window)
+                if start + window > now:
+                    waiting += 1
+                    continue
+            x = rows["click"]
+            values.append({"mean": x.mean(), "any": float(x.max() > 0), "sum": x.sum(), "ratio": x.sum()}[way])
+            sizes.append(len(rows) if way == "ratio" else 1)
+        found[arm] = (len(values), sum(values) / sum(sizes), waiting)
+    return found
+
+
+@pytest.mark.parametrize("way", ["mean", "any", "sum", "ratio"])
+@pytest.mark.parametrize("window", [None, 900])
+def test_every_source_sums_up_units_alike(tmp_path: Path, way: str, window: float | None) -> None:
+    log = returning(np.random.default_rng(2), 0.2, 6, 40)
+    log.write_parquet(tmp_path / "log.parquet")
+    log.write_csv(tmp_path / "log.csv")
+    options: dict[str, Any] = {"threshold": 0.4, "unit": "user_id", "per_unit": way, "arm": "arm", "reward": "click"}
+    if way == "sum":
+        options |= {"rewards": "bounded:0,6", "threshold": 2.0}
+    if way == "ratio":
+        options |= {"unit_limit": 6}
+    if window is not None:
+        options |= {"window": window, "time": "at"}
+    expected = plainly(log, way, window)
+    arrow = log.to_arrow()
+    sources = (
+        log, log.lazy(), log.to_pandas(), arrow, duckdb.connect().from_arrow(arrow), ibis.memtable(arrow),
+        tmp_path / "log.parquet", tmp_path / "log.csv",
+    )  # fmt: skip
+    first = goodarm.judge(sources[0], **options)
+    for source in sources:
+        found = goodarm.judge(source, **options)
+        assert found.rows <= log.height
+        rows = {row["arm"]: row for row in found.as_dict()["arms"]}
+        for arm, (pulls, mean, waiting) in expected.items():
+            assert rows[arm]["pulls"] == pulls
+            assert rows[arm]["mean"] == pytest.approx(mean)
+            assert (waiting > 0) == (window is not None)
+        assert found.arms.low == pytest.approx(first.arms.low, rel=1e-9)
+        assert found.arms.high == pytest.approx(first.arms.high, rel=1e-9)
+        assert found.conditions[1].startswith("each user_id is new information")
+        if window is not None:
+            told = sum(each[2] for each in expected.values())
+            assert any(f"{told:,} of them are still open and count at their worst" in note for note in found.notes)
+
+
+def test_open_windows_count_at_their_worst() -> None:
+    """A unit that is still open can only widen the interval, on both sides, whatever it shows so far."""
+    closed = {"arm": ["a"] * 60, "user": list(range(60)), "reward": [1, 0] * 30, "at": [0.0] * 60}
+    end = {"arm": ["a"], "user": [99], "reward": [1], "at": [1000.0]}
+    options = {"threshold": 0.4, "unit": "user", "time": "at", "window": 100}
+    found = goodarm.judge({name: closed[name] + end[name] for name in closed}, **options)
+    assert found.arms.pulls[0] == 60
+    worst = [
+        goodarm.judge({"arm": ["a"], "pulls": [61], "total": [total]}, threshold=0.4).arms for total in (30.0, 31.0)
+    ]
+    assert found.arms.low[0] == pytest.approx(worst[0].low[0])
+    assert found.arms.high[0] == pytest.approx(worst[1].high[0])
+
+
+def test_a_ratio_with_a_denominator(tmp_path: Path) -> None:
+    """Clicks per page: persons with many pages weigh more."""
+    log = pl.DataFrame({"arm": ["a"] * 3, "user": [1, 2, 2], "clicks": [1.0, 6.0, 2.0], "pages": [2.0, 10.0, 8.0]})
+    log.write_parquet(tmp_path / "log.parquet")
+    options = {
+        "threshold": 0.2, "arm": "arm", "reward": "clicks", "unit": "user", "per_unit": "ratio",
+        "denominator": "pages",
+    }  # fmt: skip
+    for data in (log, tmp_path / "log.parquet"):
+        found = goodarm.judge(data, unit_limit=20, **options)
+        assert found.arms.mean[0] == pytest.approx(9.0 / 20.0)
+        assert found.arms.pulls[0] == 2
+        with pytest.raises(GoodarmError, match="has more pages than `unit_limit=12`"):
+            goodarm.judge(data, unit_limit=12, **options)
+        with pytest.raises(GoodarmError, match="between 0 and its clicks"):
+            goodarm.judge(data, unit_limit=40, **{**options, "reward": "pages", "denominator": "clicks"})
+
+
+@pytest.mark.parametrize("kind", ["frame", "file"])
+def test_rows_without_a_unit(tmp_path: Path, kind: str) -> None:
+    log = pl.DataFrame({"arm": ["a"] * 4, "user": ["x", "x", "y", None], "reward": [1, 0, 1, 1]})
+    log.write_parquet(tmp_path / "log.parquet")
+    data: Any = log if kind == "frame" else tmp_path / "log.parquet"
+    with pytest.raises(GoodarmError, match="1 rows have no user"):
+        goodarm.judge(data, threshold=0.5, unit="user")
+    found = goodarm.judge(data, threshold=0.5, unit="user", nulls="drop")
+    assert (found.arms.pulls[0], found.arms.mean[0]) == (2, 0.75)
+    assert any("1 rows without user were dropped" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"per_unit": "any"}, "give `unit=COLUMN`"),
+        ({"unit": "u", "per_unit": "median"}, "unknown way to sum up a unit 'median'"),
+        ({"unit": "u", "per_unit": "ratio"}, "needs `unit_limit=D`"),
+        ({"unit": "u", "unit_limit": 5}, "needs `unit_limit=D`"),
+        ({"unit": "u", "order": "at"}, "leave `order` out"),
+        ({"unit": "u", "window": "soon"}, "can't read window 'soon'"),
+        ({"unit": "u", "per_unit": "any", "rewards": "bounded:1,5", "threshold": 3.0}, "needs rewards in"),
+        ({"unit": "u", "window": "7d", "rewards": "gaussian:1"}, "needs bounded rewards"),
+    ],
+)
+def test_what_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GoodarmError, match=message):
+        goodarm.judge({"arm": ["a"], "u": [1], "reward": [1.0], "at": [1]}, **{"threshold": 0.5, **options})
+
+
+def test_a_window_needs_a_time() -> None:
+    with pytest.raises(GoodarmError, match="Give `time=COLUMN`"):
+        goodarm.judge({"arm": ["a"], "user": [1], "reward": [1]}, threshold=0.5, unit="user", window="7d")
+
+
+def test_the_verb_and_a_window_in_days(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rows = [f"a,{u},{int(u % 3 == 0)},2026-05-{1 + u % 20:02d} 10:00:00" for u in range(60) for _ in range(2)]
+    path.write_text("arm,user_id,click,at\n" + "\n".join(rows) + "\n")
+    arguments = ["judge", str(path), "--threshold", "0.5", "--arm", "arm", "--reward", "click", "--time", "at"]
+    ran = CliRunner().invoke(
+        app, [*arguments, "--unit", "user_id", "--per-unit", "any", "--window", "7d"], env={"COLUMNS": "300"}
+    )
+    assert ran.exit_code == 0, ran.output
+    assert "120 rows are 60 rewards: one per user_id and arm" in ran.stdout
+    assert "21 of them are still open" in ran.stdout
+    plain = CliRunner().invoke(app, arguments, env={"COLUMNS": "300"})
+    assert "give --unit user_id" in plain.stdout
