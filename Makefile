@@ -12,7 +12,7 @@ REPORT_READY := $(VENV)/.ready-report
 DOCS_READY := $(VENV)/.ready-docs
 
 .PHONY: demo reproduce docs wheel check test lint types contract fast pytest coverage minimum bench format audit clean browser node \
-postgresql java
+postgresql java inspect
 
 # The main job: a live campaign of 200 headlines with delayed clicks, its log judged, the page to look at.
 demo: $(DEMO_READY)
@@ -50,7 +50,7 @@ contract: $(READY)
 fast: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --durations=20
 
-pytest: $(READY) browser node postgresql java
+pytest: $(READY) browser node postgresql java inspect
 	$(BIN)/pytest -n 2 --dist worksteal --durations=20
 
 # Which lines the fast tests execute: a summary here, the lines in coverage/index.html. Compiled rules are not traced.
@@ -69,6 +69,12 @@ postgresql: | $(BIN)/python
 
 java:
 	@sh tests/install_java.sh
+
+# Inspect has many packages of its own, some of them in other versions than ours: it gets an environment of its own.
+inspect: | $(BIN)/python
+	@[ -x $(VENV)/inspect/bin/inspect ] || { $(PYTHON) -m venv $(VENV)/inspect && \
+	$(VENV)/inspect/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[inspect]'; } || \
+	{ rm -rf $(VENV)/inspect; echo "inspect-ai could not be installed: its tests are skipped"; }
 
 node: | $(BIN)/python
 	@command -v npm >/dev/null || { echo "no npm: types of the dashboard and axe are not checked"; exit 0; }; \
