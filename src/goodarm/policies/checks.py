@@ -10,7 +10,7 @@ import numpy as np
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.models import Estimator
 from goodarm.policies.parameters import check_setting, owners_of
-from goodarm.problem import Bar, Bounded, Rewards
+from goodarm.problem import Bar, Bounded, Cases, Rewards, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Formula, Learner, Setting, name_owner, parameters_of, take
@@ -23,12 +23,12 @@ _NEVER_PULLED = Arm(0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def certified_rule_for(rewards: Rewards) -> str:
-    """The certified identification rule that suits a family: `gap-mixture`, for every one that we know.
+    """The certified identification rule that suits a family.
 
-    It needs the fewest pulls of our rules that know nothing of the other arms, where rewards are 0/1 or Gaussian. For
-    rewards between 0 and 1 that vary little, `betting` is better (docs/learning.md).
+    `gap-mixture` needs the fewest pulls of our rules that know nothing of the other arms, where rewards are 0/1 or
+    Gaussian. For rewards between 0 and 1 that vary little, `bet-mixture` and `betting` are better (docs/learning.md).
     """
-    return "gap-mixture"
+    return "gap-mixture" if isinstance(rewards, SubGaussian | Cases) or type(rewards) is Bounded else "bet-mixture"
 
 
 def check_policy(

@@ -49,6 +49,7 @@ SAMPLING = {
     "widest": "goodarm.rules.sampling.widest:widest",
 }
 IDENTIFICATION = {
+    "bet-mixture": "goodarm.rules.identification.bet_mixture:bet_mixture",
     "beta-mixture": "goodarm.rules.identification.beta_mixture:beta_mixture",
     "betting": "goodarm.rules.identification.betting:betting",
     "design": "goodarm.rules.identification.design:design",
