@@ -371,7 +371,9 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
             threshold=float(self.threshold),
             delta=float(self.delta),
             arms=float(self.arms),
-            sigma=self.rewards.spread(self.threshold) if isinstance(self.rewards, NonNegative) else self.rewards.sigma(),
+            sigma=self.rewards.spread(self.threshold)
+            if isinstance(self.rewards, NonNegative)
+            else self.rewards.sigma(),
             spread=self.rewards.spread(self.threshold),
             budget=math.log(self.arms / self.delta),
             bounded=1.0 if isinstance(self.rewards, Bounded) else 0.0,

@@ -101,7 +101,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
     >>> bar = Problem(threshold=0.5, arms=10).bar
     >>> good, bad = from_sums(100.0 * sums(0.6, bar), bar)
     >>> round(good, 2), round(bad, 2)
-    (15.18, -3.69)
+    (15.46, -2.02)
     """
     memory = arm.memory
     if bar.cases < math.inf:
@@ -115,9 +115,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
     return for_good, for_bad, 0.0
 
 
-def after_case(
-    memory: Row, first: int, pulls: float, total: float, reward: float, threshold: float, bar: Bar
-) -> float:
+def after_case(memory: Row, first: int, pulls: float, total: float, reward: float, threshold: float, bar: Bar) -> float:
     """log E+ after one more case, or log E- where everything is mirrored; writes the logarithms of the bets' wealth.
 
     At the bar itself the arm is good: E+ is certain from N xi on, E- only beyond N (1 - xi).

@@ -109,6 +109,29 @@ def likelihoods(pulls: float, total: float, ladder: Ladder) -> Row:
     return found
 
 
+def sharpness(pulls: float, bar: Bar) -> float:
+    """N/(N - n): by how much more a draw says of the mean of N cases, n of which are drawn; 1 where rewards never end.
+
+    The mean of n draws without replacement has the variance of n N/(N - n) draws with replacement. So an arm's
+    likelihoods are about those of `sharpness` times its pulls and total.
+    """
+    if bar.cases == math.inf:
+        return 1.0
+    return bar.cases / max(bar.cases - pulls, 0.5)
+
+
+def draws_needed(pulls: float, endless: float, bar: Bar) -> float:
+    """Draws of an arm that bring what `endless` more would bring if its rewards never ran out.
+
+    n draws count as e = n N/(N - n); e + `endless` are reached after r^2 m/(N^2 + r m) more, r = N - n, m = `endless`:
+    never more than r.
+    """
+    if bar.cases == math.inf:
+        return endless
+    left = max(bar.cases - pulls, 0.5)
+    return left * left * endless / (bar.cases * bar.cases + left * endless)
+
+
 def fit(arms: Table, pool: Pool, bar: Bar, firmness: float = 3.0) -> Pool:
     """Weights by 30 steps of expectation and maximisation over all arms' (N, S), started halfway to the fixed ones.
 
@@ -117,7 +140,7 @@ def fit(arms: Table, pool: Pool, bar: Bar, firmness: float = 3.0) -> Pool:
     seen before, as moments do.
     """
     ladder = pool.learned
-    rows, counts = grouped(arms, ladder)
+    rows, counts = grouped(arms, ladder, bar)
     table = ladder.table.copy()
     weights, sums = table[WEIGHTS], np.empty(table.shape[1])
     for g in range(sums.size):
@@ -172,7 +195,7 @@ def late_stakes(table: Table, horizon: float, bar: Bar) -> tuple[float, float]:
     return float(cut), 1.0 / (chance * (1.0 + 0.5 * math.log(max(horizon / bar.arms, 1.0))))
 
 
-def grouped(arms: Table, ladder: Ladder) -> tuple[Table, Row]:
+def grouped(arms: Table, ladder: Ladder, bar: Bar) -> tuple[Table, Row]:
     """Likelihoods (M, 2 STEPS) of the M distinct (N, S) among the pulled arms, and how many arms have each.
 
     Plain loops: numba needs seconds to compile numpy's sorting and slicing, and a fraction of one for these.
@@ -193,7 +216,8 @@ def grouped(arms: Table, ladder: Ladder) -> tuple[Table, Row]:
     rows, members = np.empty((found, ladder.table.shape[1])), np.empty(found)
     for j in range(found):
         members[j] = counts[j]
-        row = likelihoods(arms[firsts[j], PULLS], arms[firsts[j], TOTAL], ladder)
+        pulls, more = arms[firsts[j], PULLS], sharpness(arms[firsts[j], PULLS], bar)
+        row = likelihoods(more * pulls, more * arms[firsts[j], TOTAL], ladder)
         for g in range(row.size):
             rows[j, g] = row[g]
     return rows, members

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.learners.ladder import COST, LEAVING, STEPS, WEIGHTS, Ladder, ladder_learner, likelihoods
+from goodarm.rules.learners.ladder import (
+    COST,
+    LEAVING,
+    STEPS,
+    WEIGHTS,
+    Ladder,
+    ladder_learner,
+    likelihoods,
+    sharpness,
+)
 from goodarm.rules.sampling._base import IndexRule
-from goodarm.rules.sampling.value import best_hope
+from goodarm.rules.sampling.value import best_hope, best_hope_of_cases
 
 ONE = np.ones(2 * STEPS)
 """Value of each verdict."""
@@ -20,10 +31,26 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     A model's mean and width are not looked at: what counts is how the arm's own evidence will grow.
     """
     ladder: Ladder = pool.learned
-    posterior = likelihoods(arm.pulls, arm.total, ladder)
+    more = sharpness(arm.pulls, bar)
+    posterior = likelihoods(more * arm.pulls, more * arm.total, ladder)
     for h in range(posterior.size):
         posterior[h] *= ladder.table[WEIGHTS, h]
     cost, leaving = ladder.table[COST], ladder.table[LEAVING:]
+    if bar.cases < math.inf:
+        hope = best_hope_of_cases(
+            posterior, ONE, cost, leaving, patience, bar.budget - arm.for_good + 0.5, arm.pulls, bar
+        )
+        fear = best_hope_of_cases(
+            posterior[::-1],
+            ONE,
+            cost[::-1],
+            leaving[::-1, ::-1],
+            patience,
+            bar.budget - arm.for_bad + 0.5,
+            arm.pulls,
+            bar,
+        )
+        return max(hope, fear)
     good = best_hope(posterior, ONE, cost, leaving, patience, bar.budget - arm.for_good + 0.5, ladder.left)
     bad = best_hope(
         posterior[::-1], ONE, cost[::-1], leaving[::-1, ::-1], patience, bar.budget - arm.for_bad + 0.5, ladder.left

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row, Table
-from goodarm.rules.learners.ladder import COST, LEAVING, WEIGHTS, WORTH, Ladder, ladder_learner, likelihoods
+from goodarm.rules.learners.ladder import (
+    COST,
+    LEAVING,
+    WEIGHTS,
+    WORTH,
+    Ladder,
+    draws_needed,
+    ladder_learner,
+    likelihoods,
+    sharpness,
+)
 from goodarm.rules.learners.prior import boldness_for, worth_per_pull
 from goodarm.rules.sampling._base import IndexRule
 
@@ -23,15 +35,22 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
 
     over the mu_g above the threshold whose rem/d_g fits into the rounds that were left at the last fit. This stands in
     for the Gittins index of an arm seen as a job of random length, the largest gain per pull over all stopping times.
-    `patience` is c. Where a model gives mean and width, the index is that of `value-normal`.
+    `patience` is c. Where an arm has finitely many cases, likelihoods are sharper and numbers of pulls smaller, by
+    `sharpness` and `draws_needed`: an arm with few cases left is cheap to finish. Where a model gives mean and width,
+    the index is that of `value-normal`.
     """
     if bar.modelled > 0.0:
         return worth_per_pull(arm.mean, boldness_for(pool.horizon, bar.arms) * arm.width, arm, bar)
     ladder: Ladder = pool.learned
-    posterior = likelihoods(arm.pulls, arm.total, ladder)
+    more = sharpness(arm.pulls, bar)
+    posterior = likelihoods(more * arm.pulls, more * arm.total, ladder)
     for h in range(posterior.size):
         posterior[h] *= ladder.table[WEIGHTS, h]
     steps, missing = ladder.table, bar.budget - arm.for_good + 0.5
+    if bar.cases < math.inf:
+        return best_hope_of_cases(
+            posterior, steps[WORTH], steps[COST], steps[LEAVING:], patience, missing, arm.pulls, bar
+        )
     return best_hope(posterior, steps[WORTH], steps[COST], steps[LEAVING:], patience, missing, ladder.left)
 
 
@@ -55,6 +74,25 @@ def best_hope(
             lost = patience * wasted(posterior, leaving[g], most / patience, first, g)
             found = gained / (missing * pulled + lost)
             best = max(best, found if most <= left else TOO_LATE * found)
+    return best
+
+
+def best_hope_of_cases(
+    posterior: Row, worth: Row, cost: Row, leaving: Table, patience: float, missing: float, pulls: float, bar: Bar
+) -> float:
+    """The same where an arm has finitely many cases: all numbers of pulls by `draws_needed`, and all in time."""
+    last = posterior.size - 1
+    best, gained, pulled = 0.0, 0.0, 0.0
+    for g in range(last, last // 2, -1):
+        most = draws_needed(pulls, missing * cost[g], bar)
+        gained += posterior[g] * worth[g]
+        pulled += posterior[g] * most
+        if gained > 0.0 and (last - g) % 2 == 0:
+            lost = 0.0
+            for h in range(g):
+                if posterior[h] > 0.0:
+                    lost += posterior[h] * min(most, draws_needed(pulls, patience * leaving[g, h], bar))
+            best = max(best, gained / (pulled + lost))
     return best
 
 
