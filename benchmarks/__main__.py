@@ -35,6 +35,7 @@ BENCHMARKS = {
     "service": "benchmarks.service",
     "stopping": "benchmarks.stopping",
     "generated": "benchmarks.generated",
+    "cases": "benchmarks.cases",
     "families": "benchmarks.families",
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",

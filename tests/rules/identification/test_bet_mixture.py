@@ -1,4 +1,4 @@
-"""`bet-mixture`: sums in any order, fair for every law it accepts, exact on small sets of graded cases; twins that fail."""
+"""`bet-mixture`: sums in any order, fair for every law it accepts and over all orders of cases; twins that fail."""
 
 import itertools
 import math

@@ -4,13 +4,13 @@ With E+_j and E-_j the evidence of bar j, each valid for its own hypothesis:
 
     E_good = min_j E+_j,      E_bad = mean_j E-_j.
 
-**Proof.** A good verdict is wrong if the arm fails some bar j, that is if j's hypothesis "mean_j <= xi_j" is true. E_good is
-at most E+_j at all times, and E+_j is an e-process under that hypothesis: Ville's inequality bounds P(E_good >= K/delta)
-by delta/K, whichever j it is. A bad verdict is wrong if the arm clears every bar: then every E-_j is an e-process, and so
-is their average. The metrics of one reward may depend on each other in any way.
+**Proof.** A good verdict is wrong if the arm fails some bar j, that is if j's hypothesis "mean_j <= xi_j" is true.
+E_good is at most E+_j at all times, and E+_j is an e-process under that hypothesis: Ville's inequality bounds
+P(E_good >= K/delta) by delta/K, whichever j it is. A bad verdict is wrong if the arm clears every bar: then every
+E-_j is an e-process, and so is their average. The metrics of one reward may depend on each other in any way.
 
-A good verdict costs nothing beyond its slowest bar. A bad one costs at most log J: the average of J is at least 1/J of
-its largest.
+A good verdict costs nothing beyond its slowest bar. A bad one costs at most log J: the average of J is at least 1/J
+of its largest.
 """
 
 from __future__ import annotations

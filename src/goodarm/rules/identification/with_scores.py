@@ -1,20 +1,21 @@
 """Few labels and a cheap judge: evidence from the difference between a case's label and its score.
 
-Every case of an arm has a score f in [0, 1] beforehand, say by a language model; the label x costs. Cases are labelled in
-a uniformly random order. Let m = (N xi - S)/(N - n) be the mean label of the cases left if the arm's mean is xi, and fbar
-the mean score of the cases left, which is known. A bet on x - f multiplies wealth by
+Every case of an arm has a score f in [0, 1] beforehand, say by a language model; the label x costs. Cases are
+labelled in a uniformly random order. Let m = (N xi - S)/(N - n) be the mean label of the cases left if the arm's mean
+is xi, and fbar the mean score of the cases left, which is known. A bet on x - f multiplies wealth by
 
     1 + l (x - f - m + fbar),     0 <= l < 1/(m - fbar + max f),
 
-the maximum over the cases left. E+ is the average wealth of bets on means mu_g above xi, the ladder of `gap-mixture`: if mu_g
-is the arm's mean, the labels left have mean m + D_g, D_g = N (mu_g - xi)/(N - n), and the bet is D_g/(v + D_g^2), v the
-variance of x - f so far. E- is the same of 1 - x, 1 - f, 1 - xi.
+the maximum over the cases left. E+ is the average wealth of bets on means mu_g above xi, the ladder of `gap-mixture`:
+if mu_g is the arm's mean, the labels left have mean m + D_g, D_g = N (mu_g - xi)/(N - n), and the bet is D_g/(v +
+D_g^2), v the variance of x - f so far. E- is the same of 1 - x, 1 - f, 1 - xi.
 
-**Proof.** Given the past the next case is uniform among those left. If the arm's mean is at most xi, its labels have mean at
-most m there, and the scores have mean exactly fbar: the factor has mean at most 1. It is not negative, because
-x - f >= -max f. So E+ is a supermartingale of start 1. Nothing is assumed of the scores but that they are fixed before the
-draw: a bad judge costs labels, never validity. For the same reason the scores of the cases left may be recalibrated after
-each draw, by any function of what was seen. Once S reaches N xi the arm is good for certain, mirrored for bad.
+**Proof.** Given the past the next case is uniform among those left. If the arm's mean is at most xi, its labels have
+mean at most m there, and the scores have mean exactly fbar: the factor has mean at most 1. It is not negative,
+because x - f >= -max f. So E+ is a supermartingale of start 1. Nothing is assumed of the scores but that they are
+fixed before the draw: a bad judge costs labels, never validity. For the same reason the scores of the cases left may
+be recalibrated after each draw, by any function of what was seen. Once S reaches N xi the arm is good for certain,
+mirrored for bad.
 """
 
 from __future__ import annotations
@@ -32,24 +33,25 @@ Floats = NDArray[np.float64]
 Recalibration = Callable[[Floats, Floats, Floats], Floats]
 """(scores of all cases, scores seen, labels seen) -> scores of all cases from now on, in [0, 1]."""
 
-BINS, FIRM, PATIENCE = 10, 4.0, 1.3
-"""Scores are recalibrated in ten bins, each starting as `FIRM` labels of mean 1/2 would leave it, whenever the number of
-labels has grown by the factor `PATIENCE`."""
+BINS, FIRM, PATIENCE = 10, 2.0, 1.1
+"""Scores are recalibrated in ten bins, whenever the number of labels has grown by the factor `PATIENCE`. Each bin
+starts halfway between its score and 1/2, with the weight of `FIRM` labels."""
 LARGEST = 0.99
 """Share of the wealth that one label may take at most."""
 
 
 def by_bins(scores: Floats, seen: Floats, labels: Floats) -> Floats:
-    """Mean label of the cases seen with a score in the same tenth, shrunk to 1/2: a judge that errs much says little.
+    """Mean label of the cases seen with a score in the same tenth, shrunk towards the score's half trust in itself.
 
     >>> by_bins(np.array([0.0, 1.0]), np.array([0.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0])).round(2).tolist()
-    [0.4, 0.67]
+    [0.17, 0.88]
     """
     bins = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     known = np.minimum((seen * BINS).astype(np.int64), BINS - 1)
     counts = np.bincount(known, minlength=BINS)
     totals = np.bincount(known, weights=labels, minlength=BINS)
-    return ((totals + 0.5 * FIRM) / (counts + FIRM))[bins]
+    found: Floats = (totals[bins] + FIRM * (0.25 + 0.5 * scores)) / (counts[bins] + FIRM)
+    return found
 
 
 def bet_on_label(
@@ -83,13 +85,13 @@ def evidence_with_scores(
     logits = math.log(threshold / (1.0 - threshold)) + np.array([GAPS, -GAPS])
     apart = np.abs(1.0 / (1.0 + np.exp(-logits)) - threshold)
     wealth, found = np.zeros(apart.shape), (np.zeros(cases), np.zeros(cases))
-    now, due, total, squares = scores if recalibrated is None else np.full(cases, 0.5), 1.0, 0.0, FIRM * 0.25
+    now, due, total, squares = scores, 0.0, 0.0, 0.25
     for n in range(cases):
         if recalibrated is not None and n >= due:
             now, due = recalibrated(scores, scores[:n], labels[:n]), max(n + 1.0, PATIENCE * n)
         left, rest = cases - n, now[n:]
         mean, highest, lowest = float(rest.mean()), float(rest.max()), float(rest.min())
-        null, variance, gaps = (cases * threshold - total) / left, squares / (n + FIRM), cases / left * apart
+        null, variance, gaps = (cases * threshold - total) / left, squares / (n + 1.0), cases / left * apart
         bet_on_label(wealth[0], gaps[0], variance, labels[n], now[n], null, mean, highest)
         bet_on_label(wealth[1], gaps[1], variance, 1.0 - labels[n], 1.0 - now[n], 1.0 - null, 1.0 - mean, 1.0 - lowest)
         total += labels[n]

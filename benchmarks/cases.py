@@ -1,0 +1,164 @@
+"""Fixed test sets: what share of all arms × cases must be evaluated until arms are decided.
+
+Real results of 240 prompt templates on 750 cases and of 30 models on 1000 questions (docs/cases.md); 20 random orders.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import goodarm
+from benchmarks.section import Row, Section, Target
+from goodarm.engine.totals import evidence_from_totals
+from goodarm.environments.matrix import read_matrix
+from goodarm.problem import Problem
+from goodarm.rules.identification.gap_mixture import gap_mixture
+from goodarm.rules.identification.paired import paired_results, paired_threshold
+from goodarm.rules.identification.versus import as_if_paired, versus
+from goodarm.rules.identification.with_scores import evidence_with_scores
+from goodarm.simulation.run import Run
+
+ORDERS, SEED, DELTA, SHARE = 20, 2025, 0.05, 0.8
+BARS = {
+    "prompt_templates": {0.41: 0.61, 0.52: 0.51, 0.56: 0.42},
+    "gsm_models": {0.50: 0.21, 0.68: 0.23, 0.83: 0.13},
+}
+Floats = NDArray[np.float64]
+
+
+def run() -> Section:
+    rows = []
+    for name, bars in BARS.items():
+        for threshold, most in bars.items():
+            rows += _policies(name, threshold, most)
+    rows += [_with_replacement(), *_pairs(), *_judges()]
+    notes = [
+        f"{ORDERS} random orders, delta {DELTA:g}. Cells: evaluations of one arm on one case.",
+        "80% of all: until 80% of the arms have a verdict. 80% of good: until 80% of the good arms are called good.",
+    ]
+    title = "share of all cells that is evaluated until arms are decided"
+    return Section("cases", title, "until all are decided", rows, notes)
+
+
+def folder() -> Path:
+    return Path(os.environ.get("GOODARM_DATA") or Path(__file__).parents[2] / "shared" / "data") / "evals"
+
+
+def _policies(name: str, threshold: float, most: float) -> list[Row]:
+    environment = goodarm.matrix(folder() / f"{name}.csv.gz", threshold)
+    rows = []
+    for policy in ("uniform", "settle", "value"):
+        found = goodarm.simulate(f"{policy}+gap-mixture", environment, runs=ORDERS, seed=SEED, delta=DELTA, workers=1)
+        cells = {
+            "set": name,
+            "bar": f"{threshold:.2f}",
+            "method": f"{policy}+gap-mixture",
+            "80% of all": np.mean([_until(each, threshold, good=False) for each in found.runs]) / environment.horizon,
+            "80% of good": np.mean([_until(each, threshold, good=True) for each in found.runs]) / environment.horizon,
+            "undecided": sum(each.open_arms for each in found.runs),
+            "wrong orders": f"{found.wrong_runs} of {ORDERS}",
+        }
+        share = float(np.mean([each.rounds for each in found.runs])) / environment.horizon
+        rows.append(Row(cells, share, Target(at_most=most) if policy == "uniform" else None))
+    return rows
+
+
+def _until(each: Run, threshold: float, good: bool) -> float:
+    """Round of the verdict with which 80% of all arms are decided, or 80% of the good ones called good."""
+    at = np.where(each.verdicts != 0, each.verdict_rounds, np.iinfo(np.int64).max)
+    if good:
+        at = at[each.means >= threshold]
+    return float(np.sort(at)[math.ceil(SHARE * at.size) - 1])
+
+
+def _line(name: str, bar: str, method: str, undecided: int, wrong: str, share: float) -> Row:
+    cells = {"set": name, "bar": bar, "method": method, "80% of all": None, "80% of good": None}
+    return Row({**cells, "undecided": undecided, "wrong orders": wrong}, share)
+
+
+def _orders(results: Floats, number: int) -> Floats:
+    """The results of every arm in a random order of its own."""
+    return np.random.default_rng([SEED, number]).permuted(results, axis=1)
+
+
+def _with_replacement() -> Row:
+    """The rule that does not know N, on one set at one bar: what it leaves undecided after all cases."""
+    name, threshold = "prompt_templates", 0.52
+    _, results = read_matrix(folder() / f"{name}.csv.gz")
+    bar = Problem(threshold=threshold, arms=len(results), delta=DELTA).bar
+    pulls, spent, left = np.arange(1.0, results.shape[1] + 1), 0, 0
+    for number in range(ORDERS):
+        totals = _orders(results, number).cumsum(axis=1)
+        good, bad = evidence_from_totals(gap_mixture, np.broadcast_to(pulls, totals.shape), totals, bar)
+        decided = np.maximum(good, bad) >= bar.budget
+        first = np.where(decided.any(axis=1), decided.argmax(axis=1) + 1, results.shape[1])
+        spent, left = spent + int(first.sum()), left + int((~decided.any(axis=1)).sum())
+    return _line(name, f"{threshold:.2f}", "uniform, N not known", left, "0", spent / (ORDERS * results.size))
+
+
+def _pairs() -> list[Row]:
+    """Against the median model: pairs on the same cases, and the rule that compares two means."""
+    _, results = read_matrix(folder() / "gsm_models.csv.gz")
+    control = int(np.argsort(results.mean(axis=1))[len(results) // 2])
+    environment = goodarm.matrix(paired_results(results, control), paired_threshold(0.0))
+    found = goodarm.simulate("uniform+bet-mixture", environment, runs=ORDERS, seed=SEED, delta=DELTA, workers=1)
+    cases = results.shape[1]
+    paired = np.mean([each.rounds + cases for each in found.runs]) / results.size
+    bar, others = Problem(threshold=0.5, arms=len(results) - 1, delta=DELTA).bar, np.delete(results, control, axis=0)
+    looks = np.arange(50.0, cases + 1, 50.0)
+    spent, left, orders = 0, 0, 2
+    for number in range(orders):
+        totals = _orders(others, number).cumsum(axis=1)[:, looks.astype(int) - 1]
+        own = np.random.default_rng([SEED, 77, number]).permutation(results[control]).cumsum()[looks.astype(int) - 1]
+        for arm in totals:
+            stop = cases
+            for n, total, mean in zip(looks, arm, own / looks, strict=True):
+                read = as_if_paired(np.array([n]), np.array([total]), mean)
+                good, bad = evidence_from_totals(versus, np.array([n]), read, bar, (n, mean))
+                if max(good[0], bad[0]) >= bar.budget:
+                    stop = int(n)
+                    break
+            else:
+                left += 1
+            spent += stop
+    unpaired = (spent / orders + cases) / results.size
+    wrong, undecided = f"{found.wrong_runs} of {ORDERS}", sum(each.open_arms for each in found.runs)
+    return [
+        _line(
+            "gsm_models",
+            "median model",
+            "pairs, bet-mixture; control evaluated on all",
+            undecided,
+            wrong,
+            float(paired),
+        ),
+        _line("gsm_models", "median model", f"two means, versus; {orders} orders", left, "", float(unpaired)),
+    ]
+
+
+def _judges() -> list[Row]:
+    """Labels with a judge that errs in a share of the cases, of those without one: 20 arms, 2000 made-up cases."""
+    rng, cases, arms, threshold = np.random.default_rng(SEED), 2000, 20, 0.8
+    means = rng.uniform(0.65, 0.95, size=arms)
+    labels = (rng.random((arms, cases)) < means[:, None]).astype(float)
+    bar = Problem(threshold=threshold, arms=arms, delta=DELTA, rewards=goodarm.Cases(cases)).bar
+    plain, rows = 0, []
+    for each in labels:
+        good, bad = evidence_from_totals(gap_mixture, np.arange(1.0, cases + 1), each.cumsum(), bar)
+        plain += int(np.argmax(np.maximum(good, bad) >= bar.budget)) + 1
+    for errs in (0.02, 0.05, 0.1, 0.2, 0.5):
+        spent, wrong = 0, 0
+        for each in labels:
+            scores = np.where(rng.random(cases) < errs, 1.0 - each, each)
+            good, bad = evidence_with_scores(each, scores, threshold)
+            stop = int(np.argmax(np.maximum(good, bad) >= bar.budget))
+            spent += stop + 1
+            wrong += int((good[stop] >= bar.budget) != (each.mean() >= threshold))
+        method = f"labels with a judge that errs in {errs:.0%}, of those without"
+        rows.append(_line("made up", f"{threshold:.2f}", method, 0, f"{wrong} arms", spent / plain))
+    return rows
