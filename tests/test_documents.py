@@ -25,6 +25,7 @@ DOCUMENTS = (
     "docs/datasets.md",
     "docs/judge.md",
     "docs/plan.md",
+    "docs/cases.md",
     "docs/structured.md",
 )
 COLUMNS = "104"

@@ -36,7 +36,7 @@ def test_weights_go_where_the_arms_are() -> None:
 def test_groups_are_the_arms() -> None:
     table = arms_of(np.full(300, 0.3), 5)
     table[:40, :2] = 0.0
-    rows, counts = grouped(table, start(BAR))
+    rows, counts = grouped(table, start(BAR), BAR)
     assert counts.sum() == 260.0
     assert len(rows) == len(np.unique(table[40:, 1]))
     assert sorted(counts) == sorted(np.unique(table[40:, 1], return_counts=True)[1])

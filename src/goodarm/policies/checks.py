@@ -10,7 +10,7 @@ import numpy as np
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.models import Estimator
 from goodarm.policies.parameters import check_setting, owners_of
-from goodarm.problem import Bar, Bounded, Cases, Rewards, SubGaussian
+from goodarm.problem import Bar, Bounded, Cases, GradedCases, NonNegative, Rewards, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Formula, Learner, Setting, name_owner, parameters_of, take
@@ -20,6 +20,15 @@ from goodarm.verdict import Criterion, Guarantee
 _BAR = Bar(0.5, 0.05, 10.0, 0.5, 0.5, math.log(200.0), 1.0, 1.0)
 _PULLED = Arm(10.0, 6.0, 0.6, 10.0**-0.5, 0.2, -0.1, 0.0, 0.0)
 _NEVER_PULLED = Arm(0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0)
+
+
+FAMILY_WORDS: dict[type, str] = {
+    Bounded: "rewards in [0, 1]",
+    SubGaussian: "sub-Gaussian rewards",
+    NonNegative: "rewards of 0 or more",
+    Cases: "0/1 results of a fixed set",
+    GradedCases: "graded results of a fixed set",
+}
 
 
 def certified_rule_for(rewards: Rewards) -> str:
@@ -58,7 +67,7 @@ def check_policy(
 def check_rewards(sampling: SamplingRule, rule: IdentificationRule, setting: Setting, rewards: Rewards) -> None:
     """Refuse rewards, or a scale of them, under which the guarantee would be false."""
     if not rule.valid_for(rewards):
-        families = "rewards in [0, 1]" if rule.families == (Bounded,) else "sub-Gaussian rewards"
+        families = " and ".join(words for family, words in FAMILY_WORDS.items() if family in rule.families)
         raise UnsoundPairing(
             f"{rule.name} is valid only for {families}, not for {rewards}: "
             f"its verdicts would carry no guarantee. Use '{sampling.name}+{certified_rule_for(rewards)}'."

@@ -124,7 +124,7 @@ def _sampling(name: str) -> Entry:
 
 def _identification(name: str) -> Entry:
     rule = identification_rule(name)
-    families = [words for words, rewards in FAMILIES.items() if isinstance(rewards, rule.families)]
+    families = [words for words, rewards in FAMILIES.items() if rule.valid_for(rewards)]
     return {
         "name": name,
         "guarantee": str(rule.guarantee),

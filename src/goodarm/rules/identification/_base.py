@@ -68,9 +68,9 @@ class EvidenceRule(IdentificationRule):
     expected(pulls, total, pool, bar) -> log E+ that such totals bring at what is learned now: only to be looked at, for
                 rules whose evidence depends on the order of the rewards
 
-    sums(reward, bar) -> a row of numbers, and from_sums(row, bar) -> (log E+, log E-): where evidence follows from a few
-    sums over the rewards, in any order. Such a rule gives `observe` too, and keeps the sums in `arm.memory`. Totals are
-    the special case sums(x) = (1, x). It holds for rewards that never run out, not for cases.
+    sums(reward, bar) -> a row of numbers, and from_sums(row, bar) -> (log E+, log E-): where evidence follows from a
+    few sums over the rewards, in any order. Such a rule gives `observe` too, and keeps the sums in `arm.memory`. Totals
+    are the special case sums(x) = (1, x). It holds for rewards that never run out, not for cases.
     """
 
     observe: Formula = None  # type: ignore[assignment]  # filled in from `totals` where it is not given

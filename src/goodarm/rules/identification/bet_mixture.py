@@ -86,7 +86,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
 
     Certified, for rewards in [0, 1] and for rewards x >= 0. Each factor has mean 1 + l_j (mu - xi): at most 1 for
     l_j > 0 and mu <= xi, and for l_j < 0 and mu >= xi. No factor is negative, since 0 < l_j < 1/xi, and
-    -1/(ceiling - xi) < l_j < 0. A mixture of fixed weights and sum 1 is a supermartingale of start 1 if each product is.
+    -1/(ceiling - xi) < l_j < 0. A mixture of fixed weights and sum 1 is a supermartingale of start 1 as they are.
     With a cap, min(x, cap) is bet on: its mean is at most that of x, so that *good* holds for the mean of x, and *bad*
     is a statement about the mean of min(x, cap). Without a ceiling every l_j < 0 is 0, and E- = 1.
 
