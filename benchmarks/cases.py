@@ -98,7 +98,7 @@ def _with_replacement() -> Row:
         decided = np.maximum(good, bad) >= bar.budget
         first = np.where(decided.any(axis=1), decided.argmax(axis=1) + 1, results.shape[1])
         spent, left = spent + int(first.sum()), left + int((~decided.any(axis=1)).sum())
-    return _line(name, f"{threshold:.2f}", "uniform, N not known", left, "0", spent / (ORDERS * results.size))
+    return _line(name, f"{threshold:.2f}", "uniform, N not known", left, "", spent / (ORDERS * results.size))
 
 
 def _pairs() -> list[Row]:
