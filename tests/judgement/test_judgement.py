@@ -48,7 +48,7 @@ def run(*arguments: object) -> str:
 
 def test_the_sentence_and_the_table(log: Path) -> None:
     out = run(log, "--threshold", "0.02")
-    assert out.splitlines()[0].startswith("2 of 6 creatives are above 2%, 2 below, 2 can't be told yet; ")
+    assert out.splitlines()[0].startswith("2 of 6 creatives are above 2%, 2 below, 2 undecided; ")
     assert " more rows would settle half of those." in out.splitlines()[0]
     words = out.split()
     assert words.index("c0") < words.index("c1") < words.index("c2") < words.index("c5")
@@ -81,7 +81,7 @@ def test_verdicts_have_markers_of_their_own_and_the_legend_covers_nothing() -> N
 
 def test_a_guess_at_the_rows_to_come_needs_rows_that_were_seen() -> None:
     few = {"arm": list("abcd"), "pulls": [30] * 4, "total": [0] * 4}
-    assert goodarm.judge(few, threshold=0.02).sentence.endswith("4 can't be told yet")
+    assert goodarm.judge(few, threshold=0.02).sentence.endswith("4 undecided")
     many = {"arm": list("abcd"), "pulls": [600] * 4, "total": [6] * 4}
     assert "at the means so far, " in goodarm.judge(many, threshold=0.02).sentence
 

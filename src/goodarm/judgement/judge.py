@@ -86,7 +86,7 @@ def judge(
     >>> clicks = {"arm": ["a", "b"], "pulls": [5000, 5000], "total": [170, 60]}
     >>> found = judge(clicks, threshold=0.02)
     >>> print(found.sentence)
-    1 of 2 arms is above 2%, 1 below, 0 can't be told yet
+    1 of 2 arms is above 2%, 1 below, 0 undecided
     >>> found.good, found.bad
     (['a'], ['b'])
     """

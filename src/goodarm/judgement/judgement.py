@@ -102,7 +102,7 @@ class Judgement:
 
     @property
     def open(self) -> list[Any]:
-        """Arms that can't be told yet."""
+        """Arms without a verdict."""
         return self._named(0)
 
     def _named(self, verdict: int) -> list[Any]:

@@ -93,22 +93,22 @@ def sentence(
 
     >>> verdict, needs = np.array([1, -1, 0, 0]), np.array([0.0, 0.0, 500.0, 9000.0])
     >>> sentence(verdict, needs, np.full(4, 2000.0), "creatives", Question(threshold=0.02))
-    "1 of 4 creatives is above 2%, 1 below, 2 can't be told yet; at the means so far, 500 more rows would settle half \
-of those"
+    '1 of 4 creatives is above 2%, 1 below, 2 undecided; at the means so far, 500 more rows would settle half \
+of those'
     >>> sentence(verdict, needs, np.full(4, 20.0), "creatives", Question(threshold=0.02))
-    "1 of 4 creatives is above 2%, 1 below, 2 can't be told yet"
+    '1 of 4 creatives is above 2%, 1 below, 2 undecided'
     """
     good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))
     verb = "is" if good == 1 else "are"
     if question.versus is None:
         bar = f"above {amount(float(question.threshold or 0.0), question)}"
-        said = f"{good:,} of {verdict.size:,} {noun} {verb} {bar}, {bad:,} below, {waiting:,} can't be told yet"
+        said = f"{good:,} of {verdict.size:,} {noun} {verb} {bar}, {bad:,} below, {waiting:,} undecided"
     else:
         by = f" by {amount(question.margin, question)} or more" if question.margin > 0 else ""
         but = f" or less than {amount(-question.margin, question)} worse" if question.margin < 0 else ""
         said = (
             f"{good:,} of {verdict.size:,} {noun} {verb} better than {visible(control or question.versus)}{by}{but}, "
-            f"{bad:,} {'is' if bad == 1 else 'are'} not, {waiting:,} can't be told yet"
+            f"{bad:,} {'is' if bad == 1 else 'are'} not, {waiting:,} undecided"
         )
     rarer = min(question.bar, 1.0 - question.bar) if question.scale.bounded else 1.0
     half = settle_half(needs[verdict == 0], rarer * pulls[verdict == 0] >= SEEN)
