@@ -19,12 +19,11 @@ from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts
+from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket
-from goodarm.campaign.waiting import WaitingTicket, waiting_of
 from goodarm.campaign.words import details, headline
 from goodarm.campaign.workers import Evaluate
 from goodarm.errors import LateReward, Refused
@@ -324,7 +323,7 @@ at most 5%
 
     def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
         """The tickets and blocks that are out, oldest first."""
-        return waiting_of(self._look(), float(self._session.clock()), limit)
+        return views.waiting_of(self._look(), float(self._session.clock()), limit)
 
     def audit(self, arm: str) -> dict[str, Any] | None:
         """What the verdict on an arm rests on, as the journal has it; None while the arm is open."""
@@ -429,9 +428,7 @@ at most 5%
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentence, and the arms nearest to a verdict."""
-        from goodarm.campaign.notebook import html
-
-        return html(str(self), self._look())
+        return views.html(str(self), self._look())
 
     def _now(self) -> float:
         return float(self._session.clock())

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmEntry
-from goodarm.campaign.blocks import OpenBlock
 from goodarm.campaign.cases import Draw, order_key
 from goodarm.campaign.journal import Event
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
-from goodarm.campaign.tickets import Queue
+from goodarm.campaign.tickets import OpenBlock, Queue
 from goodarm.engine.live.step import LiveStep
 from goodarm.errors import DamagedJournal
 from goodarm.problem import SubGaussian

@@ -10,13 +10,12 @@ from goodarm.arguments import check_whole, number, shown
 from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
-from goodarm.campaign.blocks import check_part, read_part
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, digest
 from goodarm.campaign.requests import ASK, answered, keep
 from goodarm.campaign.rows import iso
 from goodarm.campaign.session import Session
-from goodarm.campaign.tickets import Block, Ticket, read_ticket, spell
+from goodarm.campaign.tickets import Block, Ticket, check_part, read_part, read_ticket, spell
 from goodarm.campaign.words import duration_words
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 

@@ -155,3 +155,21 @@ def iso(at: float) -> str:
     '1970-01-01T00:00:00.000+00:00'
     """
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+class WaitingTicket(NamedTuple):
+    """A ticket, or a block, that is out.
+
+    arm      : None for a block
+    pulls    : rewards that are missing; 1 for a ticket
+    asked_at : as ISO 8601 in UTC; `seconds` ago
+    overdue  : whether it has been out for longer than the campaign's `after`
+    """
+
+    ticket: str
+    arm: str | None
+    pulls: int
+    asked_at: str
+    seconds: float
+    overdue: bool
+    case: str | None = None

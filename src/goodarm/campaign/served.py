@@ -23,12 +23,11 @@ from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
 from goodarm.campaign.operations import checked_count, pairs_of, read_reward
 from goodarm.campaign.requests import check_key
-from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts
+from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
 from goodarm.campaign.tickets import Block, Ticket
 from goodarm.campaign.views import announce
-from goodarm.campaign.waiting import WaitingTicket
 from goodarm.campaign.words import details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining

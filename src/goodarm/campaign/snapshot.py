@@ -9,10 +9,9 @@ from hashlib import blake2b
 from typing import Any
 
 from goodarm.campaign.arms import ArmEntry
-from goodarm.campaign.blocks import OpenBlock
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
-from goodarm.campaign.tickets import Queue
+from goodarm.campaign.tickets import OpenBlock, Queue
 from goodarm.engine.live.step import Asked
 
 FORMAT = 5

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from goodarm.arguments import check_whole
 from goodarm.campaign import fold as states
 from goodarm.campaign.audit import evidence_of, needed
 from goodarm.campaign.doubts import doubt
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals
-from goodarm.campaign.overdue import NOTHING, Cost, costs
-from goodarm.campaign.rows import ArmRow, Tally, Verdicts, iso, unknown_as_nan
+from goodarm.campaign.rows import ArmRow, Tally, Verdicts, WaitingTicket, iso, unknown_as_nan
+from goodarm.campaign.tickets import spell
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded
 from goodarm.question import OPEN
@@ -168,3 +172,94 @@ def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
     rows = {arm: fold.step.row(arm) for arm in still}
     still.sort(key=lambda arm: -max(rows[arm].for_good, rows[arm].for_bad))
     return arm_rows(fold, still[:many], now)
+
+
+# Tickets that are out, and what the overdue ones cost: verdicts held back, and rewards that wait for them.
+#
+# By totals, every pending ticket counts at its worst, so that an arm may lack a verdict only because of tickets without
+# an answer. In the order of asking, told rewards wait behind them. What would follow without these tickets is computed
+# here and decides nothing: to void a ticket *because* a verdict would follow is a reason that depends on its reward.
+
+
+class Cost(NamedTuple):
+    """What the overdue tickets of one arm cost.
+
+    tickets   : how many of them there are
+    held_back : the verdict that would be there if they had never been asked for; empty if there would be none
+    waiting   : told rewards that wait behind them, for rules in the order of asking
+    """
+
+    tickets: int
+    held_back: str = ""
+    waiting: int = 0
+
+
+NOTHING = Cost(0)
+
+
+def overdue_tickets(fold: Fold, now: float) -> Counter[int]:
+    """How many tickets of each arm have been out for longer than `after`."""
+    counts: Counter[int] = Counter()
+    after = fold.terms.after
+    if after is None:
+        return counts
+    for arm, at in fold.pending.values():
+        if now - at > after:
+            counts[arm] += 1
+    for block in fold.blocks.values():
+        if now - block.at > after:
+            counts.update(block.out)
+    return counts
+
+
+def costs(fold: Fold, now: float, arms: Iterable[int] | None = None) -> dict[int, Cost]:
+    """What they cost, arm by arm; arms without any are left out."""
+    counts = overdue_tickets(fold, now)
+    wanted = counts if arms is None else [arm for arm in arms if arm in counts]
+    return {arm: _cost(fold, arm, counts[arm]) for arm in wanted}
+
+
+def _cost(fold: Fold, arm: int, tickets: int) -> Cost:
+    book = fold.books[arm]
+    if fold.in_order:
+        return Cost(tickets, waiting=book.told - int(fold.step.row(arm).pulls))
+    held = fold.step.verdict_without(arm, tickets) if book.decision is None else 0
+    return Cost(tickets, fold.terms.question.word(held) if held else "")
+
+
+def waiting_of(fold: Fold, now: float, limit: int) -> list[WaitingTicket]:
+    """Tickets are numbered in the order of asking, so that the smallest numbers are the oldest."""
+    most = check_whole("limit", limit, 1)
+    out = [*islice(fold.pending, most), *islice(fold.blocks, most)]
+    return [_waiting(fold, ticket, now) for ticket in sorted(out)[:most]]
+
+
+def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:
+    if ticket in fold.blocks:
+        arm, pulls, at = None, fold.blocks[ticket].pending, fold.blocks[ticket].at
+    else:
+        number, at = fold.pending[ticket]
+        arm, pulls = fold.books[number].entry.id, 1
+    age = max(now - at, 0.0)
+    overdue = fold.terms.after is not None and age > fold.terms.after
+    case = fold.case_name(fold.cases.get(ticket))
+    return WaitingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue, case)
+
+
+# In a notebook
+
+
+def html(text: str, fold: Fold) -> str:
+    """The text, then a small table."""
+    lines = "".join(f"<p>{escape(line)}</p>" for line in text.split("\n"))
+    rows = "".join(
+        f"<tr><td>{escape(row.label)}</td><td>{row.pulls:,}</td><td>{row.pending:,}</td><td>{row.mean:.4g}</td>"
+        f"<td>{row.low:.4g} to {row.high:.4g}</td><td>{row.evidence:.2f} of {row.needed:.2f}</td></tr>"
+        for row in nearest(fold, 10)
+    )
+    if not rows:
+        return lines
+    heads = "".join(
+        f"<th>{head}</th>" for head in ("nearest to a verdict", "pulls", "out", "mean", "interval", "evidence")
+    )
+    return f"{lines}<table><tr>{heads}</tr>{rows}</table>"
