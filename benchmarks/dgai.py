@@ -62,7 +62,7 @@ def cells_of(what: str, policy: str, played: Runs) -> dict[str, Any]:
 
 
 def play(policy: object, where: Environment, horizon: int, runs: int) -> Runs:
-    print(f"  {where.name}: {policy}", file=sys.stderr, flush=True)
+    print(f"  {where.name}: {getattr(policy, 'name', policy)}", file=sys.stderr, flush=True)
     return simulate(policy, where, horizon=horizon, runs=runs, seed=SEED)
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from goodarm.engine.live.threshold import ThresholdStep
 from goodarm.errors import InvalidValue
 from goodarm.policies import policy
 from goodarm.policies.bounds import deciding_bound, sampling_bound
@@ -80,3 +81,15 @@ def test_draws_and_shows_itself(runs: Runs) -> None:
         runs.plot("bound", arm=50)
     with pytest.raises(InvalidValue, match="one environment"):
         compare(["kano-1", "kano-2"], "dgai", horizon=500, runs=1).plot("learning")
+
+
+def test_a_live_step_shows_the_same_bounds() -> None:
+    step = ThresholdStep(policy("ucb(beta=1.5)+gap-mixture"), Problem(threshold=0.3, arms=2))
+    for reward in (0.0, 1.0, 1.0, 0.0):
+        arm = step.choose()
+        step.ask(arm)
+        step.absorb(arm, reward)
+    found = step.bounds()
+    assert found["beta"] == pytest.approx(1.5)
+    most = float(step.pulls().max())
+    assert found["alpha"] == deciding_bound(step.policy, most, Pool(1.0), Problem(threshold=0.3, arms=2).bar)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 from goodarm.policies.policy import Policy
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.beliefs import PULLS, VERDICT, Arm, Nothing, Pool, Table, read_arm
 from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.parameters import parameters_of, take
 from goodarm.rules.sampling import IndexRule, LineRule
@@ -75,6 +78,26 @@ def deciding_bound(policy: Policy, pulls: float, pool: Pool, bar: Bar) -> float:
         expected = rule.expected
         return _needed(lambda total: float(expected(pulls, total, pool, bar)), pulls, bar)
     return math.nan
+
+
+def bounds_now(policy: Policy, arms: Table, pool: Pool, bar: Bar) -> dict[str, float]:
+    """alpha and beta of the policy now, and the other single numbers that were learned.
+
+    Both bounds are those of the undecided arm with the most pulls; after the last verdict, of the arm with the most.
+    Where the learner has an alpha or a beta of its own, these are shown.
+    """
+    undecided = arms[:, VERDICT] == 0.0
+    i = int(np.argmax(np.where(undecided | ~undecided.any(), arms[:, PULLS], -1.0)))
+    alpha = deciding_bound(policy, float(arms[i, PULLS]), pool, bar)
+    beta = sampling_bound(policy, read_arm(arms, i), pool, bar)
+    return {"alpha": alpha, "beta": beta} | numbers_of(pool.learned)
+
+
+def numbers_of(learned: Any) -> dict[str, float]:
+    """The single numbers among what was learned, by name; empty where nothing is learned."""
+    if isinstance(learned, Nothing):
+        return {}
+    return {name: float(value) for name, value in learned._asdict().items() if np.ndim(value) == 0}
 
 
 def _needed(evidence: Callable[[float], float], pulls: float, bar: Bar) -> float:

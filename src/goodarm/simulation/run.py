@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,8 @@ from goodarm.engine.loop import NEVER
 from goodarm.engine.rule_parts import Drawn
 from goodarm.environments import Instance
 from goodarm.models.misfit import shortfalls
-from goodarm.policies.bounds import deciding_bound, sampling_bound
-from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT, Nothing, read_arm
+from goodarm.policies.bounds import bounds_now, numbers_of
+from goodarm.rules.beliefs import FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT
 from goodarm.simulation.specification import Specification
 from goodarm.simulation.stop import Stop
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
@@ -126,30 +125,14 @@ def source_of(spec: Specification, number: int, instance: Instance) -> Drawn:
     return Drawn(means, extra, streams, run_key(spec.seed, number))  # type: ignore[arg-type]  # a union of all three
 
 
-def numbers_of(learned: Any) -> dict[str, float]:
-    """The single numbers among what was learned, by name; empty where nothing is learned."""
-    if isinstance(learned, Nothing):
-        return {}
-    return {name: float(value) for name, value in learned._asdict().items() if np.ndim(value) == 0}
-
-
 def _stops(horizon: int, points: int) -> list[int]:
     """The rounds at which a trajectory is recorded: evenly spread, the last one at the horizon."""
     return sorted({max(1, round(horizon * (j + 1) / points)) for j in range(points)}) if points else [horizon]
 
 
 def bounds_of(assembly: Assembly, state: State) -> dict[str, float]:
-    """alpha and beta of the policy now, and the other single numbers that were learned.
-
-    Both bounds are those of the undecided arm with the most pulls; after the last verdict, of the arm with the most.
-    Where the learner has an alpha or a beta of its own, these are shown.
-    """
-    arms = state.arms
-    undecided = arms[:, VERDICT] == 0.0
-    i = int(np.argmax(np.where(undecided | ~undecided.any(), arms[:, PULLS], -1.0)))
-    alpha = deciding_bound(assembly.policy, float(arms[i, PULLS]), state.pool, assembly.bar)
-    beta = sampling_bound(assembly.policy, read_arm(arms, i), state.pool, assembly.bar)
-    return {"alpha": alpha, "beta": beta} | numbers_of(state.pool.learned)
+    """alpha and beta now, and what else was learned."""
+    return bounds_now(assembly.policy, state.arms, state.pool, assembly.bar)
 
 
 def _point(assembly: Assembly, state: State) -> list[float]:

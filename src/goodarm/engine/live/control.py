@@ -291,6 +291,10 @@ class ControlStep:
         """The number of absorbed rewards of every arm, the control's included."""
         return self.state.arms[:, PULLS].copy()
 
+    def bounds(self) -> dict[str, float]:
+        """Empty: against a control the bar moves, and a distance from it in standard errors of one arm says little."""
+        return {}
+
     def verdict_without(self, arm: int, pulls: int) -> int:
         """Not known: the pending pulls of two arms matter."""
         return 0

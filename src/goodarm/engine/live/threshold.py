@@ -48,6 +48,7 @@ from goodarm.engine.selectors import tree_for
 from goodarm.errors import InvalidValue
 from goodarm.fingerprint import functions_in, package_of
 from goodarm.policies import Policy
+from goodarm.policies.bounds import bounds_now
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import (
     ARM_FIELDS,
@@ -375,6 +376,11 @@ class ThresholdStep:
     def pulls(self) -> NDArray[np.float64]:
         """The number of absorbed rewards of every arm."""
         return self.state.arms[:, PULLS].copy()
+
+    def bounds(self) -> dict[str, float]:
+        """alpha and beta of the policy now, and the other single numbers that it has learned."""
+        pool = at_round(self.state.pool, float(max(self.asks, 1)))
+        return bounds_now(self.policy, self.state.arms, pool, self.assembly.bar)
 
     def verdict_without(self, arm: int, pulls: int) -> int:
         """The verdict that the arm would have without this many of its pending pulls; under fdr only what is certain.
