@@ -21,7 +21,17 @@ from goodarm.simulation.compare import compare
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE / "replication.md"
-FIGURES = ("figure1-epochs", "figure1-rounds", "figure2", "figure3", "figure4", "price")
+FIGURES = (
+    "figure1-epochs",
+    "figure1-rounds",
+    "figure2",
+    "figure3",
+    "figure3-pulls",
+    "figure4",
+    "price",
+    "structured-rounds",
+    "structured-learning",
+)
 MUST_HOLD = (("synth-small", 200), ("synth-large", 200), ("movielens", 20), ("open-bandit", 20))
 
 

@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = ("goodarm reproduce --quick --out demo", "goodarm reproduce --only movielens --only table1 --runs 3")
 
-Quick = Annotated[bool, typer.Option("--quick", help="About a minute: fewer repetitions, shorter horizons.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A few minutes: fewer repetitions, shorter horizons.")]
 Only = Annotated[
     list[str] | None,
     typer.Option(
         "--only",
         metavar="NAME",
-        help="A dataset (synth-small, synth-large, movielens, open-bandit, open-bandit-sample, caption-651), or one of "
-        "table1, figure1, figure2, figure3, figure4, price. Repeat for several.",
+        help="A dataset (synth-small, synth-large, movielens, open-bandit, open-bandit-sample, caption-651; linear, "
+        "bumps, network: arms with features), or one of table1, figure1, figure2, figure3, figure4, price, structured, "
+        "sweep. Repeat for several.",
     ),
 ]
 Runs = Annotated[

@@ -11,8 +11,9 @@ import numpy as np
 from goodarm.engine.ordered_log import OrderedLog
 from goodarm.environments.names import environment as find_environment
 from goodarm.paper.finished_tasks import Columns
-from goodarm.paper.report import DELTA, OnDataset, Reproduction
+from goodarm.paper.report import DELTA, HDOC, OnDataset, Reproduction
 from goodarm.paper.scope import REWARD_ENTRIES
+from goodarm.paper.tasks import FOLLOWED
 from goodarm.policies import Policy, policy
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Bar, Problem
@@ -50,14 +51,22 @@ def figures(found: Reproduction) -> list[FigureOf]:
             ("figure1-rounds", "Figure 1b: exploit score over rounds", ROUNDS, score_by_round),
         ],
         "figure2": [("figure2", "Figure 2: alpha and beta while they are learned", LEARNING, learning)],
-        "figure3": [("figure3", "Figure 3: identification bound of the best arm", BOUNDS, bounds)],
+        "figure3": [
+            ("figure3", "Figure 3a: identification bound of the best arm along its trajectory", ALONG, bound_by_round),
+            ("figure3-pulls", "Figure 3b: the same bounds over the number of pulls", BOUNDS, bounds),
+        ],
         "figure4": [("figure4", "Figure 4: cumulative reward with a threshold", REWARD, rewards)],
         "price": [("price", "The price of the score", PRICE, price)],
+        "structured": [
+            ("structured-rounds", "Arms with features: exploit score over rounds", FEATURES, score_by_round),
+            ("structured-learning", "Arms with features: alpha and beta while they are learned", LEARNING, learning),
+        ],
     }
     made: list[FigureOf] = []
     for item in found.request.items:
         for name, title, words, make in makers.get(item, []):
-            charts = [chart for each in found.datasets if (chart := make(found, each)) is not None]
+            here = [each for each in found.datasets if bool(each.model) == (item == "structured")]
+            charts = [chart for each in here if (chart := make(found, each)) is not None]
             if charts:
                 made.append(FigureOf(name, title, words, charts))
     return made
@@ -74,6 +83,15 @@ ROUNDS = (
 LEARNING = (
     "Offline (solid) over epochs, online (dashed) over rounds, both as a share of the whole; mean over repetitions. "
     "alpha below 0 is no bound: an arm is then called good as soon as it is looked at."
+)
+FEATURES = (
+    "As Figure 1b, on arms with features, every policy but hdoc with the dataset's model. The printed policies and "
+    "dgai share index and model; they differ in what is learned and in what decides."
+)
+ALONG = (
+    "The first run of each policy: how far above the threshold the mean of the best arm had to lie for a good verdict, "
+    "with the pulls that the arm had by that round. A curve ends at the arm's verdict, or where the bound is 0 or "
+    "below and any mean would do. The dotted line is the arm's gap."
 )
 BOUNDS = (
     "How far its mean must lie above the threshold for an arm with N pulls to be called good. The dotted line is the "
@@ -103,7 +121,15 @@ def score_by_epoch(found: Reproduction, on: OnDataset) -> Chart | None:
     for line in on.lines:
         if line.kind == "baseline" or line.entry == "value":
             series.append(Series(line.entry, ends, np.full(2, line.mean)))
-    return Chart(on.name, "epoch", "exploit score", series, _ceiling(on, series), **_scale_of(series))
+    series, flat = _apart(series)
+    return Chart(on.name, f"epoch{flat}", "exploit score", series, _ceiling(on, series), **_scale_of(series))
+
+
+def _apart(series: list[Series]) -> tuple[list[Series], str]:
+    """The lines that leave the axis, and words for those that lie on it."""
+    flat = [each.name for each in series if not each.y.any()]
+    words = f"\n0 throughout: {', '.join(flat)}" if flat else ""
+    return [each for each in series if each.name not in flat], words
 
 
 def _ceiling(on: OnDataset, series: list[Series]) -> list[tuple[str, float]]:
@@ -132,9 +158,10 @@ def score_by_round(found: Reproduction, on: OnDataset) -> Chart | None:
         for rows in tables:
             total += score_over_rounds(rows["mean"], rows["verdict"], rows["verdict_round"], threshold, grid)
         series.append(Series(line.entry, grid, total / line.runs))
+    series, flat = _apart(series)
     if not series:
         return None
-    return Chart(on.name, "round", "exploit score so far", series, _ceiling(on, series), **_scale_of(series))
+    return Chart(on.name, f"round{flat}", "exploit score so far", series, _ceiling(on, series), **_scale_of(series))
 
 
 def learning(found: Reproduction, on: OnDataset) -> Chart | None:
@@ -151,7 +178,7 @@ def learning(found: Reproduction, on: OnDataset) -> Chart | None:
             series.append(Series(f"{name}, offline", share, values.mean(axis=0)))
         if online:
             series.append(Series(f"{name}, online", *_mean_curve(online, name, on.horizon)))
-    return Chart(on.name, "share of the training", "alpha, beta", series, y_scale="symlog", smallest=0.01, x_share=True)
+    return Chart(on.name, "share of the training", "alpha, beta", series, y_scale="symlog", smallest=1e-3, x_share=True)
 
 
 def _mean_curve(tables: list[Columns], name: str, horizon: int) -> tuple[Floats, Floats]:
@@ -196,6 +223,53 @@ def bounds(found: Reproduction, on: OnDataset) -> Chart | None:
     )
 
 
+def bound_by_round(found: Reproduction, on: OnDataset) -> Chart | None:
+    """Figure 3, as the paper describes it: along the trajectory of the best arm."""
+    if not on.in_paper or not on.lines:
+        return None
+    problem = find_environment(on.name).problem(DELTA)
+    series, gap = [], math.nan
+    for entry in FOLLOWED:
+        for table in found.table("best", on.name, entry)[:1]:
+            gap = float(table["gap"][0]) - on.threshold
+            bound = _needed(found, on, entry, table, problem)
+            drawn = np.isfinite(bound) & (bound > 0.0)
+            if drawn.any():
+                series.append(Series(entry, table["round"][drawn].astype(float), bound[drawn]))
+    if not series:
+        return None
+    marks = [("gap of the best arm", gap)]
+    return Chart(on.name, "round", "bound above the threshold", series, marks, x_scale="log", y_scale="log")
+
+
+def _needed(found: Reproduction, on: OnDataset, entry: str, table: Columns, problem: Problem) -> Floats:
+    """What the best arm's mean had to exceed the threshold by, at the rounds of a followed run."""
+    pulls = table["pulls"].astype(float)
+    if entry == HDOC:
+        return _radius_at("hoeffding", pulls, problem.bar)
+    if entry == "dgai-offline":
+        alphas = [each["alpha"] for each in found.parameters(on.name, entry)][:1]
+        return _radius_at("learned-printed", pulls, problem.bar, alpha=alphas[0])
+    if entry == "dgai-online":
+        curve = found.table("curve", on.name, entry)[0]
+        first = curve["run"] == curve["run"].min()
+        at = np.interp(table["round"], np.append(0.0, curve["round"][first]), np.append(0.0, curve["alpha"][first]))
+        return np.asarray(at * _radius_at("learned-printed", pulls, problem.bar, alpha=1.0))
+    rule = policy(next(line.policy for line in on.lines if line.entry == entry)).identification.name
+    known = _by_evidence(entry, rule, Pool(0.0, on.horizon, ladder_learner.start(problem.bar)), problem)
+    inside = np.interp(np.log(np.maximum(pulls, 1.0)), np.log(known.x), np.log(known.y), left=np.nan, right=np.nan)
+    return np.asarray(np.exp(inside))
+
+
+def _radius_at(rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Floats:
+    """A radius at each number of pulls, infinite before the first."""
+    formula = identification_rule(rule).formula
+    arms = [
+        Arm(n, n * bar.threshold, bar.threshold, n**-0.5, 0.0, 0.0, 0.0, 0.0) if n else None for n in pulls.tolist()
+    ]
+    return np.array([math.inf if arm is None else formula(arm, NO_POOL, bar, **parameters) for arm in arms])
+
+
 def _lowest(gap: float) -> float:
     return float(10.0 ** math.floor(math.log10(gap / 10.0)))
 
@@ -212,15 +286,13 @@ def _final_alpha(found: Reproduction, on: OnDataset, entry: str) -> float | None
 def _certified(on: OnDataset, problem: Problem) -> Iterator[Series]:
     """Gap at which an evidence rule decides after N evenly spread rewards; `learned-bets` before it has learned."""
     pool = Pool(0.0, on.horizon, ladder_learner.start(problem.bar))
-    yield _by_evidence("dgai's certified (kt)", "kt", pool, problem)
-    yield _by_evidence("value's certified (learned-bets)", "learned-bets", pool, problem)
+    yield _by_evidence("certified: kt", "kt", pool, problem)
+    yield _by_evidence("certified: learned-bets", "learned-bets", pool, problem)
 
 
 def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:
     """A radius over the number of pulls, from where on it is finite."""
-    radius = identification_rule(rule).formula
-    arms = [Arm(n, n * bar.threshold, bar.threshold, n**-0.5, 0.0, 0.0, 0.0, 0.0) for n in pulls.tolist()]
-    values = np.array([radius(arm, NO_POOL, bar, **parameters) for arm in arms])
+    values = _radius_at(rule, pulls, bar, **parameters)
     finite = np.isfinite(values)
     return Series(name, pulls[finite], values[finite])
 

@@ -12,6 +12,8 @@ from goodarm.paper.report import OnDataset, Reproduction
 from goodarm.paper.report_text import (
     HEADINGS,
     READINGS,
+    SWEEP_HEADINGS,
+    SWEPT,
     answer,
     cells,
     findings,
@@ -19,6 +21,7 @@ from goodarm.paper.report_text import (
     notes,
     setting,
     shown,
+    sweep_cells,
     values,
 )
 from goodarm.report.chart import STYLE_OF, draw_one, marker_of, marks_in, names_in, svg
@@ -75,6 +78,17 @@ def _tables(found: Reproduction) -> Iterator[str]:
             extra = "" if on.in_paper else " (not a column of the paper's)"
             yield f"<h3>{escape(on.name)}{extra}</h3><p>{escape(setting(on))}.</p>"
             yield f'<p class="soft">{escape(on.reading)}.</p>{_table(on)}'
+    if found.sweep:
+        head = "".join(
+            f'<th scope="col"><button type="button">{escape(words)}</button></th>' for words in SWEEP_HEADINGS
+        )
+        rows = []
+        for line in found.sweep:
+            texts = sweep_cells(line)
+            row = "".join(f'<td data-value="{escape(text, quote=True)}">{escape(text)}</td>' for text in texts)
+            rows.append(f'<tr class="paper">{row}</tr>')
+        yield f'<h3 id="sweep">The constraint D</h3><p>{escape(SWEPT)}</p>'
+        yield f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 
 def _table(on: OnDataset) -> str:

@@ -13,7 +13,17 @@ from goodarm.environments.names import environment as find_environment
 from goodarm.numerics import clopper_pearson
 from goodarm.paper.finished_tasks import Columns, FinishedTask
 from goodarm.paper.reproduction import FinishedWork
-from goodarm.paper.scope import REWARD_ENTRIES, Entry, PaperDataset, Request, entries_of
+from goodarm.paper.scope import (
+    REWARD_ENTRIES,
+    SWEEP,
+    SWEEP_HORIZON,
+    Entry,
+    PaperDataset,
+    Request,
+    entries_of,
+    horizon_of,
+    sweep_entries,
+)
 from goodarm.scores import Score, score_by_run
 from goodarm.simulation.runs import Estimate
 from goodarm.theory import exploit_ceiling, oracle_limit
@@ -83,8 +93,23 @@ class OnDataset(NamedTuple):
     ceiling: float
     limit: float
     in_paper: bool
+    model: str
     lines: list[PolicyScore]
     rewards: list[PolicyReward]
+
+
+class SweepLine(NamedTuple):
+    """The paper's training with one eta and one sign of D: what it learned, and what that decided on fresh rewards."""
+
+    sign: str
+    eta: float
+    runs: int
+    alpha: float
+    beta: float
+    share_of_ceiling: float
+    wrong_runs: int
+    deciding_runs: int
+    wrong_verdicts: float
 
 
 class Reproduction(NamedTuple):
@@ -93,6 +118,7 @@ class Reproduction(NamedTuple):
     request: Request
     datasets: list[OnDataset]
     tasks: list[FinishedTask]
+    sweep: tuple[SweepLine, ...] = ()
 
     def table(self, name: str, dataset: str, entry: str) -> list[Columns]:
         """The tables with this name from all tasks of a dataset and a policy."""
@@ -112,12 +138,35 @@ def summarise(work: FinishedWork) -> Reproduction:
     """Summarise all finished tasks."""
     request = work.request
     empty = Reproduction(request, [], work.tasks)
-    return empty._replace(datasets=[_on_dataset(empty, dataset) for dataset in request.datasets])
+    datasets = [_on_dataset(empty, dataset) for dataset in request.datasets]
+    lines = (_sweep_line(empty, entry) for entry in sweep_entries(request.scale))
+    return empty._replace(datasets=datasets, sweep=tuple(line for line in lines if line is not None))
+
+
+def _sweep_line(found: Reproduction, entry: Entry) -> SweepLine | None:
+    tables = found.table("rows", SWEEP, entry.name)
+    if not tables:
+        return None
+    environment = find_environment(SWEEP)
+    scores = list(_scored(tables, environment, SWEEP_HORIZON).values())
+    ceilings = [exploit_ceiling(rows["mean"], environment.threshold, SWEEP_HORIZON) for rows in tables]
+    learned, options = found.parameters(SWEEP, entry.name), dict(entry.options)
+    return SweepLine(
+        sign=entry.name.partition(",")[0],
+        eta=options["eta1"],
+        runs=len(scores),
+        alpha=float(np.mean([each["alpha"] for each in learned])),
+        beta=float(np.mean([each["beta"] for each in learned])),
+        share_of_ceiling=_ratio(float(np.mean([each.exploit_score for each in scores])), float(np.mean(ceilings))),
+        wrong_runs=sum(each.wrong > 0 for each in scores),
+        deciding_runs=sum(each.decided > 0 for each in scores),
+        wrong_verdicts=float(np.mean([each.wrong for each in scores])),
+    )
 
 
 def _on_dataset(found: Reproduction, dataset: PaperDataset) -> OnDataset:
     environment = find_environment(dataset.name)
-    horizon = dataset.quick_horizon if found.request.quick else environment.horizon
+    horizon = horizon_of(dataset, found.request.quick)
     entries = entries_of(dataset, found.request.scale)
     scored = {
         entry.name: _scored(found.table("rows", dataset.name, entry.name), environment, horizon) for entry in entries
@@ -134,10 +183,11 @@ def _on_dataset(found: Reproduction, dataset: PaperDataset) -> OnDataset:
         good_arms=float(np.mean([each[2] for each in means])) if means else math.nan,
         threshold=environment.threshold,
         horizon=horizon,
-        own_horizon=environment.horizon,
+        own_horizon=horizon_of(dataset, False),
         ceiling=float(np.mean([each[0] for each in means])) if means else math.nan,
         limit=float(np.mean([each[1] for each in means])) if means else math.nan,
-        in_paper=not dataset.small,
+        in_paper=not dataset.small and not dataset.model,
+        model=dataset.model,
         lines=lines,
         rewards=[line for entry in REWARD_ENTRIES if (line := _policy_reward(found, dataset, entry)) is not None],
     )
@@ -253,4 +303,5 @@ def as_json(found: Reproduction) -> dict[str, Any]:
             }
             for each in found.datasets
         ],
+        "sweep": [line._asdict() for line in found.sweep],
     }

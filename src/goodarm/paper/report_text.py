@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from goodarm.environments.names import environment as find_environment
 from goodarm.numerics import clopper_pearson
-from goodarm.paper.report import DELTA, HDOC, OnDataset, PolicyScore, Reproduction
-from goodarm.paper.scope import BATCH, DATASETS, PaperDataset
+from goodarm.paper.report import DELTA, HDOC, OnDataset, PolicyScore, Reproduction, SweepLine
+from goodarm.paper.scope import BATCH, DATASETS, SWEEP, SWEEP_HORIZON, PaperDataset
 from goodarm.report.numbers import NOTHING, percent, plain, short
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.theory import exploit_ceiling
@@ -123,11 +123,43 @@ def markdown(found: Reproduction) -> str:
     for on in found.datasets:
         if not on.lines:
             continue
-        lines += [f"## {on.name}", "", f"{setting(on)}.", f"Reading: {on.reading}.", ""]
+        model = f" Model: {on.model}; hdoc plays without it." if on.model else ""
+        lines += [f"## {on.name}", "", f"{setting(on)}.{model}", f"Reading: {on.reading}.", ""]
         columns = shown(on)
         lines += [_row([HEADINGS[c] for c in columns]), _row(["---"] + ["---:"] * (len(columns) - 1))]
         lines += [_row([cells(line)[c] for c in columns]) for line in on.lines] + [""]
+    if found.sweep:
+        lines += ["## The constraint D", "", f"{SWEPT}", "", *sweep_rows(found), ""]
     return "\n".join(lines)
+
+
+SWEPT = (
+    f"The paper's training on {SWEEP} with {SWEEP_HORIZON:,} rounds: eta1 = eta2 = eta, and D as printed, "
+    "alpha U - |mu - m|, or in its covering sign, |mu - m| - alpha U. What was learned is then played on fresh rewards."
+)
+SWEEP_HEADINGS = ("D", "eta", "alpha", "beta", "wrong runs", "wrong verdicts per run", "of ceiling", "runs")
+
+
+def sweep_cells(line: SweepLine) -> list[str]:
+    """One row of the sweep over eta, in the order of SWEEP_HEADINGS."""
+    return [
+        line.sign,
+        f"{line.eta:g}",
+        f"{line.alpha:.3g}",
+        f"{line.beta:.3g}",
+        f"{line.wrong_runs}/{line.deciding_runs}" if line.deciding_runs else "no verdict",
+        plain(line.wrong_verdicts),
+        percent(line.share_of_ceiling),
+        str(line.runs),
+    ]
+
+
+def sweep_rows(found: Reproduction) -> Iterator[str]:
+    """The sweep as a Markdown table."""
+    yield _row(SWEEP_HEADINGS)
+    yield _row(["---"] + ["---:"] * (len(SWEEP_HEADINGS) - 1))
+    for line in found.sweep:
+        yield _row(sweep_cells(line))
 
 
 def _row(words: list[str] | tuple[str, ...]) -> str:
@@ -145,13 +177,15 @@ def notes(found: Reproduction) -> Iterator[str]:
         )
     yield (
         f"Seed {request.seed}, delta 0.05. {_counted(scale.runs)}; {_counted(scale.slow_runs)} of tt-ts, which looks "
-        f"at every arm in every round, on all datasets but synth-small. Of Figure 4: {_counted(scale.reward_runs)}, "
+        f"at every arm in every round, on all datasets but synth-small; {scale.structured_runs} where arms have "
+        f"features; tt-ts-printed on synth-small only. Of Figure 4: {_counted(scale.reward_runs)}, "
         f"{scale.slow_reward_runs} of thompson and dgai-reward-printed."
     )
     yield (
-        f"dgai-offline: {scale.epochs} epochs on the arms of the run itself, gradient at every {scale.every:,} rounds, "
-        f"then one run on fresh rewards. dgai-online and softucb-g: a step every {BATCH} rounds. dgai learned: beta "
-        f"from {scale.budget} runs on other seeds."
+        f"dgai-offline: {scale.epochs} epochs of at most {scale.training_horizon:,} rounds on the arms of the run "
+        f"itself ({scale.structured_epochs} with features), the gradient taken at one round in a thousand, then one "
+        "run on fresh rewards; dgai-offline-covering: the same with D turned around. dgai-online and softucb-g: a step "
+        f"every {BATCH} rounds. dgai learned: beta from {scale.budget} runs on other seeds."
     )
     yield (
         "Wrong runs: of those that gave any verdict. "
@@ -284,7 +318,11 @@ READINGS = (
     "Objectives are means over rounds, and penalties means over arms: as sums they step by hundreds at rate 0.1.",
     "Means are shrunk towards the threshold, not towards 0, by V_0 = I.",
     f"The batch b of online learning is not given: we step every {BATCH} rounds.",
-    "apt-g pulls the smallest sqrt(N) |mean - threshold| as in Kano et al.; the printed largest stays on one arm.",
+    "apt-g pulls the smallest sqrt(N) |mean - threshold| as in Kano et al.; apt-g-printed the printed largest of "
+    "mean + sqrt(N) |mean - threshold|, which stays on one arm until it is decided.",
+    "tt-ts is randomised as in Russo 2016; tt-ts-printed pulls the arm that is second most likely to be the best.",
+    "D in the identification objective is as printed, which pushes alpha down; dgai-offline-covering turns it around.",
+    "Each arm is pulled once, then only the pulled arm is judged (Algorithm 1), with and without a model.",
 )
 """What the text leaves open or cannot mean literally; docs/replication.md says more."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue, UnknownName
 from goodarm.simulation.simulate import MOST_WORKERS
 
@@ -20,17 +21,25 @@ class PaperDataset(NamedTuple):
     reward_horizon: int
     printed: dict[str, float]
     small: bool = False  # only the policies that cost little: not a dataset of the paper's
-    calibration: tuple[int, int] = (300, 300)  # runs in which alpha is learned, and runs in which it is tested
+    calibration: tuple[int, int] | None = None  # runs in which alpha is learned, and in which it is tested; None: not
+    model: str = ""  # arms with features: the model that the policies use
+    horizon: int = 0  # rounds of a full run; 0: the environment's own
 
 
 class Entry(NamedTuple):
-    """A policy of the report. made: "" if used as it is, or trained / learned / calibrated on the dataset first."""
+    """A policy of the report. made: "" if used as it is, or trained / learned / calibrated on the dataset first.
+
+    options : of the paper's training, where the policy is trained
+    only    : the datasets that it is played on; empty for all
+    """
 
     name: str
     policy: str
-    kind: str  # "baseline", "paper", "ours"
+    kind: str  # "baseline", "paper", "ours", "sweep"
     made: str = ""
     slow: bool = False
+    options: tuple[tuple[str, float], ...] = ()
+    only: tuple[str, ...] = ()
 
 
 def _column(scores: Sequence[float]) -> dict[str, float]:
@@ -39,12 +48,18 @@ def _column(scores: Sequence[float]) -> dict[str, float]:
 
 
 DATASETS = (
-    PaperDataset("synth-small", 100_000, 1_000_000, _column([1.2e6, 1.4e6, 1.8e6, 1.7e6, 2.7e6, 3.1e6, 4.1e6])),
-    PaperDataset("synth-large", 100_000, 1_000_000, _column([6.5e4, 1.1e5, 8.8e4, 1.1e5, 1.2e5, 1.7e5, 2.5e5])),
-    PaperDataset("movielens", 30_000, 100_000, _column([1.8e6, 1.7e6, 6e6, 4.1e7, 3.8e7, 4.2e7, 6.1e7])),
     PaperDataset(
-        "open-bandit", 400_000, 1_000_000, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6]), calibration=(120, 150)
+        "synth-small",
+        100_000,
+        1_000_000,
+        _column([1.2e6, 1.4e6, 1.8e6, 1.7e6, 2.7e6, 3.1e6, 4.1e6]),
+        calibration=(150, 150),
     ),
+    PaperDataset("synth-large", 100_000, 1_000_000, _column([6.5e4, 1.1e5, 8.8e4, 1.1e5, 1.2e5, 1.7e5, 2.5e5])),
+    PaperDataset(
+        "movielens", 30_000, 100_000, _column([1.8e6, 1.7e6, 6e6, 4.1e7, 3.8e7, 4.2e7, 6.1e7]), calibration=(150, 150)
+    ),
+    PaperDataset("open-bandit", 400_000, 1_000_000, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6])),
     PaperDataset("open-bandit-sample", 200_000, 0, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6]), small=True),
     PaperDataset("caption-651", 50_000, 0, {}, small=True),
 )
@@ -53,20 +68,67 @@ DATASETS = (
 `reward_horizon` is the length of the runs of Figure 4; 0: not in it. Open Bandit is played to 1e6 there, not 1e7.
 """
 
+STRUCTURED = (
+    PaperDataset("linear", 4_000, 0, {}, model="linear", horizon=30_000),
+    PaperDataset("bumps", 4_000, 0, {}, model="kernel", horizon=20_000),
+    PaperDataset("network", 4_000, 0, {}, model="neural", horizon=10_000),
+)
+"""Arms with features, one dataset per model of the paper: it describes the models and plays none of them."""
+
 ENTRIES = (
     Entry("hdoc", "hdoc", "baseline"),
     Entry("lucb-g", "lucb-g", "baseline"),
     Entry("apt-g", "apt-g", "baseline"),
+    Entry("apt-g-printed", "apt-g-printed", "baseline"),
     Entry("tt-ts", "tt-ts", "baseline", slow=True),
+    Entry("tt-ts-printed", "tt-ts-printed", "baseline", slow=True, only=("synth-small",)),
     Entry("softucb-g", f"softucb-g(batch={BATCH})", "baseline"),
     Entry("dgai-online", f"dgai-online(batch={BATCH})", "paper"),
     Entry("dgai-offline", "dgai-offline", "paper", made="trained"),
+    Entry("dgai-offline-covering", "dgai-offline", "paper", made="trained", options=(("covering", 1.0),)),
     Entry("dgai", "dgai", "ours"),
     Entry("dgai learned", "dgai", "ours", made="learned"),
     Entry("value", "value", "ours"),
     Entry("value calibrated", "value", "ours", made="calibrated"),
 )
-SMALL = ("hdoc", "lucb-g", "apt-g", "dgai", "value")
+SMALL = ("hdoc", "lucb-g", "apt-g", "apt-g-printed", "dgai", "value")
+
+STRUCTURED_ENTRIES = (
+    Entry("hdoc", "hdoc", "baseline"),
+    Entry("softucb-g", f"softucb-g(batch={BATCH})@", "baseline"),
+    Entry("dgai-online", f"dgai-online(batch={BATCH})@", "paper"),
+    Entry("dgai-offline", "dgai-offline@", "paper", made="trained"),
+    Entry("dgai", "dgai@", "ours"),
+    Entry("value", "value@", "ours"),
+)
+"""What is played on arms with features; `@` is followed by the dataset's model."""
+
+SWEEP = "synth-small"
+SWEEP_HORIZON = 100_000
+SIGNS = {"printed": 0.0, "covering": 1.0}
+ETAS = (0.0, 0.001, 0.1, 1.0, 10.0)
+"""The sweep over eta1 = eta2 of the identification objective, with both signs of its constraint D."""
+
+
+def sweep_entries(scale: Scale) -> tuple[Entry, ...]:
+    """One trained policy per eta and sign of D.
+
+    >>> [entry.name for entry in sweep_entries(QUICK)]
+    ['printed, eta 0.001', 'printed, eta 1', 'covering, eta 0.001', 'covering, eta 1']
+    """
+    etas = ETAS if scale.calibrates else (0.001, 1.0)
+    return tuple(
+        Entry(
+            f"{sign}, eta {eta:g}",
+            "dgai-offline",
+            "sweep",
+            made="trained",
+            options=(("eta1", eta), ("eta2", eta), ("covering", covering)),
+        )
+        for sign, covering in SIGNS.items()
+        for eta in etas
+    )
+
 
 REWARD_ENTRIES = (
     Entry("ucb1", "ucb1", "baseline"),
@@ -76,7 +138,7 @@ REWARD_ENTRIES = (
     Entry("dgai-reward", "dgai-reward", "ours"),
 )
 
-ITEMS = ("table1", "figure1", "figure2", "figure3", "figure4", "price")
+ITEMS = ("table1", "figure1", "figure2", "figure3", "figure4", "price", "structured", "sweep")
 
 
 class Scale(NamedTuple):
@@ -88,6 +150,8 @@ class Scale(NamedTuple):
     reward_horizon    : the longest run of Figure 4
     calibrates        : a bound is calibrated too; that takes hundreds of runs
     points            : of a recorded curve
+    training_horizon  : the longest epoch of the paper's training
+    structured_runs, structured_epochs, sweep_runs : the same for arms with features, and for the sweep over eta
     """
 
     name: str
@@ -101,10 +165,14 @@ class Scale(NamedTuple):
     reward_horizon: int
     calibrates: bool
     points: int
+    training_horizon: int
+    structured_runs: int
+    structured_epochs: int
+    sweep_runs: int
 
 
-FULL = Scale("full", 10, 3, 10, 3, 50, 1000, 52, 1_000_000, True, 100)
-QUICK = Scale("quick", 3, 1, 2, 1, 12, 1000, 20, 50_000, False, 50)
+FULL = Scale("full", 10, 3, 10, 3, 50, 1000, 52, 1_000_000, True, 100, 1_000_000, 5, 10, 10)
+QUICK = Scale("quick", 3, 1, 2, 1, 12, 1000, 20, 50_000, False, 50, 100_000, 1, 3, 1)
 
 
 class Request(NamedTuple):
@@ -121,12 +189,24 @@ class Request(NamedTuple):
         scale = QUICK if self.quick else FULL
         if self.runs is None:
             return scale
-        return scale._replace(runs=self.runs, slow_runs=self.runs, reward_runs=self.runs, slow_reward_runs=self.runs)
+        runs = self.runs
+        return scale._replace(
+            runs=runs,
+            slow_runs=runs,
+            reward_runs=runs,
+            slow_reward_runs=runs,
+            structured_runs=runs,
+            sweep_runs=runs,
+        )
 
     @property
     def datasets(self) -> tuple[PaperDataset, ...]:
-        named = [each for each in DATASETS if each.name in self.only]
-        return tuple(named) or DATASETS
+        named = [each for each in (*DATASETS, *STRUCTURED) if each.name in self.only]
+        if named:
+            return tuple(named)
+        with_features = STRUCTURED if not self.quick else STRUCTURED[:1]
+        plain = DATASETS if set(self.items) - {"structured"} else ()
+        return (*plain, *(with_features if "structured" in self.items else ()))
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -134,7 +214,7 @@ class Request(NamedTuple):
 
     def check(self) -> None:
         """Refuse unknown names, and numbers that can't be played."""
-        known = [*ITEMS, *(each.name for each in DATASETS)]
+        known = [*ITEMS, *(each.name for each in (*DATASETS, *STRUCTURED))]
         for name in self.only:
             if name not in known:
                 raise UnknownName("part of the reproduction", name, known)
@@ -163,9 +243,23 @@ def entries_of(dataset: PaperDataset, scale: Scale) -> tuple[Entry, ...]:
     """The policies that are played on a dataset.
 
     >>> [entry.name for entry in entries_of(DATASETS[-1], FULL)]
-    ['hdoc', 'lucb-g', 'apt-g', 'dgai', 'value']
+    ['hdoc', 'lucb-g', 'apt-g', 'apt-g-printed', 'dgai', 'value']
+    >>> entries_of(STRUCTURED[0], FULL)[-1].policy
+    'value@linear'
     """
+    if dataset.model:
+        return tuple(
+            entry._replace(policy=entry.policy + dataset.model * entry.policy.endswith("@"))
+            for entry in STRUCTURED_ENTRIES
+        )
+    here = [entry for entry in ENTRIES if not entry.only or dataset.name in entry.only]
     if not dataset.small:
-        return tuple(entry for entry in ENTRIES if scale.calibrates or entry.made != "calibrated")
+        calibrates = scale.calibrates and dataset.calibration is not None
+        return tuple(entry for entry in here if calibrates or entry.made != "calibrated")
     wanted = (*SMALL, "dgai-offline", "dgai-online", "softucb-g") if dataset.printed else SMALL
-    return tuple(entry for entry in ENTRIES if entry.name in wanted)
+    return tuple(entry for entry in here if entry.name in wanted)
+
+
+def horizon_of(dataset: PaperDataset, quick: bool) -> int:
+    """Rounds of a run."""
+    return dataset.quick_horizon if quick else dataset.horizon or find_environment(dataset.name).horizon

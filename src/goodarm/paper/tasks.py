@@ -15,10 +15,23 @@ from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.learning import learn
 from goodarm.paper.finished_tasks import Columns, FinishedTask, key_of
-from goodarm.paper.scope import DATASETS, ENTRIES, REWARD_ENTRIES, Entry, PaperDataset, Request, Scale, entries_of
+from goodarm.paper.scope import (
+    DATASETS,
+    REWARD_ENTRIES,
+    STRUCTURED,
+    SWEEP,
+    SWEEP_HORIZON,
+    Entry,
+    PaperDataset,
+    Request,
+    Scale,
+    entries_of,
+    horizon_of,
+    sweep_entries,
+)
 from goodarm.paper.training import train_paper
-from goodarm.policies import reward_policy
-from goodarm.simulation.run import play_runs
+from goodarm.policies import policy, reward_policy
+from goodarm.simulation.run import Run, play_runs
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.specification import Specification, specify
 from goodarm.simulation.stop import Stop
@@ -29,11 +42,16 @@ ELSEWHERE = 1_000_003
 """Learning uses the streams of seed + this: no reported result uses a reward that was learned from."""
 
 
+EVERY = (*DATASETS, *STRUCTURED)
+FOLLOWED = ("hdoc", "dgai-online", "dgai-offline", "dgai", "value")
+"""Policies whose best arm is followed through the first run, for Figure 3."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What to play. Everything here, and the code, is part of the key under which the result is kept.
 
-    goal  : "verdicts", "reward", or "policy" (learn one and keep its file)
+    goal  : "verdicts", "reward", "sweep" (over eta), or "policy" (learn one and keep its file)
     learned : the key of the task whose policy is played; None where none has to be learned
     """
 
@@ -50,13 +68,16 @@ class Task:
     @property
     def key(self) -> str:
         facts = asdict(self)
-        facts["scale"] = self.scale._replace(name="", runs=0, slow_runs=0, reward_runs=0, slow_reward_runs=0)
-        name = f"{self.dataset}-{self.entry}-{self.goal}-{self.first}".replace(" ", "-")
+        facts["scale"] = [v for k, v in self.scale._asdict().items() if k != "name" and not k.endswith("runs")]
+        name = f"{self.dataset}-{self.entry}-{self.goal}-{self.first}".replace(", ", "-").replace(" ", "-")
         return f"{name}-{key_of(facts)}"
 
     @property
     def spec(self) -> Entry:
-        return next(e for e in (REWARD_ENTRIES if self.goal == "reward" else ENTRIES) if e.name == self.entry)
+        entries = {"reward": REWARD_ENTRIES, "sweep": sweep_entries(self.scale)}.get(self.goal)
+        if entries is None:
+            entries = entries_of(next(each for each in EVERY if each.name == self.dataset), self.scale)
+        return next(entry for entry in entries if entry.name == self.entry)
 
 
 def tasks_of(request: Request) -> list[Task]:
@@ -67,8 +88,8 @@ def tasks_of(request: Request) -> list[Task]:
 
 def _of_dataset(dataset: PaperDataset, request: Request) -> Iterator[Task]:
     scale, seed = request.scale, request.seed
-    horizon = dataset.quick_horizon if request.quick else find_environment(dataset.name).horizon
-    if set(request.items) - {"figure4"}:
+    horizon = horizon_of(dataset, request.quick)
+    if set(request.items) - {"figure4", "sweep"}:
         for entry in entries_of(dataset, scale):
             learned = None
             if entry.made in ("learned", "calibrated"):
@@ -76,10 +97,15 @@ def _of_dataset(dataset: PaperDataset, request: Request) -> Iterator[Task]:
                 learned = teacher.key
                 yield teacher
             runs = scale.slow_runs if entry.slow and dataset.name != "synth-small" else scale.runs
+            runs = scale.structured_runs if dataset.model else runs
             size = 1 if entry.made == "trained" else max(1, ROUNDS_PER_TASK // horizon)
             for first in range(0, runs, size):
                 count = min(size, runs - first)
                 yield Task("verdicts", dataset.name, entry.name, horizon, first, count, seed, scale, learned)
+    if "sweep" in request.items and dataset.name == SWEEP:
+        for entry in sweep_entries(scale):
+            for first in range(scale.sweep_runs):
+                yield Task("sweep", dataset.name, entry.name, SWEEP_HORIZON, first, 1, seed, scale)
     if "figure4" in request.items and dataset.reward_horizon:
         span = min(horizon, dataset.reward_horizon, scale.reward_horizon)
         for entry in REWARD_ENTRIES:
@@ -110,11 +136,14 @@ def perform(task: Task, kept: Path, stop: Stop) -> FinishedTask:
 def _played(
     task: Task, spec: Specification, *, points: bool, stop: Stop, facts: dict[str, Any] | None = None
 ) -> FinishedTask:
-    spec = replace(spec, trajectory=task.scale.points if points else 0)
+    followed = task.goal == "verdicts" and task.first == 0 and task.entry in FOLLOWED
+    spec = replace(spec, trajectory=task.scale.points if points else 0, trace=followed)
     runs = Runs(spec, tuple(play_runs(spec, range(task.first, task.first + task.runs), stop)))
     tables: dict[str, Columns] = {}
-    if task.goal == "verdicts":
+    if task.goal in ("verdicts", "sweep"):
         tables["rows"] = _rows(runs)
+    if followed:
+        tables["best"] = _best_arm(runs.runs[0])
     if points:
         tables["curve"] = _curve(runs)
     seconds = sum(run.seconds for run in runs.runs)
@@ -147,6 +176,20 @@ def _rows(runs: Runs) -> Columns:
     }
 
 
+def _best_arm(run: Run) -> Columns:
+    """Pulls of the arm with the largest mean by each of some rounds of a run, up to its verdict."""
+    best = int(run.means.argmax())
+    last = int(run.verdict_rounds[best]) or run.rounds
+    rounds = np.unique(np.round(np.geomspace(1, last, 200)).astype(np.int64))
+    at = np.flatnonzero(run.trace == best) + 1
+    return {
+        "round": rounds,
+        "pulls": np.searchsorted(at, rounds, side="right"),
+        "verdict": np.full(len(rounds), int(run.verdicts[best])),
+        "gap": np.full(len(rounds), float(run.means[best])),
+    }
+
+
 def _curve(runs: Runs) -> Columns:
     """One row per recorded point: round, reward so far, best mean, and what was learned from all arms by then."""
     points = np.concatenate([run.trajectory for run in runs.runs])
@@ -163,7 +206,8 @@ def _curve(runs: Runs) -> Columns:
 def _learn_policy(task: Task, stop: Stop) -> FinishedTask:
     """A policy learned on the dataset, as the text of its file."""
     calibrated = task.spec.made == "calibrated"
-    learning_runs, tests = next(each.calibration for each in DATASETS if each.name == task.dataset)
+    given = next(each.calibration for each in DATASETS if each.name == task.dataset)
+    learning_runs, tests = given or (1000, 1000)
     learned = learn(
         task.dataset,
         task.spec.policy,
@@ -196,13 +240,20 @@ def _train_and_play(task: Task, stop: Stop) -> FinishedTask:
     """The paper's offline training on the very arms of the run, then that run with what was learned."""
     environment = find_environment(task.dataset)
     means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
+    scale, model = task.scale, policy(task.spec.policy, rewards=environment.rewards).estimator
+    horizon = min(task.horizon, scale.training_horizon)
     trained = train_paper(
         _fixed(environment, means),
-        horizon=task.horizon,
-        epochs=task.scale.epochs,
-        every=task.scale.every,
+        horizon=horizon,
+        epochs=scale.structured_epochs if model else scale.epochs,
+        every=min(scale.every, max(1, horizon // 1000)),
         seed=task.seed + ELSEWHERE + task.first,
+        model=model,
         progress=lambda epoch: stop.check(),
+        draw="argmax",
+        identification="learned-online",
+        delta=0.05,
+        **dict(task.spec.options),
     )
     spec = specify(trained.policy, task.dataset, horizon=task.horizon, seed=task.seed)
     found = {"parameters": {"alpha": trained.alpha, "beta": trained.beta}}

@@ -40,8 +40,11 @@ STYLE_OF: dict[str, tuple[str, str]] = {
     "beta, offline": ("#0072B2", "-"),
     "beta, online": ("#0072B2", "--"),
     "baselines (hoeffding)": ("#000000", "-"),
-    "dgai's certified (kt)": ("#009E73", "-"),
-    "value's certified (learned-bets)": ("#0072B2", "-"),
+    "certified: kt": ("#009E73", "-"),
+    "certified: learned-bets": ("#0072B2", "-"),
+    "apt-g-printed": ("#56B4E9", "--"),
+    "tt-ts-printed": ("#CC79A7", "--"),
+    "dgai-offline-covering": ("#D55E00", ":"),
 }
 """Colour and line of every name, the same in all charts: colours of Okabe & Ito."""
 
