@@ -1,23 +1,20 @@
-"""Write measured tables and figures into docs/replication.md.
+"""Play the reproduction and write its tables and figures into docs/replication.md.
 
-    goodarm reproduce --out reproduction && python docs/refresh_replication.py reproduction
-    python docs/refresh_replication.py --must-hold
+    python docs/refresh_replication.py             # plays `goodarm reproduce --out reproduction`, then writes
+    python docs/refresh_replication.py --quick     # the same with `--quick`
+    python docs/refresh_replication.py FOLDER      # writes what `goodarm reproduce --out FOLDER` has made
 
-The first takes the tables and figures of a full reproduction, the second plays what `value` must hold, 200 runs on the
-synthetic datasets and 20 on the real ones, and tests its wrong runs against delta. Only text between the comments
-`<!-- begin NAME -->` and `<!-- end NAME -->` is touched.
+Only text between the comments `<!-- begin NAME -->` and `<!-- end NAME -->` is touched.
 """
 
 from __future__ import annotations
 
-import math
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-from goodarm.report.numbers import percent, short
-from goodarm.simulation.compare import compare
+from goodarm.paper.scope import STRUCTURED
 
 HERE = Path(__file__).parent
 DOCUMENT = HERE / "replication.md"
@@ -32,7 +29,6 @@ FIGURES = (
     "structured-rounds",
     "structured-learning",
 )
-MUST_HOLD = (("synth-small", 200), ("synth-large", 200), ("movielens", 20), ("open-bandit", 20))
 
 
 def put(name: str, text: str) -> None:
@@ -46,44 +42,32 @@ def put(name: str, text: str) -> None:
 
 
 def take_reproduction(folder: Path) -> None:
-    """Tables from table1.md, figures as they are."""
-    _, _, tables = (folder / "table1.md").read_text(encoding="utf-8").partition("\n## ")
-    if "(its own: " in tables:
-        raise SystemExit(f"{folder} holds a quick reproduction: its horizons are shorter than the datasets' own")
-    put("table1", f"### {tables}".replace("\n## ", "\n### ").rstrip())
+    """What was played, the tables of table1.md, and the figures."""
+    opening, *sections = (folder / "table1.md").read_text(encoding="utf-8").split("\n## ")
+    with_features = {each.name for each in STRUCTURED}
+    places: dict[str, list[str]] = {"table1": [], "structured": [], "sweep": []}
+    for section in sections:
+        title, _, body = section.partition("\n")
+        if title == "The constraint D":
+            places["sweep"].append(body.strip())
+        else:
+            place = "structured" if title in with_features else "table1"
+            places[place].append(f"### {title}\n{body.rstrip()}\n")
+    put("made", opening.partition("\n")[2].strip())
+    for name, texts in places.items():
+        put(name, "\n".join(texts).rstrip())
     for name in FIGURES:
         shutil.copyfile(folder / f"{name}.png", HERE / "figures" / f"replication-{name}.png")
 
 
-def must_hold() -> Iterator[str]:
-    """One row per dataset: scores, their ratio, and wrong runs with the exact one-sided test against delta."""
-    yield "| dataset | runs | HDoC | value | ratio | of the ceiling | wrong runs | p-value |"
-    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for dataset, runs in MUST_HOLD:
-        value, hdoc = compare(dataset, ("value", "hdoc"), runs=runs, workers=2).finished
-        ratio = value.exploit_score.mean / hdoc.exploit_score.mean if hdoc.exploit_score.mean > 0.0 else math.nan
-        row = [
-            dataset,
-            str(runs),
-            short(hdoc.exploit_score.mean, 3),
-            short(value.exploit_score.mean, 3),
-            f"{ratio:.3g}x" if math.isfinite(ratio) else "-",
-            percent(value.exploit_score.mean / value.ceiling),
-            f"{value.wrong_runs}/{runs}",
-            f"{at_least(value.wrong_runs, runs, 0.05):.3f}",
-        ]
-        yield f"| {' | '.join(row)} |"
-
-
-def at_least(wrong: int, runs: int, delta: float) -> float:
-    """P(Binomial(runs, delta) >= wrong): small where the error rate is above delta."""
-    return sum(math.comb(runs, k) * delta**k * (1.0 - delta) ** (runs - k) for k in range(wrong, runs + 1))
-
-
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--must-hold"]:
-        put("must-hold", "\n".join(must_hold()))
-    elif len(sys.argv) == 2:
-        take_reproduction(Path(sys.argv[1]))
+    given = sys.argv[1:]
+    if given in ([], ["--quick"]):
+        folder = Path("reproduction")
+        start = "from goodarm.cli import main; main()"
+        subprocess.run((sys.executable, "-c", start, "reproduce", *given, "--out", str(folder)), check=True)
+        take_reproduction(folder)
+    elif len(given) == 1 and not given[0].startswith("-"):
+        take_reproduction(Path(given[0]))
     else:
         raise SystemExit(__doc__)

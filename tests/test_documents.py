@@ -22,6 +22,7 @@ DOCUMENTS = (
     "docs/tutorials/prompts.md",
     "docs/tutorials/laboratory.md",
     "docs/tutorials/own-rule.md",
+    "docs/tutorials/paper.md",
     "docs/datasets.md",
     "docs/judge.md",
     "docs/plan.md",

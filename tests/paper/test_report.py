@@ -13,12 +13,14 @@ import pyarrow.parquet as parquet
 import pytest
 
 from goodarm import __version__, simulate
+from goodarm.environments.names import environment as find_environment
 from goodarm.paper.figures import FigureOf, figures
 from goodarm.paper.page import page
 from goodarm.paper.report import Reproduction, as_json, summarise
 from goodarm.paper.report_files import write_reproduction
 from goodarm.paper.report_text import (
     HEADINGS,
+    SWEEP_HEADINGS,
     answer,
     cells,
     findings,
@@ -32,6 +34,7 @@ from goodarm.paper.reproduction import FinishedWork, reproduce
 from goodarm.paper.scope import DATASETS, Request
 from goodarm.report.chart import STYLE_OF, draw_one
 from goodarm.report.numbers import json_text
+from goodarm.rules.identification.hoeffding import hoeffding_radius
 
 pytestmark = pytest.mark.slow
 
@@ -135,7 +138,7 @@ def test_the_curve_over_rounds_ends_at_the_score(found: Reproduction, drawn: lis
     chart = next(each for each in drawn if each.name == "figure1-rounds").charts[0]
     ends = {series.name: series.y[-1] for series in chart.series}
     for line in found.datasets[0].lines:
-        assert ends[line.entry] == pytest.approx(line.mean)
+        assert ends.get(line.entry, 0.0) == pytest.approx(line.mean)
 
 
 def test_every_figure_is_there_and_every_line_has_its_style(drawn: list[FigureOf]) -> None:
@@ -144,6 +147,7 @@ def test_every_figure_is_there_and_every_line_has_its_style(drawn: list[FigureOf
         "figure1-rounds",
         "figure2",
         "figure3",
+        "figure3-pulls",
         "figure4",
         "price",
     ]
@@ -157,10 +161,10 @@ def test_every_figure_is_there_and_every_line_has_its_style(drawn: list[FigureOf
 
 
 def test_certified_bounds_shrink_with_the_pulls_and_lie_below_hoeffdings(drawn: list[FigureOf]) -> None:
-    chart = next(each for each in drawn if each.name == "figure3").charts[0]
+    chart = next(each for each in drawn if each.name == "figure3-pulls").charts[0]
     lines = {series.name: series for series in chart.series}
     hoeffding = lines["baselines (hoeffding)"]
-    certified = lines["dgai's certified (kt)"]
+    certified = lines["certified: kt"]
     assert (np.diff(certified.x) >= 0.0).all()
     late = certified.x > 1000.0
     assert (certified.y[late] < np.interp(certified.x[late], hoeffding.x, hoeffding.y)).all()
@@ -199,7 +203,7 @@ def test_the_page_is_one_file_that_opens_offline_and_its_links_lead_somewhere(te
 
 def test_the_pages_tables_can_be_sorted(found: Reproduction, text: str) -> None:
     heads = re.findall(r"<thead>(.*?)</thead>", text)
-    assert len(heads) == len(found.datasets) + 1  # and the rewards
+    assert len(heads) == len(found.datasets) + 2  # and the sweep, and the rewards
     assert all(re.findall(r'<button type="button">([^<]*)</button>', head) for head in heads)
     for row in re.findall(r"<tr class=.*?</tr>", text):
         keys = re.findall(r'data-value="([^"]*)"', row)
@@ -238,7 +242,8 @@ def test_all_files_are_written(found: Reproduction, drawn: list[FigureOf], tmp_p
     assert written == {"report.html", "table1.md", "summary.json", "rows.parquet"} | figures_
     rows = parquet.read_table(tmp_path / "rows.parquet").to_pandas()
     lines = [(on, line) for on in found.datasets for line in on.lines]
-    assert len(rows) == sum(on.arms * line.runs for on, line in lines)
+    swept = sum(50 * line.runs for line in found.sweep)
+    assert len(rows) == swept + sum(on.arms * line.runs for on, line in lines)
     on, line = lines[0]
     mine = rows[(rows.dataset == on.name) & (rows.entry == line.entry) & (rows.verdict == "good")]
     score = ((on.horizon - mine.verdict_round) * (mine["mean"] - on.threshold)).sum() / line.runs
@@ -252,5 +257,37 @@ def test_json_and_the_terminals_table_have_a_row_a_policy(found: Reproduction) -
         assert [each["entry"] for each in said["policies"]] == [line.entry for line in on.lines]
         assert replication_table(on).row_count == len(on.lines)
     table = [line for line in markdown(found).splitlines() if line.startswith("| ")]
-    counts = {len(shown(on)) + 1 for on in found.datasets}
+    counts = {len(shown(on)) + 1 for on in found.datasets} | {len(SWEEP_HEADINGS) + 1}
     assert {line.count("|") for line in table} == counts
+
+
+def test_the_sweep_says_what_each_sign_of_d_learned_and_how_often_that_is_wrong(found: Reproduction, text: str) -> None:
+    assert [(line.sign, line.eta) for line in found.sweep] == [
+        (sign, eta) for sign in ("printed", "covering") for eta in (0.001, 1.0)
+    ]
+    assert all(line.wrong_runs > 0 for line in found.sweep)
+    by_sign = {line.sign: line.alpha for line in found.sweep if line.eta == 1.0}
+    assert by_sign["covering"] > by_sign["printed"]
+    assert "## The constraint D" in markdown(found)
+    assert 'id="sweep"' in text
+    assert len(as_json(found)["sweep"]) == 4
+
+
+def test_figure_3_follows_the_best_arm_of_the_first_run(found: Reproduction, drawn: list[FigureOf]) -> None:
+    """HDoC's curve is the radius at the pulls that its best arm had by then, up to its verdict."""
+    chart = next(each for each in drawn if each.name == "figure3").charts[0]
+    curve = next(series for series in chart.series if series.name == "hdoc")
+    run = simulate("hdoc", "synth-small", horizon=DATASETS[0].quick_horizon, trace=True).runs[0]
+    bar = find_environment("synth-small").problem(0.05).bar
+    best = int(run.means.argmax())
+    for at in (0, len(curve.x) // 2, -1):
+        pulls = float((run.trace[: int(curve.x[at])] == best).sum())
+        assert curve.y[at] == pytest.approx(hoeffding_radius(pulls, bar))
+    assert curve.x[-1] == (run.verdict_rounds[best] or run.rounds)
+
+
+def test_no_line_lies_on_an_axis(drawn: list[FigureOf]) -> None:
+    """A policy that scores 0 throughout is named below the chart instead."""
+    charts = [chart for each in drawn if each.name.startswith("figure1") for chart in each.charts]
+    assert all(series.y.any() for chart in charts for series in chart.series)
+    assert any("0 throughout: " in chart.x_label for chart in charts)

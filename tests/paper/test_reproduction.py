@@ -16,7 +16,7 @@ import pytest
 from goodarm.errors import InvalidValue, UnknownName
 from goodarm.paper.finished_tasks import PLAYS, FinishedTask, code_print, plays, read_finished, write_finished
 from goodarm.paper.reproduction import reproduce
-from goodarm.paper.scope import DATASETS, ENTRIES, FULL, QUICK, Request
+from goodarm.paper.scope import DATASETS, ETAS, FULL, QUICK, Request, entries_of
 from goodarm.paper.tasks import Task, tasks_of
 from goodarm.simulation.simulate import simulate
 
@@ -158,9 +158,22 @@ def test_a_damaged_task_counts_as_missing(tmp_path: Path) -> None:
 def test_the_full_reproduction_has_ten_repetitions_of_the_papers_four_datasets() -> None:
     assert FULL.runs == 10
     tasks = tasks_of(Request())
-    for dataset in ("synth-small", "synth-large", "movielens", "open-bandit"):
-        runs = {e.name: sum(t.runs for t in tasks if (t.dataset, t.entry) == (dataset, e.name)) for e in ENTRIES}
+    for dataset in DATASETS[:4]:
+        played = [t for t in tasks if t.dataset == dataset.name and t.goal == "verdicts"]
+        runs = {e.name: sum(t.runs for t in played if t.entry == e.name) for e in entries_of(dataset, FULL)}
         assert {name for name, count in runs.items() if count != 10} <= {"tt-ts"}
+
+
+def test_the_full_reproduction_plays_every_model_and_both_signs_of_d() -> None:
+    tasks = tasks_of(Request())
+    with_features = {
+        (t.dataset, t.spec.policy.partition("@")[2]) for t in tasks if t.dataset in ("linear", "bumps", "network")
+    }
+    assert with_features >= {("linear", "linear"), ("bumps", "kernel"), ("network", "neural")}
+    swept = {(t.spec.options[0][1], t.spec.options[2][1]) for t in tasks if t.goal == "sweep"}
+    assert swept == {(eta, sign) for eta in ETAS for sign in (0.0, 1.0)}
+    assert {t.dataset for t in tasks_of(Request(only=("structured",)))} == {"linear", "bumps", "network"}
+    assert {t.goal for t in tasks_of(Request(only=("sweep",)))} == {"sweep"}
 
 
 @pytest.mark.parametrize(
