@@ -178,8 +178,8 @@ def notes(found: Reproduction) -> Iterator[str]:
     yield (
         f"Seed {request.seed}, delta 0.05. {_counted(scale.runs)}; {_counted(scale.slow_runs)} of tt-ts, which looks "
         f"at every arm in every round, on all datasets but synth-small; {scale.structured_runs} where arms have "
-        f"features; tt-ts-printed on synth-small only. Of Figure 4: {_counted(scale.reward_runs)}, "
-        f"{scale.slow_reward_runs} of thompson and dgai-reward-printed."
+        f"features; {scale.slow_runs} of tt-ts-printed, on synth-small only. Of Figure 4: "
+        f"{_counted(scale.reward_runs)}, {scale.slow_reward_runs} of thompson and dgai-reward-printed."
     )
     yield (
         f"dgai-offline: {scale.epochs} epochs of at most {scale.training_horizon:,} rounds on the arms of the run "

@@ -171,7 +171,7 @@ class Scale(NamedTuple):
     sweep_runs: int
 
 
-FULL = Scale("full", 10, 3, 10, 3, 50, 1000, 52, 1_000_000, True, 100, 1_000_000, 5, 10, 10)
+FULL = Scale("full", 10, 3, 10, 3, 50, 1000, 52, 1_000_000, True, 100, 300_000, 5, 10, 10)
 QUICK = Scale("quick", 3, 1, 2, 1, 12, 1000, 20, 50_000, False, 50, 100_000, 1, 3, 1)
 
 

@@ -96,7 +96,8 @@ def _of_dataset(dataset: PaperDataset, request: Request) -> Iterator[Task]:
                 teacher = Task("policy", dataset.name, entry.name, horizon, 0, 0, seed, scale)
                 learned = teacher.key
                 yield teacher
-            runs = scale.slow_runs if entry.slow and dataset.name != "synth-small" else scale.runs
+            slow = entry.slow and (dataset.name != "synth-small" or bool(entry.only))
+            runs = scale.slow_runs if slow else scale.runs
             runs = scale.structured_runs if dataset.model else runs
             size = 1 if entry.made == "trained" else max(1, ROUNDS_PER_TASK // horizon)
             for first in range(0, runs, size):
