@@ -138,7 +138,7 @@ def test_the_curve_over_rounds_ends_at_the_score(found: Reproduction, drawn: lis
     chart = next(each for each in drawn if each.name == "figure1-rounds").charts[0]
     ends = {series.name: series.y[-1] for series in chart.series}
     for line in found.datasets[0].lines:
-        assert ends.get(line.entry, 0.0) == pytest.approx(line.mean)
+        assert ends.get(line.entry, 0.0) == pytest.approx(line.mean, abs=0.004 * max(ends.values()))
 
 
 def test_every_figure_is_there_and_every_line_has_its_style(drawn: list[FigureOf]) -> None:
@@ -287,7 +287,7 @@ def test_figure_3_follows_the_best_arm_of_the_first_run(found: Reproduction, dra
 
 
 def test_no_line_lies_on_an_axis(drawn: list[FigureOf]) -> None:
-    """A policy that scores 0 throughout is named below the chart instead."""
+    """A policy that scores next to nothing is named below the chart instead."""
     charts = [chart for each in drawn if each.name.startswith("figure1") for chart in each.charts]
     assert all(series.y.any() for chart in charts for series in chart.series)
-    assert any("0 throughout: " in chart.x_label for chart in charts)
+    assert any("0 or nearly: " in chart.x_label for chart in charts)

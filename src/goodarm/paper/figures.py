@@ -125,10 +125,16 @@ def score_by_epoch(found: Reproduction, on: OnDataset) -> Chart | None:
     return Chart(on.name, f"epoch{flat}", "exploit score", series, _ceiling(on, series), **_scale_of(series))
 
 
+NEARLY = 0.004
+"""Share of the largest value in a linear chart below which a line can't be told from the axis."""
+
+
 def _apart(series: list[Series]) -> tuple[list[Series], str]:
     """The lines that leave the axis, and words for those that lie on it."""
-    flat = [each.name for each in series if not each.y.any()]
-    words = f"\n0 throughout: {', '.join(flat)}" if flat else ""
+    largest = {each.name: float(np.abs(each.y).max()) for each in series}
+    least = 0.0 if _scale_of(series) else NEARLY * max(largest.values(), default=0.0)
+    flat = [each.name for each in series if largest[each.name] <= least]
+    words = f"\n0 or nearly: {', '.join(flat)}" if flat else ""
     return [each for each in series if each.name not in flat], words
 
 

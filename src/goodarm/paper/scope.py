@@ -86,6 +86,7 @@ ENTRIES = (
     Entry("dgai-online", f"dgai-online(batch={BATCH})", "paper"),
     Entry("dgai-offline", "dgai-offline", "paper", made="trained"),
     Entry("dgai-offline-covering", "dgai-offline", "paper", made="trained", options=(("covering", 1.0),)),
+    Entry("dgai-spread", "dgai-spread", "ours"),
     Entry("dgai", "dgai", "ours"),
     Entry("dgai learned", "dgai", "ours", made="learned"),
     Entry("value", "value", "ours"),

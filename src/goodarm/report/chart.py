@@ -28,6 +28,7 @@ STYLE_OF: dict[str, tuple[str, str]] = {
     "dgai-offline": ("#D55E00", "-"),
     "dgai": ("#009E73", "-"),
     "dgai learned": ("#009E73", "--"),
+    "dgai-spread": ("#009E73", ":"),
     "value": ("#0072B2", "-"),
     "value calibrated": ("#0072B2", "--"),
     "ucb1": ("#000000", "-"),
@@ -107,20 +108,27 @@ def draw_one(chart: Chart) -> Figure:
 
 
 def draw(charts: list[Chart]) -> Figure:
-    """All charts side by side in two columns, with one legend."""
+    """All charts side by side in two columns, with one legend below them."""
     from matplotlib.figure import Figure
 
-    rows = -(-len(charts) // 2)
-    height = 3.2 * rows + 0.9
-    figure = Figure(figsize=(9.6, height))
-    grid = figure.subplots(rows, 2, squeeze=False).ravel()
-    figure.subplots_adjust(0.1, 1.35 / height, 0.985, 1.0 - 0.35 / height, wspace=0.27, hspace=0.42)
+    columns = min(2, len(charts))
+    rows = -(-len(charts) // columns)
+    entries = len(names_in(charts)) + len(marks_in(charts))
+    in_a_row = 2 * columns
+    below = 0.75 + 0.22 * -(-entries // in_a_row) + (0.2 if any("\n" in chart.x_label for chart in charts) else 0.0)
+    height = 3.2 * rows + below - 0.45
+    figure = Figure(figsize=(4.8 * columns, height))
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    left = 0.1 if columns == 2 else 0.2
+    figure.subplots_adjust(left, below / height, 0.985, 1.0 - 0.35 / height, wspace=0.27, hspace=0.42)
     handles: dict[str, Any] = {}
     for axes, chart in zip(grid, charts, strict=False):
         handles.update(_draw(axes, chart))
     for axes in grid[len(charts) :]:
         axes.set_axis_off()
-    figure.legend(list(handles.values()), list(handles), loc="lower center", ncols=4, frameon=False, fontsize=8.5)
+    figure.legend(
+        list(handles.values()), list(handles), loc="lower center", ncols=in_a_row, frameon=False, fontsize=8.5
+    )
     return figure
 
 
