@@ -1,7 +1,8 @@
 """The state of a campaign: the fold of its journal, and nothing else.
 
-`Fold.apply` is the only way in, for entries that are being written and for entries that are read back. The engine's
-step applies the rules; here is what the step need not know: ids, tickets, times, and verdicts as the journal has them.
+`Fold.apply` is the only way to change it, both for entries that are being written and for entries that are read back.
+The engine's step applies the rules. The fold keeps what the step does not know: ids, tickets, times, and the verdicts
+of the journal.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ OPEN, PAUSED, RETIRED = "open", "paused", "retired"
 
 
 class Book:
-    """What is known about one arm besides the rules' evidence."""
+    """The counts, the status and the verdict of one arm."""
 
     __slots__ = (
         "asked",
@@ -54,16 +55,16 @@ class Book:
         self.weight = weight
         self.status = OPEN
         self.asked = 0
-        """Tickets handed out, void ones not counted."""
+        """Number of tickets handed out, without void ones."""
         self.told = 0
-        """Rewards that came back, missing ones as 0."""
+        """Number of rewards that were told; a missing one counts as reward 0."""
         self.total = 0.0
         self.missing = 0
         self.void = 0
         self.first: int | None = None
         self.last: int | None = None
         self.decision: dict[str, Any] | None = None
-        """The audit of the verdict, once it was journaled."""
+        """The audit of the verdict, once it is in the journal."""
         self.draw: Draw | None = None
         """The order of the arm's cases, on a fixed test set."""
 
@@ -82,7 +83,7 @@ class Book:
 
 
 class Fold:
-    """A campaign after some entry of its journal."""
+    """The state of a campaign after an entry of its journal."""
 
     def __init__(self, created: Event) -> None:
         if created.kind != journal.CREATED or created.number != 1:
@@ -99,7 +100,7 @@ class Fold:
         self.number, self.chain, self.at = created.number, created.chain, created.at
         self.started = created.at
         self.tickets = 0
-        """Tickets and blocks handed out so far."""
+        """Number of tickets and blocks handed out so far."""
         self.pending: dict[int, tuple[int, float]] = {}
         """Tickets that are out: arm, and when they were asked."""
         self.cases: dict[int, int] = {}
@@ -108,15 +109,15 @@ class Fold:
         self.deadlines: deque[tuple[float, int]] = deque()
         self.late = 0
         self.scatter = 0.0
-        """Squares of rewards without bounds around the mean of their arm so far, in declared scales."""
+        """Sum of squared deviations of unbounded rewards from their arm's mean, in units of the declared scale."""
         self.doubted = False
         self.ended = False
         self.undeclared: list[int] = []
-        """Arms that the rules have decided, and whose verdict is the next entry."""
+        """Arms that the rules have decided and whose verdict entries must come next."""
         self.disagreement = ""
-        """The first entry at which today's rules decide differently from the journal, if there is one."""
+        """The first entry at which the present rules decide differently from the journal; empty if there is none."""
         self.intervals: dict[int, tuple[Any, float, float]] = {}
-        """Kept from one look to the next: computing them takes longer than everything else."""
+        """Intervals that were computed before, since they take longer to compute than everything else."""
         self._set_up()
 
     def _set_up(self) -> None:
@@ -129,7 +130,7 @@ class Fold:
         self.lapses = terms.unanswered != "wait"
         self.queues: dict[int, Queue] = {}
         self.draws = isinstance(terms.made.sampling, ChoiceRule)
-        """Does choosing draw at random? Then every ask of a replay chooses too, so that the numbers stay in step."""
+        """Whether choosing draws random numbers. If so, a replay chooses at every ask, to draw the same numbers."""
         self._chosen: int | None = None
         self._asked_block = False
         self._handlers: dict[str, Callable[[Event], Iterable[int]]] = {
@@ -170,19 +171,19 @@ class Fold:
         return None if case is None or self.terms.cases is None else self.terms.cases.name(case)
 
     def choose(self) -> int:
-        """The arm that the policy asks for next, -1 if none is open; choosing again before anything happens is free."""
+        """The arm that the policy asks for next, -1 if none is open. The choice is kept until the next entry."""
         if self._chosen is None:
             self._chosen = self.step.choose()
         return self._chosen
 
     def choose_block(self, pulls: int) -> dict[int, int]:
-        """Many asks at once: pulls per arm. They are out from now on: the next entry must be this block's."""
+        """Choose many pulls, per arm. They are pending at once, so the next entry must be this block's."""
         counts = self.step.choose_block(pulls)
-        self._asked_block = bool(counts.any())  # where no arm is open no entry follows, and the next block is another's
+        self._asked_block = bool(counts.any())  # if no arm is open, no entry follows
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
 
     def apply(self, event: Event) -> None:
-        """Take in the next entry."""
+        """Apply the next entry of the journal."""
         handler = self._handlers.get(event.kind)
         if handler is None:
             raise DamagedJournal(

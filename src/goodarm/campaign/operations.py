@@ -1,4 +1,4 @@
-"""What can be done to a campaign, within a transaction: check everything, then write. A refusal changes nothing."""
+"""Operations on a campaign within a transaction: check everything, then write. A refusal changes nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 LARGEST_ASK = 1_000_000
 LARGEST_BLOCK = 10**12
 NO_TICKET = ""
-"""Of a block without pulls: the next ticket's name would be somebody else's."""
+"""Ticket of a block without pulls, for which there is no entry in the journal."""
 
 
 def checked_count(n: Any) -> int:
@@ -42,7 +42,7 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
 
 
 def _hand_out(session: Session, n: int) -> list[Ticket]:
-    """New tickets, fewer than `n` if no arm is open any more."""
+    """New tickets, fewer than `n` only if no arm is open."""
     fold = session.fold
     tickets: list[Ticket] = []
     for _ in range(n):
@@ -73,7 +73,7 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
         return [], before.get("decided", []), [Ticket(*ticket) for ticket in before["tickets"]]
     late = tell(session, [(given, reward)])
     decided = session.own_verdicts()
-    if late:  # whoever hears that the reward is refused would never learn of a ticket asked for with it
+    if late:  # the caller receives an error, so a new ticket would be lost
         return late, decided, []
     tickets = [] if session.fold.ended else _hand_out(session, 1)
     keep(session, key, "step", decided=decided, tickets=_as_lists(tickets), **asked)
@@ -114,7 +114,7 @@ def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
 
 
 def _has_ended(session: Session, ticket: int, value: float) -> bool:
-    """A ticket that is not out: was the same reward told (False), or is it late (True)? Anything else is refused."""
+    """Whether a ticket that is not pending is late. False if the same reward was told; all else is refused."""
     session.flush()
     fold = session.fold
     name = spell(fold.terms.key, ticket)
@@ -305,7 +305,7 @@ def number_of(fold: Fold, arm: Any) -> int:
 
 
 def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
-    """An entry with ids for arms, tickets as they were handed out."""
+    """An entry with ids instead of numbers for arms, and tickets as they were handed out."""
     entry: dict[str, Any] = {"number": event.number, "kind": event.kind, "at": iso(event.at)}
     if event.ticket:
         entry["ticket"] = spell(fold.terms.key, event.ticket)
