@@ -68,9 +68,9 @@ class Draw:
 
     >>> draw = Draw(CaseSet(3), key=7)
     >>> [draw.case(place) for place in range(3)]
-    [1, 2, 0]
-    >>> draw.void.append(2); draw.case(3)
-    2
+    [2, 1, 0]
+    >>> draw.void.append(1); draw.case(3)
+    1
     """
 
     __slots__ = ("cases", "key", "void")

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.arguments import shown
 from goodarm.engine.totals import evidence_from_totals
-from goodarm.errors import UnreadableTable
+from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.judgement.cases import on_cases
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
 from goodarm.judgement.log_columns import LogColumns, choose_columns, noun, unit_like
@@ -54,6 +56,10 @@ def judge(
     denominator: str | None = None,
     unit_limit: float | None = None,
     window: str | float | None = None,
+    case: str | None = None,
+    cases: int | None = None,
+    format: str | None = None,
+    metric: str | None = None,
     table: str | None = None,
     query: str | None = None,
     separator: str | None = None,
@@ -81,6 +87,10 @@ def judge(
                 "any" is above 0, their "sum" (`rewards` is then its range), or "ratio": all rewards over all rows, or
                 over `denominator`, of which a unit has at most `unit_limit`
     window    : "7d": only a unit's rows from its first one on for that long count, and open units at their worst
+    case, cases : a column of test cases, each of which an arm has at most once, and how many the test set has; not
+                needed where every arm has all of them. The bar is then about the share of this set that an arm passes
+    format, metric : "promptfoo", "inspect" or "lm-eval": `data` is a result file of that tool, or a folder of them, see
+                `goodarm.judgement.sources.results`
     memory    : a limit for DuckDB, such as "1GiB"; what is larger goes through the disk
 
     >>> clicks = {"arm": ["a", "b"], "pulls": [5000, 5000], "total": [170, 60]}
@@ -90,6 +100,12 @@ def judge(
     >>> found.good, found.bad
     (['a'], ['b'])
     """
+    if format is not None:
+        data, case = _results(data, format, metric), case or "case"
+    elif metric is not None:
+        raise InvalidValue("`metric` names a score in a result file; say of which tool: `format='promptfoo'`.")
+    if case is not None and unit is not None:
+        raise InvalidValue("a case is the unit of a fixed test set; give `case` or `unit`, not both.")
     question = Question(
         threshold=threshold,
         delta=delta,
@@ -112,11 +128,13 @@ def judge(
         max_arms=max_arms,
         ledger=ledger,
         by_appearance=by_appearance,
-        unit=unit,
+        unit=case if case is not None else unit,
         per_unit=per_unit,
         denominator=denominator,
         unit_limit=unit_limit,
         window=window,
+        case=case,
+        cases=cases,
     )
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
@@ -125,6 +143,15 @@ def judge(
         close = getattr(source, "close", None)
         if close is not None:
             close()
+
+
+def _results(place: Any, format: str, metric: str | None) -> dict[str, Any]:
+    """Columns of a result file, one row per arm and case. Repetitions of a case are refused by the checks of cases."""
+    from goodarm.judgement.sources.results import read_results
+
+    if not isinstance(place, str | Path):
+        raise InvalidValue(f"`format={format!r}` reads a file or a folder; got {shown(place)}.")
+    return {name: values for name, values in read_results(place, format, metric).items() if name != "repeat"}
 
 
 def open_source(
@@ -161,6 +188,8 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
     columns = choose_columns(question, source.names(), source.title, source.times())
     sums, said = checked(source, columns, question, source.sums(columns, question, progress))
     rows = int(sums.rows.sum())
+    if question.case is not None:
+        question = on_cases(source, question, columns, sums)
     judged = _judged(question, sums, source.title)
     with shared(question, columns, sums, judged) as shares:
         made, notes = _arms(source, question, columns, sums, judged, shares, progress)

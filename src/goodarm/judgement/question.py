@@ -126,6 +126,8 @@ class Question:
     denominator: str | None = None
     unit_limit: float | None = None
     window: str | float | None = None
+    case: str | None = None
+    cases: int | None = None
 
     def __post_init__(self) -> None:
         self._check_bar()
@@ -134,6 +136,7 @@ class Question:
         self._check_combinations()
         self._check_shares()
         self._check_unit()
+        self._check_cases()
         self._check_rule()
 
     @property
@@ -282,6 +285,21 @@ class Question:
                 "`window` counts open units at their worst, which needs bounded rewards and a threshold."
             )
         self.seconds  # noqa: B018  a window that can't be read is refused here
+
+    def _check_cases(self) -> None:
+        if self.cases is not None:
+            check_whole("cases", self.cases, least=1)
+        if self.case is None:
+            if self.cases is not None:
+                raise InvalidValue("`cases` is the size of a fixed test set; name its column too: `case=COLUMN`.")
+            return
+        if self.versus is not None:
+            raise InvalidValue("a fixed test set is judged against a threshold; leave `versus` out.")
+        if self.by:
+            raise InvalidValue("a fixed test set is judged as a whole; leave `by` out.")
+        plain = self.scale.bounded and not self.scale.moved and self.window is None
+        if self.per_unit not in ("mean", "any") or not plain:
+            raise InvalidValue("the reward of a case is 0 or 1, once per arm; leave unit, window and rewards out.")
 
     def _check_rule(self) -> None:
         if self.rule is not None and self.rule not in identification_names():

@@ -25,7 +25,9 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
     unit : the column whose values are the independent units, if one was given
     """
     news = "each row is new information: no user, session or machine has several rows. If they do, give `unit=COLUMN`"
-    if unit is not None:
+    if question.case is not None:
+        news = f"the question is about these {question.cases:,} cases; an arm that lacks some has drawn at random"
+    elif unit is not None:
         whole = "within its window" if question.window is not None else "and no more rows of it will come"
         news = f"each {visible(unit)} is new information, {whole}"
     bar = "the threshold was" if question.versus is None else "the control and the margin were"

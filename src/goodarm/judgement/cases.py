@@ -1,0 +1,60 @@
+"""Logs of a fixed test set: one row per arm and case, each case at most once per arm.
+
+The question is about the share of *these* cases that an arm passes. An arm with a result on every case is decided for
+certain. Arms with fewer are decided by `gap-mixture` without replacement, which needs their cases drawn at random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.judgement.log_columns import LogColumns
+from goodarm.judgement.question import Question
+from goodarm.judgement.sources._base import LogSource, Sums, silent
+from goodarm.problem import Cases
+
+
+def on_cases(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> Question:
+    """The same question about a set of known size, once the log was found to fit it."""
+    _refuse_repeats(source, columns, sums)
+    by_case = replace(columns, arm=columns.unit or "", unit=columns.arm)
+    seen = source.sums(by_case, question, silent).arm.size
+    if question.cases is None and (sums.pulls < seen).any():
+        fewest = int(np.argmin(sums.pulls))
+        raise InvalidValue(
+            f"{source.title}: {sums.arm[fewest]!r} has results on {int(sums.pulls[fewest]):,} of the {seen:,} cases in "
+            f"the log. Say how many cases the test set has: `cases={seen}`, if it has no more."
+        )
+    count = seen if question.cases is None else question.cases
+    if seen > count:
+        raise InvalidValue(
+            f"{source.title} has {seen:,} different cases, more than the {count:,} of the test set. Correct the "
+            f"number: `cases={seen}`."
+        )
+    _refuse_grades(source, question, columns, sums)
+    return replace(question, cases=count, scale=replace(question.scale, family=Cases(count)))
+
+
+def _refuse_repeats(source: LogSource, columns: LogColumns, sums: Sums) -> None:
+    repeated = sums.rows > sums.pulls
+    if repeated.any():
+        arm = int(np.argmax(repeated))
+        raise UnreadableTable(
+            f"{source.title}: {sums.arm[arm]!r} has {int(sums.rows[arm]):,} rows on {int(sums.pulls[arm]):,} values of "
+            f"{columns.unit}. Each case counts once per arm: keep one row of each."
+        )
+
+
+def _refuse_grades(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> None:
+    """A reward between 0 and 1 counts fully in `any`, and partly in `mean`; 0 and 1 count alike."""
+    as_any = source.sums(columns, replace(question, per_unit="any"), silent)
+    total = dict(zip(as_any.arm.tolist(), as_any.total.tolist(), strict=True))
+    graded = np.array([total[arm] != own for arm, own in zip(sums.arm.tolist(), sums.total.tolist(), strict=True)])
+    if graded.any():
+        raise UnreadableTable(
+            f"{source.title}: rewards of {sums.arm[int(np.argmax(graded))]!r} lie between 0 and 1. The reward of a "
+            "case is 0 (failed) or 1 (passed); say which grades pass before judging."
+        )

@@ -1,0 +1,122 @@
+"""Logs of a fixed test set: certain where every case is known, certified where some are missing."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from goodarm import judge
+from goodarm.errors import GoodarmError, InvalidValue, UnreadableTable
+
+RATES = {"a": 0.9, "b": 0.78, "c": 0.5}
+CASES = 200
+
+
+def log(seed: int = 0, kept: int = CASES) -> dict[str, list]:
+    """Results of each arm on `kept` cases, drawn at random; `b` fails just enough to lie below 80%."""
+    world = np.random.default_rng(seed)
+    columns: dict[str, list] = {"prompt": [], "case": [], "passed": []}
+    for arm, rate in RATES.items():
+        results = world.permutation(np.arange(CASES) < rate * CASES)
+        for case in world.permutation(CASES)[:kept].tolist():
+            columns["prompt"].append(arm)
+            columns["case"].append(f"q{case}")
+            columns["passed"].append(float(results[case]))
+    return columns
+
+
+def judged(columns: object, **more: object):
+    return judge(columns, threshold=0.8, arm="prompt", reward="passed", case="case", **more)
+
+
+def test_a_whole_test_set_is_decided_for_certain() -> None:
+    found = judged(log())
+    assert (found.good, found.bad, found.open) == (["a"], ["b", "c"], [])
+    means = dict(zip(found.arms.arm, found.arms.mean, strict=True))
+    assert means == {arm: pytest.approx(rate) for arm, rate in RATES.items()}
+    for low, high, mean in zip(found.arms.low, found.arms.high, found.arms.mean, strict=True):
+        assert low == pytest.approx(mean)
+        assert high == pytest.approx(mean)
+    # without knowing that there are only 200 cases, most of this is undecided
+    rows = judge(log(), threshold=0.8, arm="prompt", reward="passed")
+    assert "b" in rows.open
+
+
+def test_a_part_of_it_is_judged_without_replacement() -> None:
+    """Of 60 logs with half of the cases, at most 8 have a wrong verdict: P(Binomial(60, 0.05) > 8) < 0.003."""
+    wrong, decided = 0, 0
+    for seed in range(60):
+        found = judged(log(seed, kept=100), cases=CASES)
+        wrong += bool(set(found.good) & {"b", "c"} or set(found.bad) & {"a"})
+        decided += len(found.good) + len(found.bad)
+    assert wrong <= 8
+    assert decided > 100
+
+
+def test_the_size_of_the_set_is_asked_for_where_it_can_not_be_known() -> None:
+    """Arms with as many cases each, but different ones, do not make up a whole set."""
+    with pytest.raises(InvalidValue, match=r"has results on 100 of the \d+ cases in the log. Say how many"):
+        judged(log(kept=100))
+    with pytest.raises(InvalidValue, match="has 200 different cases, more than the 150 of the test set"):
+        judged(log(), cases=150)
+
+
+def test_duplicate_cells_are_refused() -> None:
+    columns = log()
+    for values in columns.values():
+        values.append(values[0])
+    with pytest.raises(UnreadableTable, match="'a' has 201 rows on 200 values of case"):
+        judged(columns)
+
+
+def test_grades_are_refused() -> None:
+    columns = log(kept=100)
+    columns["passed"][:2] = [0.5, 0.5]  # their sum is a whole number
+    with pytest.raises(UnreadableTable, match="rewards of 'a' lie between 0 and 1"):
+        judged(columns, cases=CASES)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"versus": "a", "threshold": None}, {"by": "case"}, {"unit": "case"}, {"rewards": "gaussian:1"}, {"cases": 0}],
+)
+def test_what_does_not_fit_is_refused(more: dict[str, object]) -> None:
+    given = {"threshold": 0.8, "arm": "prompt", "reward": "passed", "case": "case", **more}
+    with pytest.raises(GoodarmError):
+        judge(log(), **given)
+    with pytest.raises(InvalidValue, match="name its column too"):
+        judge(log(), threshold=0.8, arm="prompt", reward="passed", cases=200)
+
+
+def test_the_same_from_a_file(tmp_path: Path) -> None:
+    columns = log(kept=100)
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    from_file, from_table = judged(tmp_path / "log.csv", cases=CASES), judged(columns, cases=CASES)
+    assert from_file.as_dict()["arms"] == from_table.as_dict()["arms"]
+
+
+def test_result_files_of_other_tools() -> None:
+    here = Path(__file__).parent / "results"
+    assert judge(here / "lm-eval", threshold=0.5, format="lm-eval").good == ["dummy"]
+    with pytest.raises(UnreadableTable, match="'plain / careful' has 6 rows on 3 values of case"):
+        judge(here / "promptfoo.json", threshold=0.5, format="promptfoo")
+    with pytest.raises(InvalidValue, match="say of which tool"):
+        judge(here / "promptfoo.json", threshold=0.5, metric="score")
+
+
+def test_real_models_on_gsm8k(data_folder: Path) -> None:
+    """30 models with a quarter of the 1,000 questions each, in random order: no wrong verdict, most of them decided."""
+    from goodarm.environments.matrix import read_matrix
+
+    names, table = read_matrix(data_folder / "evals" / "gsm_models.csv.gz")
+    world, rows = np.random.default_rng(1), []
+    for arm, results in zip(names, table, strict=True):
+        rows += [(arm, f"q{case}", results[case]) for case in world.permutation(results.size)[:250]]
+    columns = dict(zip(("prompt", "case", "passed"), map(list, zip(*rows, strict=True)), strict=True))
+    found = judge(columns, threshold=0.68, arm="prompt", reward="passed", case="case", cases=table.shape[1])
+    truth = dict(zip(names, table.mean(axis=1) >= 0.68, strict=True))
+    assert all(truth[arm] for arm in found.good)
+    assert not any(truth[arm] for arm in found.bad)
+    assert len(found.good) + len(found.bad) >= 20
