@@ -58,7 +58,7 @@ def deciding_bound(policy: Policy, pulls: float, pool: Pool, bar: Bar) -> float:
     >>> round(deciding_bound(policy("hdoc"), 1000.0, Pool(1000.0), bar), 3)
     6.403
     >>> round(deciding_bound(policy("ucb+gap-mixture"), 1000.0, Pool(1000.0), bar), 3)
-    3.648
+    3.696
     """
     rule, own = policy.identification, policy.setting.identification
     if pulls < 1.0:
