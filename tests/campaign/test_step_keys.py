@@ -23,14 +23,14 @@ def test_a_step_that_decides_an_arm_says_so_again() -> None:
     campaign = Campaign.create("memory:", "c", ["a"], 0.5, 0.5)
     (ticket,) = campaign.ask()
     for turn in range(100):
-        told, following = campaign._stepped(ticket, 1.0, str(turn))
+        told, following = campaign.tell_and_ask(ticket, 1.0, key=str(turn))
         if following is None:
             break
         assert told.verdicts == []
         ticket = following
     assert [(row.arm, row.verdict) for row in told.verdicts] == [("a", "good")]
     number = campaign.number
-    assert campaign._stepped(ticket, 1.0, str(turn)) == (told, None)
+    assert campaign.tell_and_ask(ticket, 1.0, key=str(turn)) == (told, None)
     assert campaign.number == number
 
 

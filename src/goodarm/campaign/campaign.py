@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -401,7 +401,7 @@ at most 5%
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Several operations in one commit; a refused one leaves the others in place."""
-        with self._writing():
+        with self._committing(self._session.transaction()):
             yield
 
     def close(self) -> None:
@@ -443,10 +443,13 @@ at most 5%
         if self._closed:
             raise Refused(f"the campaign {self.name!r} was closed here. Open it again: Campaign.open(store, name).")
 
+    def _writing(self) -> AbstractContextManager[Fold]:
+        return self._committing(self._session.operation())
+
     @contextmanager
-    def _writing(self) -> Iterator[Fold]:
+    def _committing(self, scope: AbstractContextManager[Fold]) -> Iterator[Fold]:
         self._refuse_closed()
-        with self._session.writing() as fold:
+        with scope as fold:
             yield fold
         warn_once(self._session.fold)
         self._call_back()

@@ -35,7 +35,8 @@ class Session:
         self._own_from = 0
         """Verdicts of the transaction under way, which count once it is committed; from where on of this operation."""
         self._thread = threading.RLock()
-        self._depth = 0
+        self._under_way = False
+        """Is a transaction under way?"""
         self._written: list[Event] = []
         self._unsaved = 0
         self._fold: Fold | None = None
@@ -49,7 +50,7 @@ class Session:
         """The state as it was last read."""
         with self._thread:
             if self._fold is None:
-                if self._depth:  # the store would show what this transaction has written so far
+                if self._under_way:  # the store would show what this transaction has written so far
                     raise _half_done()
                 self._fold = self._load()
                 if self._heard:
@@ -67,7 +68,7 @@ class Session:
         """The state as it is now in the store."""
         with self._thread:
             fold = self.fold
-            if not self._depth:
+            if not self._under_way:
                 self._take(self.store.newer(self.campaign, fold.number))
             return self.fold
 
@@ -108,17 +109,17 @@ class Session:
         return unpack(first, kept.chain, kept.body)
 
     @contextmanager
-    def writing(self) -> Iterator[Fold]:
-        """The right to write; may be nested: everything is committed when the outermost ends, or not at all."""
+    def transaction(self) -> Iterator[Fold]:
+        """The right to write: everything is committed at the end, or nothing. Inside of another one, a part of that."""
         with self._thread:
-            if self._depth:
-                yield from self._nested()
+            if self._under_way:
+                yield self.fold
                 return
             committed = 0
             try:
                 with self.store.transaction(self.campaign):
                     fold = self.fold
-                    self._depth = 1
+                    self._under_way = True
                     self._take(self.store.newer(self.campaign, fold.number))
                     committed = fold.number
                     _refuse_other_rules(self.fold)
@@ -134,25 +135,28 @@ class Session:
                     self._throw_away(committed)
                 raise
             finally:
-                self._depth = self._unsaved = self._own_from = 0
+                self._under_way = False
+                self._unsaved = self._own_from = 0
                 self._written.clear()
                 self._own.clear()
 
-    def _nested(self) -> Iterator[Fold]:
-        """An operation within a larger transaction: a refused one changes nothing, a half-done one undoes all of it."""
-        if self._fold is None:
-            raise _half_done()
-        before = self._fold.number
-        self._own_from = len(self._own)
-        self._depth += 1
-        try:
-            yield self._fold
-        except BaseException as error:
-            if self._fold is not None and (self._fold.number != before or not _is_refusal(error)):
-                self._fold = None
-            raise
-        finally:
-            self._depth -= 1
+    @contextmanager
+    def operation(self) -> Iterator[Fold]:
+        """One operation, in the transaction under way or in a new one.
+
+        A refused operation changes nothing. One that fails half-way undoes the whole transaction.
+        """
+        with self._thread:
+            shared = self._under_way
+            with self.transaction() as fold:
+                before = fold.number
+                self._own_from = len(self._own) if shared else 0
+                try:
+                    yield fold
+                except BaseException as error:
+                    if self._fold is not None and (self._fold.number != before or not _is_refusal(error)):
+                        self._fold = None
+                    raise
 
     def write(
         self,
@@ -196,7 +200,7 @@ class Session:
     def next_verdict(self) -> Event | None:
         """The oldest committed verdict that nobody has looked at; None within a transaction, or if there is none."""
         with self._thread:
-            return self.verdicts_seen.pop(0) if self.verdicts_seen and not self._depth else None
+            return self.verdicts_seen.pop(0) if self.verdicts_seen and not self._under_way else None
 
     def now(self) -> float:
         """The time, which never goes back in a journal."""

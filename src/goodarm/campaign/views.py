@@ -33,6 +33,8 @@ SHOWN_STATUS = {states.PAUSED: "suspended"}
 def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[ArmRow]:
     """Several arms as they are now; without a time, as they were after the newest entry."""
     wanted = list(arms)
+    if not wanted:
+        return []
     found = intervals(fold, (arm for arm in wanted if fold.books[arm].decision is None))
     late = costs(fold, fold.at if now is None else now, wanted)
     return [_row(fold, arm, found.get(arm, (math.nan, math.nan)), late.get(arm, NOTHING)) for arm in wanted]

@@ -6,7 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
 
@@ -25,8 +25,6 @@ from goodarm.service.trail import Trail
 
 if TYPE_CHECKING:
     from goodarm.campaign import Store
-
-T = TypeVar("T")
 
 
 class Campaigns:
@@ -86,14 +84,6 @@ class Campaigns:
 
     def _create(self, given: dict[str, Any]) -> None:
         Campaign.create(self._store, **given).close()
-
-    async def read(self, name: str, operation: Callable[[Campaign], T]) -> T:
-        """The result of an operation that changes nothing."""
-        return await self.desk.read(name, operation)
-
-    async def write(self, name: str, operation: Callable[[Campaign], T]) -> T:
-        """The result of an operation that changes the campaign, once it is committed."""
-        return await self.desk.write(name, operation)
 
     async def answer(
         self,

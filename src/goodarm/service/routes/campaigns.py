@@ -107,4 +107,4 @@ async def _changed(request: Request, name: str, operation: Callable[[Campaign], 
         operation(campaign)
         return summary_now(campaign)
 
-    return Reply(await campaigns_of(request).write(name, change), status)
+    return Reply(await campaigns_of(request).desk.write(name, change), status)

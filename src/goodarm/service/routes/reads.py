@@ -81,7 +81,7 @@ async def waiting(
     request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
 ) -> Response:
     """The tickets that are out, oldest first; without an ETag, since their age grows by itself."""
-    return Reply(await campaigns_of(request).read(name, lambda campaign: waiting_tickets(campaign, limit)))
+    return Reply(await campaigns_of(request).desk.read(name, lambda campaign: waiting_tickets(campaign, limit)))
 
 
 @router.get("/history", response_model=History, responses=NOT_CHANGED, **route_of(Role.reader))
@@ -126,7 +126,7 @@ async def export(
 
 async def _there(request: Request, name: CampaignName) -> str:
     """Refuse a stream of a campaign that does not exist, or whose store is away, before it begins."""
-    await campaigns_of(request).read(name, lambda campaign: campaign.number)
+    await campaigns_of(request).desk.read(name, lambda campaign: campaign.number)
     return name
 
 

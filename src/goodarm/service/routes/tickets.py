@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], res
 @router.post("/ask", response_model=Tickets, **route_of(Role.writer))
 async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) -> Response:
     """The arms to sample next, one ticket each."""
-    found = await campaigns_of(request).write(name, lambda campaign: campaign.ask(body.n, key=key))
+    found = await campaigns_of(request).desk.write(name, lambda campaign: campaign.ask(body.n, key=key))
     return Reply({"tickets": [ticket.as_json() for ticket in found]})
 
 
@@ -54,13 +54,13 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
         told, following = campaign.tell_and_ask(body.ticket, body.reward, key=key)
         return {"ticket": following and following.as_json(), "verdicts": told.as_json()["verdicts"]}
 
-    return Reply(await campaigns_of(request).write(name, play))
+    return Reply(await campaigns_of(request).desk.write(name, play))
 
 
 @router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
 async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: Key = None) -> Response:
     """Many asks in one entry: the number of samples of each arm."""
-    block = await campaigns_of(request).write(name, lambda campaign: campaign.ask_block(body.n, key=key))
+    block = await campaigns_of(request).desk.write(name, lambda campaign: campaign.ask_block(body.n, key=key))
     return Reply(block.as_json())
 
 
@@ -74,8 +74,8 @@ async def tell_block(request: Request, name: CampaignName, body: TellBlock) -> R
 @router.post("/void", status_code=204, **route_of(Role.writer))
 async def void(request: Request, name: CampaignName, body: Void) -> None:
     """Withdraw a ticket; valid only if losing it has nothing to do with its reward."""
-    await campaigns_of(request).write(name, lambda campaign: campaign.void(body.ticket, body.reason))
+    await campaigns_of(request).desk.write(name, lambda campaign: campaign.void(body.ticket, body.reason))
 
 
 async def _told(request: Request, name: str, operation: Callable[[Campaign], rows.Told]) -> Response:
-    return Reply((await campaigns_of(request).write(name, operation)).as_json())
+    return Reply((await campaigns_of(request).desk.write(name, operation)).as_json())

@@ -30,7 +30,7 @@ def _shown(hook: Webhook) -> dict[str, object]:
 @router.get("/webhooks", response_model=Webhooks, **route_of(Role.admin))
 async def all_webhooks(request: Request, name: CampaignName) -> Response:
     """The webhooks of a campaign; their secrets are not shown again."""
-    await campaigns_of(request).read(name, lambda campaign: None)
+    await campaigns_of(request).desk.read(name, lambda campaign: None)
     found = await asyncio.to_thread(request.app.state.webhooks.of, name)
     return Reply({"webhooks": [_shown(hook) for hook in found]})
 
@@ -44,7 +44,7 @@ async def all_webhooks(request: Request, name: CampaignName) -> Response:
 )
 async def register(request: Request, name: CampaignName, body: NewWebhook, key: Key = None) -> Response:
     """Call this address at every verdict from now on. The answer shows the secret for the signatures, once."""
-    number = await campaigns_of(request).read(name, lambda campaign: campaign.number)
+    number = await campaigns_of(request).desk.read(name, lambda campaign: campaign.number)
     hook = await asyncio.to_thread(request.app.state.webhooks.register, name, body.url, number, key)
     return Reply(_shown(hook) | {"secret": hook.secret}, 201)
 
@@ -52,7 +52,7 @@ async def register(request: Request, name: CampaignName, body: NewWebhook, key: 
 @router.delete("/webhooks/{id}", status_code=204, **route_of(Role.admin))
 async def end(request: Request, name: CampaignName, id: HookId) -> None:
     """Stop calling this address."""
-    await campaigns_of(request).read(name, lambda campaign: None)
+    await campaigns_of(request).desk.read(name, lambda campaign: None)
     await asyncio.to_thread(request.app.state.webhooks.end, name, id)
 
 
