@@ -1,14 +1,17 @@
-"""uvicorn's HTTP protocol with two more rules: clients that do not read, or do not finish asking, are disconnected.
+"""uvicorn's HTTP protocol with limits: on heads and trailers, on the time of a request, and on connections.
 
 Without them, a client that does not read its answer, or never ends its request, would hold a socket and its memory
-for as long as it likes.
+for as long as it likes. These limits apply before anything is known about the client, so no token is needed to meet
+them.
 """
 
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from goodarm.service.problems import answer
 from goodarm.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -17,23 +20,49 @@ else:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol as Base
 
 
+HEAD_BYTES = 65_536
+"""Maximum size of a request's head, and of its trailers."""
+PIECE = 8_192
+"""Bytes given to the parser at a time, so that it holds at most this much beyond the limit."""
+LINGER_SECONDS = 2.0
+"""How long a refused client may go on sending before it is disconnected. It may read its answer only after it has sent
+everything, and closing the socket at once would destroy the answer."""
+
+
 class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at run time
     """What uvicorn is told to speak: `Config(http="goodarm.service.protocol:Protocol")`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._stalled_after = Settings.from_environment().stalled_after
+        settings = Settings.from_environment()
+        self._stalled_after, self._body_seconds = settings.stalled_after, settings.body_seconds
+        self._most_connections = settings.most_connections
         self._hanging_up: asyncio.TimerHandle | None = None
         self._asking: asyncio.TimerHandle | None = None
+        self._whole_body: asyncio.TimerHandle | None = None
+        self._refused = False
+        self._fields = 0
+        """Bytes of the present head or trailers."""
 
     def connection_made(self, transport: Any) -> None:
         """A client has connected: expect its request."""
         super().connection_made(transport)
         self._wait_for_request()
+        if len(self.connections) > self._most_connections:
+            self._refuse(503, "connections", f"{self._most_connections:,} connections are open already. Try again.")
 
     def data_received(self, data: bytes) -> None:
-        """A request's head must come within the time; its body may take longer as long as it grows."""
-        super().data_received(data)
+        """A request's head must come within the time. Its body may take longer as long as it grows, up to a limit."""
+        for start in range(0, len(data), PIECE):
+            if self._refused or self.transport.is_closing():
+                return
+            piece = data[start : start + PIECE]
+            self._fields += len(piece)
+            super().data_received(piece)
+            if self._fields > HEAD_BYTES:
+                self._refuse_head()
+        if self._refused:
+            return
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             self._stop_waiting()
@@ -41,6 +70,29 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
                 self._wait_for_request()
         elif self._asking is None:
             self._wait_for_request()
+
+    def on_headers_complete(self) -> None:
+        """The head is whole: what follows is a body or the next request."""
+        sent = len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
+        self._fields = 0
+        if sent > HEAD_BYTES:
+            self._refuse_head()
+        else:
+            super().on_headers_complete()
+            self._whole_body = asyncio.get_running_loop().call_later(self._body_seconds, self._body_took_long)
+
+    def on_body(self, body: bytes) -> None:
+        """A part of the body: trailers come only after the last one."""
+        self._fields = 0
+        if not self._refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is whole."""
+        self._fields = 0
+        self._stop_clock()
+        if not self._refused:
+            super().on_message_complete()
 
     def pause_writing(self) -> None:
         """The socket accepts no more: start the clock."""
@@ -57,7 +109,44 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         """The connection is gone."""
         self._calm()
         self._stop_waiting()
+        self._stop_clock()
         super().connection_lost(exc)
+
+    def _refuse(self, status: int, kind: str, detail: str) -> None:
+        """Answer without the application, and disconnect; where an answer would be out of turn, only disconnect."""
+        self._refused = True
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete and (cycle.response_started or not cycle.more_body):
+            self.transport.abort()
+            return
+        refusal = answer(status, kind, detail, {"Retry-After": "1"} if status == 503 else None)
+        head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()]
+        head += [name + b": " + value for name, value in refusal.raw_headers]
+        self.transport.write(b"\r\n".join([*head, b"connection: close", b"", bytes(refusal.body)]))
+        if cycle is not None:  # the application hears that its client has gone
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self._stop_waiting()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+            self._asking = asyncio.get_running_loop().call_later(LINGER_SECONDS, self.transport.abort)
+        else:
+            self.transport.close()
+
+    def _refuse_head(self) -> None:
+        detail = f"The head or the trailers of the request are larger than {HEAD_BYTES:,} bytes. Send shorter headers."
+        self._refuse(431, "size", detail)
+
+    def _body_took_long(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:  # the answer did not wait for the body
+            self.transport.abort()
+        else:
+            self._refuse(408, "time", f"The body was not complete after {self._body_seconds:g} s. Send it in parts.")
+
+    def _stop_clock(self) -> None:
+        if self._whole_body is not None:
+            self._whole_body.cancel()
+            self._whole_body = None
 
     def _wait_for_request(self) -> None:
         self._asking = asyncio.get_running_loop().call_later(self._stalled_after, self.transport.abort)

@@ -60,6 +60,7 @@ def _run(settings: Settings, listening: socket.socket, log_level: str) -> None:
         server_header=False,
         timeout_keep_alive=30,
         lifespan="on",
+        ws="none",
         http="goodarm.service.protocol:Protocol",
         timeout_worker_healthcheck=HEALTH_SECONDS,
     )

@@ -47,6 +47,10 @@ class Settings:
     """Seconds between two looks of a worker's poller at the journal."""
     stalled_after: float = 20.0
     """Seconds after which a client that reads nothing of its answer is disconnected."""
+    body_seconds: float = 60.0
+    """Maximum time from a request's head to the end of its body."""
+    most_connections: int = 900
+    """Maximum number of open connections per worker; many systems allow a process 1,024 open files."""
     parent: int = 0
     """The process that started the workers; 0 where the server is one process."""
 

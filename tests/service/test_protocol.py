@@ -1,0 +1,132 @@
+"""Limits that apply before a client is known, over real sockets: heads, trailers, bodies and connections."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from socket import create_connection, socket
+from typing import Any
+
+import pytest
+
+from goodarm.service.app import make
+from goodarm.service.protocol import HEAD_BYTES
+from goodarm.service.settings import Settings
+
+KILOBYTE = b"X-Long: " + 1014 * b"x" + b"\r\n"
+assert len(KILOBYTE) == 1024
+GET = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+CHUNKED = (
+    b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+
+
+@contextmanager
+def listening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Iterator[int]:
+    """uvicorn with our protocol in a thread of this process; the port."""
+    from uvicorn import Config, Server
+
+    settings = replace(Settings(f"sqlite:///{tmp_path}/a.db"), **options)
+    monkeypatch.setenv("GOODARM_SERVICE", "")
+    settings.to_environment()
+    config = Config(make(settings), port=0, log_level="error", http="goodarm.service.protocol:Protocol", ws="none")
+    server = Server(config)
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve()), name="goodarm-test-server")
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            thread.join(0.02)
+        yield server.servers[0].sockets[0].getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join(60.0)
+
+
+@pytest.fixture
+def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    with listening(tmp_path, monkeypatch) as found:
+        yield found
+
+
+def status(client: socket, pieces: Sequence[bytes]) -> int:
+    """The status of the answer to what is sent; 0 if the server disconnects without one."""
+    with suppress(OSError):
+        for piece in pieces:
+            client.sendall(piece)
+    with suppress(OSError):
+        line = client.makefile("rb").readline().split()
+        return int(line[1]) if line else 0
+    return 0
+
+
+def answer_to(port: int, *pieces: bytes) -> int:
+    with closing(create_connection(("127.0.0.1", port), timeout=60.0)) as client:
+        return status(client, pieces)
+
+
+def test_a_head_may_have_64_kilobytes_and_no_more(port: int) -> None:
+    room = HEAD_BYTES // 1024 - 1
+    assert answer_to(port, GET + room * KILOBYTE + b"\r\n") == 200
+    assert answer_to(port, GET + (room + 2) * KILOBYTE + b"\r\n") == 431
+    assert answer_to(port, GET, *(KILOBYTE for _ in range(1000))) == 431
+
+
+def test_one_endless_header_and_an_endless_address_are_refused(port: int) -> None:
+    assert answer_to(port, GET + b"X: ", *(64 * b"x" for _ in range(3000))) == 431
+    assert answer_to(port, b"GET /", *(1024 * b"x" for _ in range(100))) == 431
+
+
+def test_trailers_have_the_same_limit_as_heads(port: int) -> None:
+    body = b"2\r\n{}\r\n0\r\n"
+    assert answer_to(port, CHUNKED + body + KILOBYTE + b"\r\n") == 422
+    assert answer_to(port, CHUNKED + body, *(KILOBYTE for _ in range(1000))) == 431
+
+
+def test_a_long_body_in_small_chunks_is_neither_head_nor_trailers(port: int) -> None:
+    letters = 20_000 * b"1\r\n \r\n"
+    assert len(letters) > HEAD_BYTES
+    assert answer_to(port, CHUNKED + letters + b"2\r\n{}\r\n0\r\n\r\n") == 422
+
+
+def test_the_refusal_of_a_head_says_what_to_do(port: int) -> None:
+    with closing(create_connection(("127.0.0.1", port), timeout=60.0)) as client:
+        client.sendall(GET + 100 * KILOBYTE)
+        head, _, body = client.makefile("rb").read().partition(b"\r\n\r\n")
+    assert b"application/problem+json" in head
+    assert "65,536 bytes" in json.loads(body)["detail"]
+
+
+def test_a_body_that_grows_but_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (
+        listening(tmp_path, monkeypatch, body_seconds=0.2) as port,
+        closing(create_connection(("127.0.0.1", port), timeout=60.0)) as client,
+    ):
+        client.settimeout(0.02)
+        client.sendall(CHUNKED)
+        while True:
+            try:
+                got = client.recv(4096)
+                break
+            except TimeoutError:
+                client.sendall(b"1\r\n \r\n")
+    assert b" 408 " in got
+
+
+def test_one_connection_too_many_is_told_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(tmp_path, monkeypatch, most_connections=2) as port:
+        with (
+            closing(create_connection(("127.0.0.1", port), timeout=60.0)) as first,
+            closing(create_connection(("127.0.0.1", port), timeout=60.0)) as second,
+        ):
+            assert status(first, [GET + b"\r\n"]) == 200
+            assert status(second, [GET + b"\r\n"]) == 200
+            assert answer_to(port, GET + b"\r\n") == 503
+        while (found := answer_to(port, GET + b"\r\n")) == 503:
+            """Until the server has noticed that the first two are gone."""
+        assert found == 200
