@@ -87,6 +87,10 @@ def judge(
     window: Annotated[
         str | None, _option("Count a unit's rows for this long from its first, as 7d; needs a time.", "TIME")
     ] = None,
+    case: Annotated[str | None, _option("Column of the test cases of a fixed test set.", "COLUMN")] = None,
+    cases: Annotated[int | None, _whole("How many cases the test set has.", "N")] = None,
+    format: Annotated[str | None, _option("Result file of promptfoo, inspect or lm-eval.", "TOOL")] = None,
+    metric: Annotated[str | None, _option("The score that counts in a result file.", "NAME")] = None,
     table: Annotated[str | None, _option("Table of a database.", "NAME")] = None,
     query: Annotated[str | None, _option("Query of a database.", "SQL")] = None,
     separator: Annotated[str | None, _option("Of CSV files, if it can't be detected.", "CHARACTER")] = None,
@@ -136,6 +140,10 @@ def judge(
             denominator=denominator,
             unit_limit=unit_limit,
             window=window,
+            case=case,
+            cases=cases,
+            format=format,
+            metric=metric,
             table=table,
             query=query,
             separator=separator,
