@@ -77,10 +77,14 @@ def compiled(loop: Callable[..., Any]) -> Any:
     """
     from numba import njit
 
+    from goodarm.engine.disk_cache import keep_on_disk  # it imports numba, which takes long
+
     assert isinstance(loop, FunctionType)
     register([loop])
     loop.__qualname__ = f"{loop.__qualname__}.{fingerprint([loop])[:24]}"
-    return Explained(njit(cache=True, nogil=True, error_model="numpy")(loop))
+    dispatcher = njit(nogil=True, error_model="numpy")(loop)
+    keep_on_disk(dispatcher)
+    return Explained(dispatcher)
 
 
 def inlined(function: Formula) -> Formula:
