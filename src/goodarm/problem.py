@@ -10,6 +10,7 @@ from typing import NamedTuple
 from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue
 from goodarm.numerics import bernoulli_kl
+from goodarm.verdict import Guarantee
 
 
 class Bar(NamedTuple):
@@ -162,11 +163,8 @@ MOST_SUMMED = 1e14
 """Maximum of |threshold|/scale times pulls. Beyond it, rounding errors affect verdicts."""
 MOST_PULLS = 10**15
 """Maximum number of pulls of an arm. Floats count up to 9e15; closer to that, a sum of rewards loses single rewards."""
-LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100
-"""Range of scales for which the square of a sum of `MOST_PULLS` rewards is a float, even of the largest rewards."""
-LARGEST_REWARD = 1e9
-"""Maximum of |reward|/scale. Such a reward is an error in the data or in the declared scale; without a limit, sums of
-rewards near 1e308 overflow, and the rules fail."""
+LEAST_SCALE, LARGEST_SCALE = 1e-150, 1e150
+"""Range of scales whose squares are floats."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +179,8 @@ class SubGaussian:
             raise InvalidValue(f"scale, a reward's standard deviation, must be a positive number; got {self.scale}.")
         if not LEAST_SCALE <= self.scale <= LARGEST_SCALE:
             raise InvalidValue(
-                f"scale must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, since squares of sums must be floats; "
-                f"got {self.scale:g}. Give the rewards and the threshold in another unit."
+                f"scale must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, since its square must be a float; got "
+                f"{self.scale:g}. Give the rewards and the threshold in another unit."
             )
 
     def check_threshold(self, threshold: float) -> None:
@@ -198,11 +196,6 @@ class SubGaussian:
     def check_reward(self, reward: float) -> None:
         if not math.isfinite(reward):
             raise InvalidValue(f"a reward must be a finite number; got {reward}. Drop or impute it before telling.")
-        if abs(reward) > LARGEST_REWARD * self.scale:
-            raise InvalidValue(
-                f"a reward must lie within {LARGEST_REWARD:g} times the declared scale {self.scale:g}; got {reward:g}. "
-                "Check its unit, or declare the scale that the rewards have."
-            )
 
     @property
     def ceiling(self) -> float:
@@ -218,6 +211,11 @@ class SubGaussian:
         """Expected evidence of one reward: the relative entropy of two Gaussian rewards."""
         return (mean - threshold) ** 2 / (2.0 * self.scale**2)
 
+    @property
+    def assumption(self) -> str:
+        """What a guarantee rests on and data can refute, but never confirm."""
+        return f"rewards are sub-Gaussian with scale {self.scale:g}"
+
     def __str__(self) -> str:
         return f"sub-Gaussian rewards of scale {self.scale:g}"
 
@@ -225,6 +223,10 @@ class SubGaussian:
 @dataclass(frozen=True)
 class Gaussian(SubGaussian):
     """Gaussian rewards with known standard deviation `scale`."""
+
+    @property
+    def assumption(self) -> str:
+        return f"rewards are Gaussian with scale {self.scale:g}"
 
     def __str__(self) -> str:
         return f"Gaussian rewards of scale {self.scale:g}"
@@ -283,6 +285,18 @@ class NonNegative:
 
 Rewards = Bounded | SubGaussian | NonNegative
 
+
+def label(guarantee: Guarantee, rewards: Rewards) -> str:
+    """A guarantee with the assumption that it rests on; the range of rewards is checked and is no assumption.
+
+    >>> label(Guarantee.CERTIFIED, Gaussian(2.55)), label(Guarantee.CERTIFIED, Bounded())
+    ('certified if rewards are Gaussian with scale 2.55', 'certified')
+    """
+    if isinstance(rewards, SubGaussian) and guarantee in (Guarantee.CERTIFIED, Guarantee.CERTIFIED_UNDER_MODEL):
+        return f"{guarantee} if {rewards.assumption}"
+    return str(guarantee)
+
+
 FAMILIES: dict[str, type[Rewards]] = {
     "bounded": Bounded,
     "gaussian": Gaussian,
@@ -306,8 +320,6 @@ def rewards_from_text(text: str) -> Rewards:
         try:
             read = int if family in (Cases, GradedCases) else float
             return family(read(number)) if number else family()
-        except InvalidValue:
-            raise
         except (TypeError, ValueError):
             pass
     raise InvalidValue(

@@ -12,6 +12,7 @@ from goodarm.campaign.rows import plain
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
+from goodarm.problem import SubGaussian
 from goodarm.verdict import Guarantee
 from goodarm.version import __version__
 
@@ -54,7 +55,7 @@ def _parameters(terms: Terms) -> dict[str, Any]:
 
 
 def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
-    """What a reader of the verdict must know about tickets that were not answered."""
+    """What a reader of the verdict must know: tickets that were not answered, and what the guarantee assumes."""
     terms, book = fold.terms, fold.books[arm]
     notes = []
     if terms.unanswered == "zero" and terms.after is not None:
@@ -69,6 +70,8 @@ def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
         notes.append(f"{book.void:,} tickets were void: true only if losing them had nothing to do with their rewards")
     if terms.made.guarantee is Guarantee.CERTIFIED_UNDER_MODEL:
         notes.append("true only if the model of the arms is")
+    if isinstance(terms.rewards, SubGaussian):
+        notes.append(f"true only if {terms.rewards.assumption}")
     return notes
 
 

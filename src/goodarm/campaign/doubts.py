@@ -26,8 +26,9 @@ def doubt(fold: Fold) -> str:
         deviation = rewards.scale * math.sqrt(fold.scatter / max(count - arms, 1.0))
         return (
             f"rewards were declared to have scale {rewards.scale:g}, and {count:,.0f} of them have a standard "
-            f"deviation of {deviation:.3g}: verdicts may be wrong more often than promised. Start a new campaign that "
-            "declares at least that scale"
+            f"deviation of {deviation:.3g}: verdicts may be wrong more often than promised. A scale chosen to fit "
+            "these rewards would prove nothing. If rewards lie in a known range, start a new campaign with rewards "
+            "rescaled to [0, 1]"
         )
     try:
         fold.terms.problem.check_sums(int(pulls.max(initial=0.0)))

@@ -174,6 +174,8 @@ class Terms:
         if self.made.guarantee is Guarantee.HEURISTIC:
             return "verdicts are heuristic: nothing is promised about their errors"
         under = " if the model of the arms is true" if self.made.guarantee is Guarantee.CERTIFIED_UNDER_MODEL else ""
+        if isinstance(self.rewards, SubGaussian):
+            under += f"{' and' if under else ' if'} {self.rewards.assumption}"
         if self.made.criterion is Criterion.FDR:
             return f"of the arms called good, and of those called bad, at most {limit} are wrong on average{under}"
         return f"the probability of any wrong verdict is at most {limit}{under}"

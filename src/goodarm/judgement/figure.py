@@ -66,7 +66,7 @@ def info(judgement: Judgement) -> Forest:
     return Forest(
         judgement.sentence,
         f"{judgement.source}: {judgement.rows:,} rows; {what}, delta {question.delta:g}, "
-        f"{judgement.rule} ({judgement.guarantee})",
+        f"{judgement.rule} ({judgement.label})",
         bar,
         [_short(name) for name in names],
         first.mean,

@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from goodarm.errors import MissingExtra
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import LOOKS, sentence
+from goodarm.problem import label
 from goodarm.verdict import Guarantee
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
-VERDICTS = {1: "good", -1: "bad", 0: "open"}
-"""Names of the verdicts in JSON and in style sheets, for every kind of question."""
+WORDS = {1: "good", -1: "bad", 0: "open"}
+AGAINST = {1: "better", -1: "worse", 0: "open"}
 TABLES: tuple[Literal["pyarrow", "polars", "pandas"], ...] = ("pyarrow", "polars", "pandas")
 
 
@@ -88,9 +89,13 @@ class Judgement:
     table_kind: str | None = field(default=None, repr=False)
 
     @property
+    def label(self) -> str:
+        """The guarantee with the assumption that it rests on."""
+        return label(self.guarantee, self.question.scale.family)
+
+    @property
     def words(self) -> dict[int, str]:
-        """The verdicts in the words of the question."""
-        return {sign: self.question.asked.word(sign) for sign in VERDICTS}
+        return WORDS if self.question.versus is None else AGAINST
 
     @property
     def good(self) -> list[Any]:
@@ -117,7 +122,8 @@ class Judgement:
 
     def sentence_of(self, arms: Arms) -> str:
         """The same for some of the arms."""
-        return sentence(arms.verdict, arms.needs, arms.pulls, self.noun, self.question)
+        said = sentence(arms.verdict, arms.needs, arms.pulls, self.noun, self.question)
+        return said if self.label == str(self.guarantee) else f"{said}; {self.label}"
 
     def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:
         """Each segment with its arms, in the order of the segments' names."""
@@ -141,7 +147,7 @@ class Judgement:
             "low": arms.low.tolist(),
             "high": arms.high.tolist(),
             "verdict": [self.words[int(verdict)] for verdict in arms.verdict],
-            "guarantee": [str(self.guarantee)] * arms.arm.size,
+            "guarantee": [self.label] * arms.arm.size,
             "evidence": arms.evidence.tolist(),
             "needs": [None if math.isnan(n) else n for n in arms.needs.tolist()],
         }
@@ -169,7 +175,7 @@ class Judgement:
             "delta": self.question.delta,
             "criterion": str(self.question.criterion),
             "rule": self.rule,
-            "guarantee": str(self.guarantee),
+            "guarantee": self.label,
             "conditions": list(self.conditions),
             "shares": self.case,
             "interval": LOOKS,
@@ -189,7 +195,7 @@ class Judgement:
         }
 
     def _counted(self, arms: Arms) -> dict[str, Any]:
-        counts = {VERDICTS[value]: int((arms.verdict == value).sum()) for value in (1, -1, 0)}
+        counts = {WORDS[value]: int((arms.verdict == value).sum()) for value in (1, -1, 0)}
         return {**counts, "sentence": self.sentence_of(arms)}
 
     def _rows(self, arms: Arms) -> list[dict[str, Any]]:

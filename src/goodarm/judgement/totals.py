@@ -13,8 +13,8 @@ from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import LogSource, Sums
-from goodarm.numerics import log_scale_evidence
-from goodarm.problem import MOST_SUMMED
+from goodarm.numerics import farthest_reward, log_scale_evidence, numbered
+from goodarm.problem import MOST_SUMMED, SubGaussian
 
 FALSE_ALARMS = 1e-4
 MOST_PULLS = 1e15
@@ -35,8 +35,7 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
         )
     notes = (*notes, *_check_units(source, columns, question, sums))
     _check_sums(columns, question, sums)
-    _check_scale(question, sums)
-    return _sorted(sums), notes
+    return _sorted(sums), (*notes, *_check_scale(question, sums))
 
 
 def _check_range(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> None:
@@ -91,6 +90,13 @@ def _without_nulls(
     if question.nulls == "zero" and columns.pulls is None and columns.unit is None:
         zero = (0.0 - question.scale.start) / question.scale.length
         sums = replace(sums, pulls=sums.rows, total=sums.total + zero * sums.missing)
+        if sums.smallest is not None and sums.largest is not None:
+            some = sums.missing > 0
+            sums = replace(
+                sums,
+                smallest=np.where(some, np.fmin(sums.smallest, 0.0), sums.smallest),
+                largest=np.where(some, np.fmax(sums.largest, 0.0), sums.largest),
+            )
     if sums.weight is not None:
         sums = replace(sums, weight=np.where(np.isnan(sums.weight), 0.0, sums.weight))
     waiting = False if sums.pending is None else sums.pending > 0
@@ -143,22 +149,54 @@ def _check_sums(columns: LogColumns, question: Question, sums: Sums) -> None:
         )
 
 
-def _check_scale(question: Question, sums: Sums) -> None:
-    """Refuse Gaussian rewards that spread more within the arms than declared: nothing can be promised for them.
+def _check_scale(question: Question, sums: Sums) -> tuple[str, ...]:
+    """Refuse a declared scale that the spread or the tail of any arm refutes: nothing can be promised for such rewards.
 
-    Where the declaration is true this refuses at most one log in 10,000, however often somebody looks.
+    Where the declaration is true this refuses at most one log in 10,000, however often somebody looks: half of that is
+    for the spread (of all arms together, and of each arm), half for the reward farthest from its arm's mean.
     """
-    if question.scale.bounded or sums.squares is None or sums.improper is not None:
-        return
-    sigma = question.scale.family.sigma()
-    pulls = sums.pulls.sum()
-    squares = max(float(np.nansum(sums.squares - sums.total**2 / np.maximum(sums.pulls, 1))), 0.0)
-    spread = math.sqrt(squares / max(pulls, 1))
-    if log_scale_evidence(float(pulls), squares / sigma**2) >= math.log(1.0 / FALSE_ALARMS):
+    if not isinstance(question.scale.family, SubGaussian) or sums.improper is not None:
+        return ()
+    sigma, n = question.scale.family.scale, np.maximum(sums.pulls, 1.0)
+    mean = sums.total / n
+    if sums.squares is not None:
+        squares = np.nan_to_num(np.maximum(sums.squares - sums.total * mean, 0.0))
+        count, spread = np.append(n, n.sum()), np.append(squares, squares.sum())
+        evidence = log_scale_evidence(count, spread / sigma**2) - numbered(0.5 * FALSE_ALARMS, count.size)
+        worst = int(evidence.argmax())
+        if evidence[worst] >= 0.0:
+            who = f"arm {sums.arm[worst]!r}" if worst < n.size else "the arms"
+            raise InvalidValue(
+                f"within {who} the rewards spread with a standard deviation of "
+                f"{math.sqrt(spread[worst] / count[worst]):.4g}, more than the declared {sigma:g}: "
+                f"verdicts would be wrong too often. {_other_families(sums)}"
+            )
+    if sums.smallest is None or sums.largest is None:
+        what = "tail" if sums.squares is not None else "spread and tail"
+        return (f"WARNING: that {question.scale.family.assumption} is not checked: totals do not show their {what}",)
+    away = np.nan_to_num(np.maximum(sums.largest - mean, mean - sums.smallest)) / sigma
+    limit = farthest_reward(n, n.size, float(n.sum()), 0.5 * FALSE_ALARMS)
+    worst = int((away - limit).argmax())
+    if away[worst] > limit[worst]:
         raise InvalidValue(
-            f"within the arms the rewards spread with a standard deviation of {spread:.4g}, more than the declared "
-            f"{sigma:g}: verdicts would be wrong too often. Give `rewards='gaussian:{spread:.3g}'` or more."
+            f"a reward of arm {sums.arm[worst]!r} lies {away[worst]:.3g} times the declared scale {sigma:g} from the "
+            f"arm's mean, and at most {limit[worst]:.3g} is possible if {question.scale.family.assumption}: their "
+            f"tail is heavier, and verdicts would be wrong too often. {_other_families(sums)}"
         )
+    return ()
+
+
+def _other_families(sums: Sums) -> str:
+    """What to declare in place of a refuted scale; never another scale, since one that fits this log proves nothing."""
+    if sums.smallest is None or (sums.smallest < 0.0).any():
+        return (
+            "A larger scale chosen to fit this log would not make them right. If rewards can't lie outside of a range "
+            "that was known beforehand, give `rewards='bounded:LOW,HIGH'`."
+        )
+    return (
+        "A larger scale chosen to fit this log would not make them right. Give `rewards='nonnegative'`, which needs no "
+        "scale, or `rewards='nonnegative:CAP'`, which cuts rewards at a cap that was fixed beforehand."
+    )
 
 
 def _sorted(sums: Sums) -> Sums:

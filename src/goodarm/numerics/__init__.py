@@ -23,7 +23,7 @@ from goodarm.numerics.normal import (
     normal_quantile,
     normal_quantile_log,
 )
-from goodarm.numerics.scale import log_scale_evidence
+from goodarm.numerics.scale import farthest_reward, log_scale_evidence, numbered
 
 __all__ = [
     "bernoulli_kl",
@@ -34,6 +34,7 @@ __all__ = [
     "clopper_pearson_upper",
     "cubed_surplus",
     "deviance",
+    "farthest_reward",
     "inverse_mills",
     "log_beta",
     "log_beta_cdf",
@@ -47,6 +48,7 @@ __all__ = [
     "normal_pdf",
     "normal_quantile",
     "normal_quantile_log",
+    "numbered",
     "sigmoid",
     "student_quantile",
 ]

@@ -71,7 +71,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
         made.add_column(name, justify="right", no_wrap=True)
     made.add_column("verdict", no_wrap=True)
     if width >= WIDE:
-        made.add_column("guarantee", no_wrap=True)
+        made.add_column("guarantee", overflow="fold")
     made.add_column("needs about", justify="right", no_wrap=True)
     if judgement.arms.when is not None:
         made.add_column("known at", no_wrap=True)
@@ -83,7 +83,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
             cells += [
                 Text(f"{amount(arms.low[i], question)} to {amount(arms.high[i], question)}"),
                 Text(judgement.words[value], style=STYLES[value]),
-                *([Text(str(judgement.guarantee) if value else "")] if width >= WIDE else []),
+                *([Text(judgement.label if value else "", overflow="fold")] if width >= WIDE else []),
                 Text("" if value else f"{whole(arms.needs[i])} more"),
             ]
             if arms.when is not None:

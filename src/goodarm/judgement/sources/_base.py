@@ -42,6 +42,7 @@ class Sums:
                reward before it is added, since a sum of large numbers loses the digits that matter
     outside  : is any of its rewards outside the declared range? One flag costs a third of minimum and maximum
     squares  : sum of the squares, only for Gaussian rewards
+    smallest, largest : of the rewards, only for rewards without a range
     weight   : sum of the weights, of which `total` is the weighted sum; each weight lies in [0, 1]
     capped, improper : rows whose weight was cut, or whose propensity is not a probability; only with propensities
     pending  : units whose window is still open; they are in `rows` and in nothing else
@@ -59,6 +60,8 @@ class Sums:
     total: Floats
     outside: NDArray[np.bool_]
     squares: Floats | None = None
+    smallest: Floats | None = None
+    largest: Floats | None = None
     weight: Floats | None = None
     capped: Floats | None = None
     improper: Floats | None = None

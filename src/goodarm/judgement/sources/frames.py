@@ -138,11 +138,15 @@ class FrameSource:
             nw.when(named).then(0).otherwise(nw.col("rows")).alias("unnamed"),
             nw.when(wrong & named).then(1).otherwise(0).alias("outside"),
             nw.when(named & (size > 1.0 + 1e-9)).then(1).otherwise(0).alias("over"),
-        ).with_columns((nw.col("value") * nw.col("value")).alias("squares"))
+        ).with_columns(
+            (nw.col("value") * nw.col("value")).alias("squares"), nw.when(counts).then(nw.col("value")).alias("kept")
+        )
         added = ["rows", "lost", "value", "squares", "weight", "pulls", "pending", "unnamed"]
         last = [nw.col(name).sum().alias(name) for name in added]
         last += [nw.col(name).max().alias(name) for name in ("outside", "over")]
         last += [nw.col("start").min().alias("first")] if columns.time is not None else []
+        if not scale.bounded:
+            last += [nw.col("kept").min().alias("smallest"), nw.col("kept").max().alias("largest")]
         kept = ("ratio" if question.per_unit == "ratio" else "", "squares" if not scale.bounded else "")
         drop = [name for name, on in (("weight", kept[0]), ("over", kept[0]), ("squares", kept[1])) if not on]
         return units.group_by(keys).agg(*last).drop(drop)
@@ -309,7 +313,9 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
         if name in found
     }
     pulls = numbers.pop("n", counted)
-    low, high = numbers.pop("smallest"), numbers.pop("largest")
+    low, high = numbers["smallest"], numbers["largest"]
+    if question.scale.bounded or columns.pulls is not None:
+        del numbers["smallest"], numbers["largest"]
     outside = np.isinf(low) | np.isinf(high)
     if columns.pulls is not None:
         scale = question.scale

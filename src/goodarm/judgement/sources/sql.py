@@ -19,6 +19,8 @@ FIELDS = (
     "total",
     "outside",
     "squares",
+    "smallest",
+    "largest",
     "weight",
     "capped",
     "improper",
@@ -137,6 +139,7 @@ def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: b
         found["improper"] = f"sum(CASE WHEN {p} > 0 AND {p} <= 1 THEN 0 ELSE 1 END)"
     elif not question.scale.bounded:
         found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
+        found |= {"smallest": f"min({x})", "largest": f"max({x})"}
     return found
 
 
@@ -206,6 +209,8 @@ def _of_units(question: Question) -> dict[str, str]:
         found["over"] = _any("goodarm_named = 1 AND goodarm_size > 1.000000001")
     elif not question.scale.bounded:
         found["squares"] = f"sum(CASE WHEN {counts} THEN goodarm_value * goodarm_value END)"
+        ends = {"smallest": "min", "largest": "max"}
+        found |= {name: f"{end}(CASE WHEN {counts} THEN goodarm_value END)" for name, end in ends.items()}
     return found
 
 
