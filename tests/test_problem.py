@@ -125,15 +125,15 @@ def test_sums_keep_their_digits_up_to_the_farthest_threshold_that_is_accepted() 
     assert np.abs(near.evidence - far.evidence).max() < 0.01
 
 
-@pytest.mark.parametrize("scale", [1e-151, 5e-324, 1e151, 1e308])
+@pytest.mark.parametrize("scale", [1e-101, 5e-324, 1e101, 1e308])
 @pytest.mark.parametrize("family", [Gaussian, SubGaussian])
 def test_scales_whose_squares_are_no_floats_are_refused(family: type[SubGaussian], scale: float) -> None:
-    with pytest.raises(InvalidValue, match=r"between 1e-150 and 1e\+150.*another unit"):
+    with pytest.raises(InvalidValue, match=r"between 1e-100 and 1e\+100.*another unit"):
         family(scale)
 
 
 def test_every_scale_that_is_accepted_has_a_finite_evidence() -> None:
-    for scale in (1e-150, 1.0, 1e150):
+    for scale in (1e-100, 1.0, 1e100):
         found = Problem(threshold=0.0, arms=2, rewards=Gaussian(scale)).rewards.divergence(scale, 0.0)
         assert found == pytest.approx(0.5)
 

@@ -163,8 +163,11 @@ MOST_SUMMED = 1e14
 """Maximum of |threshold|/scale times pulls. Beyond it, rounding errors affect verdicts."""
 MOST_PULLS = 10**15
 """Maximum number of pulls of an arm. Floats count up to 9e15; closer to that, a sum of rewards loses single rewards."""
-LEAST_SCALE, LARGEST_SCALE = 1e-150, 1e150
-"""Range of scales whose squares are floats."""
+LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100
+"""Range of scales for which the square of a sum of `MOST_PULLS` rewards is a float, even of the largest rewards."""
+LARGEST_REWARD = 1e9
+"""Maximum of |reward|/scale. Such a reward is an error in the data or in the declared scale; without a limit, sums of
+rewards near 1e308 overflow, and the rules fail."""
 
 
 @dataclass(frozen=True)
@@ -179,8 +182,8 @@ class SubGaussian:
             raise InvalidValue(f"scale, a reward's standard deviation, must be a positive number; got {self.scale}.")
         if not LEAST_SCALE <= self.scale <= LARGEST_SCALE:
             raise InvalidValue(
-                f"scale must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, since its square must be a float; got "
-                f"{self.scale:g}. Give the rewards and the threshold in another unit."
+                f"scale must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, since squares of sums must be floats; "
+                f"got {self.scale:g}. Give the rewards and the threshold in another unit."
             )
 
     def check_threshold(self, threshold: float) -> None:
@@ -196,6 +199,11 @@ class SubGaussian:
     def check_reward(self, reward: float) -> None:
         if not math.isfinite(reward):
             raise InvalidValue(f"a reward must be a finite number; got {reward}. Drop or impute it before telling.")
+        if abs(reward) > LARGEST_REWARD * self.scale:
+            raise InvalidValue(
+                f"a reward must lie within {LARGEST_REWARD:g} times the declared scale {self.scale:g}; got {reward:g}. "
+                "Check its unit, or declare the scale that the rewards have."
+            )
 
     @property
     def ceiling(self) -> float:
@@ -320,6 +328,8 @@ def rewards_from_text(text: str) -> Rewards:
         try:
             read = int if family in (Cases, GradedCases) else float
             return family(read(number)) if number else family()
+        except InvalidValue:
+            raise
         except (TypeError, ValueError):
             pass
     raise InvalidValue(

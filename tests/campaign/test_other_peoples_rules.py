@@ -174,3 +174,26 @@ def test_check_names_the_entry_at_which_a_rule_fails(package: Path) -> None:
     (package / "stranger.py").write_text(RULES.replace("math.log(2.0 - arm.pulls)", "math.log(1.0 - arm.pulls)"))
     (line,) = ran(package, CHECKED, store)
     assert line.startswith("False 3 entry 3 can't be replayed: the rule 'third' failed: stranger.py, line 20, in ")
+
+
+EXPIRED = """
+from goodarm import Campaign
+now = 0.0
+campaign = Campaign.create(
+    "memory:", "c", ["a"], 0.5, policy="uniform+third", after=10.0, unanswered="zero", clock=lambda: now
+)
+for ticket in campaign.ask(3)[:2]:
+    campaign.tell(ticket, 1.0)
+now = 9.0
+(later,) = campaign.ask()
+now = 11.0
+campaign.void(later, "the visitor left")
+print(campaign.tally().pending, campaign.check().ok)
+campaign.end()
+print(campaign.tally().pending, campaign.check().ok)
+"""
+
+
+def test_a_ticket_at_which_it_fails_stays_out_and_blocks_neither_voiding_nor_ending(package: Path) -> None:
+    """The third ticket can't expire: the rule fails at every third reward of an arm."""
+    assert ran(package, EXPIRED) == ["1 True", "1 True"]

@@ -49,7 +49,7 @@ def run(*arguments: object) -> str:
 def test_the_sentence_and_the_table(log: Path) -> None:
     out = run(log, "--threshold", "0.02")
     assert out.splitlines()[0].startswith("2 of 6 creatives are above 2%, 2 below, 2 undecided; ")
-    assert " more rows would settle half of those." in out.splitlines()[0]
+    assert " more rows would decide half of those." in out.splitlines()[0]
     words = out.split()
     assert words.index("c0") < words.index("c1") < words.index("c2") < words.index("c5")
     assert "verdicts are certified if - the threshold was fixed before" in " ".join(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ SNAPSHOT_EVERY = 2_000
 """Entries between two snapshots, and at least two per arm: folded one by one in a fraction of a second."""
 
 Clock = Callable[[], float]
+log = logging.getLogger("goodarm.campaign")
 
 
 class Session:
@@ -42,6 +44,9 @@ class Session:
         self._fold: Fold | None = None
         self._heard = 0
         """The newest committed entry of a fold that was thrown away: later verdicts have not been seen."""
+        self._stuck: set[int] = set()
+        """Tickets that can't expire because a rule fails at them."""
+        self._lapsing: int | None = None
         self.campaign = found_in(store, name)
         self.snapshot_at = 0
 
@@ -123,7 +128,7 @@ class Session:
                     self._take(self.store.newer(self.campaign, fold.number))
                     committed = fold.number
                     _refuse_other_rules(self.fold)
-                    self._lapse()
+                    self._lapse_all()
                     yield self.fold
                     if self._fold is None:  # the caller may have caught the error and gone on
                         raise _half_done()
@@ -213,6 +218,28 @@ class Session:
             self.store.append(self.campaign, self._written)
             self._written.clear()
 
+    def _lapse_all(self) -> None:
+        """End tickets whose time has passed, except those at which a rule fails.
+
+        These stay out, and count at their worst like every reward that is not told. If the error were raised here,
+        nothing could be told, voided or ended any more.
+        """
+        while True:
+            self._lapsing = None
+            try:
+                self._lapse()
+                return
+            except (UnusableStore, DamagedJournal):
+                raise
+            except Exception as error:
+                if self._lapsing is None:
+                    raise
+                log.warning("ticket %d of %r can't expire, a rule fails: %s", self._lapsing, self.name, error)
+                self._stuck.add(self._lapsing)
+                self._written.clear()  # nothing has reached the store yet: begin again without this ticket
+                self._own.clear()
+                self._fold = self._load()
+
     def _lapse(self) -> None:
         """End the tickets whose time has passed: time enters here, and is written to the journal."""
         fold = self.fold
@@ -222,6 +249,9 @@ class Session:
         limit = self.now() - terms.after
         while fold.deadlines and fold.deadlines[0][0] < limit:
             _, ticket = fold.deadlines.popleft()
+            if ticket in self._stuck:
+                continue
+            self._lapsing = ticket
             if ticket in fold.blocks:
                 self.write(journal.REST, ticket=ticket, content={"as": terms.unanswered, "reason": "unanswered"})
             elif ticket in fold.pending:
@@ -230,6 +260,7 @@ class Session:
                     self.write(journal.MISSING, ticket=ticket, arm=arm, reward=0.0)
                 else:
                     self.write(journal.VOID, ticket=ticket, arm=arm, content={"reason": "unanswered"})
+            self._lapsing = None
 
     def _keep_snapshot(self) -> None:
         fold = self.fold

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
-WORDS = {1: "good", -1: "bad", 0: "open"}
-AGAINST = {1: "better", -1: "worse", 0: "open"}
+VERDICTS = {1: "good", -1: "bad", 0: "open"}
+"""Names of the verdicts in JSON and in style sheets, for every kind of question."""
 TABLES: tuple[Literal["pyarrow", "polars", "pandas"], ...] = ("pyarrow", "polars", "pandas")
 
 
@@ -95,7 +95,8 @@ class Judgement:
 
     @property
     def words(self) -> dict[int, str]:
-        return WORDS if self.question.versus is None else AGAINST
+        """The verdicts in the words of the question."""
+        return {sign: self.question.asked.word(sign) for sign in VERDICTS}
 
     @property
     def good(self) -> list[Any]:
@@ -195,7 +196,7 @@ class Judgement:
         }
 
     def _counted(self, arms: Arms) -> dict[str, Any]:
-        counts = {WORDS[value]: int((arms.verdict == value).sum()) for value in (1, -1, 0)}
+        counts = {VERDICTS[value]: int((arms.verdict == value).sum()) for value in (1, -1, 0)}
         return {**counts, "sentence": self.sentence_of(arms)}
 
     def _rows(self, arms: Arms) -> list[dict[str, Any]]:

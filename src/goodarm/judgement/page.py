@@ -10,7 +10,7 @@ from importlib.resources import files
 import numpy as np
 
 from goodarm.judgement.figure import COLOURS, Forest, _span, info
-from goodarm.judgement.judgement import WORDS, Arms, Judgement
+from goodarm.judgement.judgement import VERDICTS, Arms, Judgement
 from goodarm.judgement.words import LOOKS, amount, visible, whole
 from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
 
@@ -70,7 +70,7 @@ def _opening(judgement: Judgement, element: str) -> Iterator[str]:
         f"{escape(judgement.label)}</p>"
     )
     counts = "".join(
-        f'<li class="{WORDS[value]}"><b>{int((judgement.arms.verdict == value).sum()):,}</b>'
+        f'<li class="{VERDICTS[value]}"><b>{int((judgement.arms.verdict == value).sum()):,}</b>'
         f"<span>{judgement.words[value]}</span></li>"
         for value in (1, -1, 0)
     )
@@ -88,7 +88,7 @@ def _segments(judgement: Judgement) -> Iterator[str]:
 
 def _tools(judgement: Judgement) -> str:
     boxes = "".join(
-        f'<label><input type="checkbox" value="{WORDS[value]}" checked>{judgement.words[value]}</label>'
+        f'<label><input type="checkbox" value="{VERDICTS[value]}" checked>{judgement.words[value]}</label>'
         for value in (1, -1, 0)
     )
     find = f"find one of the {judgement.noun}"
@@ -125,7 +125,7 @@ def _table(judgement: Judgement, forest: Forest, most: int, tools: bool) -> str:
 
 
 def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
-    question, kind = judgement.question, WORDS[int(arms.verdict[i])]
+    question, kind = judgement.question, VERDICTS[int(arms.verdict[i])]
     name = str(arms.arm[i])
     cells = [f'<td class="segment" data-value="{_plain(key[i])}">{_shown(key[i])}</td>' for key in arms.segment]
     cells.append(f'<td class="name" data-value="{_plain(name)}">{_shown(name)}</td>')

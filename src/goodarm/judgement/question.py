@@ -11,6 +11,7 @@ from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import Bounded, Gaussian, Problem, Rewards
+from goodarm.question import Control, Threshold
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
 from goodarm.verdict import Criterion, Guarantee
 
@@ -150,6 +151,13 @@ class Question:
         if self.threshold is None:
             return 0.5
         return (self.threshold - self.scale.start) / self.scale.length
+
+    @property
+    def asked(self) -> Threshold | Control:
+        """What is asked of each arm, on the rule's scale."""
+        if self.versus is None:
+            return Threshold(self.bar)
+        return Control(self.versus, self.margin / self.scale.length)
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
         """What must stay the same from look to look, for a ledger: anything that would change an arm's evidence."""

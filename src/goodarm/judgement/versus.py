@@ -15,7 +15,6 @@ from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import Decided, needed
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Sums
-from goodarm.problem import Problem
 from goodarm.rules.identification.versus import as_if_paired, better_by, versus
 
 MOST = 1e6
@@ -49,8 +48,8 @@ def decide_versus(
 
     offset : log(K w), with w the arm's share of delta; 0 where all shares are equal
     """
-    margin = question.margin / question.scale.length
-    problem = Problem(threshold=0.5 * (1.0 + margin), arms=arms, delta=question.delta)
+    margin = question.asked.bar
+    problem = question.asked.problem(arms, question.delta, question.scale.family)
     mean = control_total / control_pulls
     paired = as_if_paired(pulls, totals, mean)
     values = (control_pulls, mean)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from goodarm.judgement.question import Question
 from goodarm.problem import SubGaussian
+from goodarm.question import Amounts
 
 LOOKS = (
     "How often anybody looked before does not matter. Each end of an interval is certified at delta, for all arms "
@@ -20,7 +21,7 @@ LOOKS = (
 
 
 def conditions(question: Question, case: str, arms: int, unit: str | None = None) -> tuple[str, ...]:
-    """Under what conditions the verdicts are certified: what nobody can see in a log.
+    """Under what conditions the verdicts are certified: what can't be seen in a log.
 
     case : how delta is divided among the arms, see `goodarm.judgement.shares`
     unit : the column whose values are the independent units, if one was given
@@ -59,13 +60,24 @@ def amount(value: float, question: Question) -> str:
     """
     if not math.isfinite(value):
         return "-" if math.isnan(value) else ("∞" if value > 0 else "-∞")
-    if question.scale.bounded and (question.scale.low, question.scale.high) == (0.0, 1.0):
+    if question.scale.bounded and not question.scale.moved:
         return f"{100.0 * value:.3g}%"
     return f"{value:.4g}"
 
 
+def _amounts(question: Question) -> Amounts:
+    """How numbers on the rule's scale are written in the log's units; a difference of shares in percentage points."""
+    scale = question.scale
+    if scale.bounded and not scale.moved:
+        return Amounts(lambda mean: amount(mean, question), lambda difference: f"{100.0 * difference:.3g} pp")
+    return Amounts(
+        lambda mean: amount(scale.start + scale.length * mean, question),
+        lambda difference: amount(scale.length * difference, question),
+    )
+
+
 def whole(value: float) -> str:
-    """A number of rows, or a dash where nobody knows.
+    """A number of rows, or a dash where it is not known.
 
     >>> whole(61834.0), whole(math.inf)
     ('61,834', '-')
@@ -83,8 +95,8 @@ def rounded(value: float) -> str:
 
 
 SEEN = 5.0
-"""A mean is worth extending into the future once an arm at the bar would have had this many successes and failures (or
-readings): before that it is mostly 0, and would promise verdicts far too soon."""
+"""An arm's mean is used for a forecast once an arm at the bar would have had this many successes and this many failures
+(for Gaussian rewards: rows). Before that the mean is mostly 0, and the forecast would be far too early."""
 
 
 def sentence(
@@ -93,39 +105,30 @@ def sentence(
     pulls: NDArray[np.float64],
     noun: str,
     question: Question,
-    control: str | None = None,
 ) -> str:
     """The answer in plain words, and a guess at what is missing where enough was seen for one.
 
     >>> verdict, needs = np.array([1, -1, 0, 0]), np.array([0.0, 0.0, 500.0, 9000.0])
     >>> sentence(verdict, needs, np.full(4, 2000.0), "creatives", Question(threshold=0.02))
-    '1 of 4 creatives is above 2%, 1 below, 2 undecided; at the means so far, 500 more rows would settle half \
+    '1 of 4 creatives is above 2%, 1 below, 2 undecided; at the means so far, 500 more rows would decide half \
 of those'
     >>> sentence(verdict, needs, np.full(4, 20.0), "creatives", Question(threshold=0.02))
     '1 of 4 creatives is above 2%, 1 below, 2 undecided'
     """
     good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))
     verb = "is" if good == 1 else "are"
-    if question.versus is None:
-        bar = f"above {amount(float(question.threshold or 0.0), question)}"
-        said = f"{good:,} of {verdict.size:,} {noun} {verb} {bar}, {bad:,} below, {waiting:,} undecided"
-    else:
-        by = f" by {amount(question.margin, question)} or more" if question.margin > 0 else ""
-        but = f" or less than {amount(-question.margin, question)} worse" if question.margin < 0 else ""
-        said = (
-            f"{good:,} of {verdict.size:,} {noun} {verb} better than {visible(control or question.versus)}{by}{but}, "
-            f"{bad:,} {'is' if bad == 1 else 'are'} not, {waiting:,} undecided"
-        )
+    above, below = (visible(part) for part in question.asked.phrases(_amounts(question)))
+    said = f"{good:,} of {verdict.size:,} {noun} {verb} {above}, {bad:,} {below}, {waiting:,} undecided"
     rarer = min(question.bar, 1.0 - question.bar) if question.scale.bounded else 1.0
-    half = settle_half(needs[verdict == 0], rarer * pulls[verdict == 0] >= SEEN)
+    half = decide_half(needs[verdict == 0], rarer * pulls[verdict == 0] >= SEEN)
     if half is not None:
         those = "it" if waiting == 1 else "half of those"
-        said += f"; at the mean{'' if waiting == 1 else 's'} so far, {rounded(half)} more rows would settle {those}"
+        said += f"; at the mean{'' if waiting == 1 else 's'} so far, {rounded(half)} more rows would decide {those}"
     return said
 
 
-def settle_half(needs: NDArray[np.float64], seen: NDArray[np.bool_]) -> float | None:
-    """Rows that settle the nearer half of the open arms, if each goes on as it did; None where nobody can say.
+def decide_half(needs: NDArray[np.float64], seen: NDArray[np.bool_]) -> float | None:
+    """Rows that decide the nearer half of the undecided arms, if each keeps its mean; None if that can't be said.
 
     seen : of which arms there are rows enough to guess; most of that half must be such
     """

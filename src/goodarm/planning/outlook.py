@@ -36,11 +36,22 @@ class OneCampaign(NamedTuple):
 def one_campaign(values: list[float]) -> OneCampaign:
     """Quantiles by rank, so that campaigns that never got there (inf) count.
 
+    A further campaign lies at or below the k-th smallest of R with probability k/(R + 1) or more. So nine in ten lie
+    at or below rank ceil(0.9 (R + 1)), and at most one in ten below rank floor(0.1 (R + 1)). Fewer than nine campaigns
+    have no such rank for `high`: it is then the largest of them.
+
     >>> one_campaign([30.0, 10.0, 20.0, math.inf])
     OneCampaign(median=20.0, low=10.0, high=inf)
+    >>> one_campaign([float(k) for k in range(1, 21)])
+    OneCampaign(median=10.0, low=2.0, high=19.0)
     """
-    ordered = sorted(values)
-    median, low, high = (ordered[max(0, math.ceil(q * len(ordered) - 1e-9) - 1)] for q in (0.5, LOW, HIGH))
+    ordered, runs = sorted(values), len(values)
+    ranks = (
+        math.ceil(0.5 * runs),
+        max(1, math.floor(LOW * (runs + 1) + 1e-9)),
+        min(runs, math.ceil(HIGH * (runs + 1) - 1e-9)),
+    )
+    median, low, high = (ordered[rank - 1] for rank in ranks)
     return OneCampaign(median, low, high)
 
 
