@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.section import Row, Section
 from goodarm import Campaign, bernoulli, simulate
-from goodarm.campaign.terms import DEFAULT_POLICY
+from goodarm.policies import LIVE_POLICY
 
 ARMS = 1000
 BLOCK = 100_000
@@ -94,7 +94,7 @@ def in_blocks(address: str, seconds: float) -> Outcome:
 def one_by_one() -> Outcome:
     started = time.perf_counter()
     environment = bernoulli(means(), threshold=THRESHOLD)
-    played = simulate(DEFAULT_POLICY, environment, horizon=IMPRESSIONS, seed=13)
+    played = simulate(LIVE_POLICY, environment, horizon=IMPRESSIONS, seed=13)
     (one,) = played.runs
     return Outcome(
         "one by one", int(one.pulls.sum()), None, time.perf_counter() - started, one.verdicts.astype(np.int64),

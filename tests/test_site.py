@@ -15,7 +15,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-DOORS = ("sampling", "identification", "estimators", "testing")
+DOORS = ("sampling", "identification", "models", "testing")
 
 
 def test_the_page_of_commands_is_what_they_say(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from goodarm.errors import InvalidValue
-from goodarm.models import Estimator
+from goodarm.models import Model
 from goodarm.models._base import first_upkeep, new_table
 from goodarm.models.features import Floats
 from goodarm.problem import Bar
@@ -13,7 +13,7 @@ from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, WIDTH, Table, read_arm
 
 
 class Tracker:
-    """An estimator in use outside of the engine: tell it rewards, read means and widths.
+    """A model in use outside of the engine: tell it rewards, read means and widths.
 
     >>> from goodarm.models.linear import Linear
     >>> from goodarm.problem import Problem
@@ -23,13 +23,13 @@ class Tracker:
     ([0.75, 0.5, 0.75], [0.707, 1.0, 1.225])
     """
 
-    def __init__(self, estimator: Estimator, bar: Bar) -> None:
-        self.estimator = estimator.bind(None, int(bar.arms))
+    def __init__(self, model: Model, bar: Bar) -> None:
+        self.model = model.bind(None, int(bar.arms))
         self.bar = bar
         self.table: Table = new_table(int(bar.arms))
-        self.belief = self.estimator.start(bar)
+        self.belief = self.model.start(bar)
         self.round = 0
-        self.due = first_upkeep(self.estimator, self.belief, self.table, bar)
+        self.due = first_upkeep(self.model, self.belief, self.table, bar)
 
     def tell(self, arm: int, reward: float) -> None:
         """One reward of one arm."""
@@ -37,12 +37,12 @@ class Tracker:
             raise InvalidValue(
                 f"tell needs an arm from 0 to {len(self.table) - 1} and a finite reward; got {arm}, {reward}."
             )
-        wants = type(self.estimator).tell(self.belief, self.table, arm, read_arm(self.table, arm), reward, self.bar)
+        wants = type(self.model).tell(self.belief, self.table, arm, read_arm(self.table, arm), reward, self.bar)
         self.table[arm, PULLS] += 1.0
         self.table[arm, TOTAL] += reward
         self.round += 1
         if wants or self.round >= self.due:
-            self.due = self.estimator.upkeep(self.belief, self.table, self.round, self.bar)
+            self.due = self.model.upkeep(self.belief, self.table, self.round, self.bar)
 
     @property
     def mean(self) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sqlite3
 from pathlib import Path
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 
 from goodarm.campaign.rows import BRIEF
 from goodarm.cli import app
+from goodarm.cli.campaign import create
+from goodarm.policies import LIVE_POLICY
 
 runner = CliRunner()
 
@@ -184,3 +187,7 @@ def test_nothing_to_tell_is_fine(store: str) -> None:
     run("tell", store, "c", stdin="")
     run("tell", store, "c", stdin="\n\n")
     assert run("history", store, "c") == before
+
+
+def test_the_command_and_python_have_the_same_default_policy() -> None:
+    assert inspect.signature(create).parameters["policy"].default == LIVE_POLICY

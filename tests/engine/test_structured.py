@@ -40,7 +40,7 @@ def small(arms=40, horizon=100_000):
 def plain_loop(spec, rounds):
     """The same in Python, by the Tracker: choose by a scan, tell, decide. Returns the arms and the verdicts."""
     made, bar = spec.policy, spec.problem.bar._replace(modelled=1.0)
-    tracker = Tracker(made.estimator.bind(spec.environment.features, spec.problem.arms), bar)
+    tracker = Tracker(made.model.bind(spec.environment.features, spec.problem.arms), bar)
     instance = spec.environment.instance(generator(spec.seed, 0, ENVIRONMENT))
     run, rule, table = run_key(spec.seed, 0), made.identification, tracker.table
     assembly = assembly_of(spec)
@@ -105,7 +105,7 @@ def test_one_hot_features_give_the_independent_policy():
     """With V_0 next to nothing, one-hot features are independent arms: the same arms in the same order."""
     environment = goodarm.gaussian(np.linspace(-1.0, 1.0, 7), 0.1, scale=1.0)  # rewards without ties
     lone = simulate("ucb+normal-mixture", environment, horizon=400, trace=True).runs[0]
-    made = policy("ucb+normal-mixture", estimator=Linear(np.eye(7), ridge=1e-12), rewards=environment.rewards)
+    made = policy("ucb+normal-mixture", model=Linear(np.eye(7), ridge=1e-12), rewards=environment.rewards)
     shared = simulate(made, environment, horizon=400, trace=True).runs[0]
     assert shared.trace.tolist() == lone.trace.tolist()
     assert shared.verdicts.tolist() == lone.verdicts.tolist()
@@ -128,7 +128,7 @@ def test_own_evidence_radius_looks_at_the_arms_own_mean():
     environment = goodarm.bernoulli([0.9, 0.9, 0.9, 0.1], 0.5)
     features = np.array([[1.0, 0.0], [1.1, 0.1], [1.0, -0.1], [1.0, 0.01]])  # arm 3 looks like the others
     for rule in ("hoeffding", "stitched", "lil", "kt"):
-        result = simulate(policy("uniform", rule, estimator=Linear(features)), environment, horizon=4000, runs=3)
+        result = simulate(policy("uniform", rule, model=Linear(features)), environment, horizon=4000, runs=3)
         assert all(run.verdicts.tolist() == [1, 1, 1, -1] for run in result.runs), rule
 
 
@@ -184,7 +184,7 @@ def always_the_first(arms, pool, bar, generator):
 
 def test_a_choice_is_checked_with_a_model_too():
     """Compiled code would give an arm its verdict again and again, and count down the open ones."""
-    stubborn = policy(ChoiceRule(name="stubborn", choose=always_the_first), "kt", estimator="linear")
+    stubborn = policy(ChoiceRule(name="stubborn", choose=always_the_first), "kt", model="linear")
     with pytest.raises(InvalidValue, match="decided or does not exist"):
         simulate(stubborn, small(), horizon=50_000)
 
@@ -192,19 +192,19 @@ def test_a_choice_is_checked_with_a_model_too():
 def test_a_blind_choice_is_no_design():
     """It would skip decided arms, and so let rewards change the pulls."""
     with pytest.raises(UnsoundPairing, match="never look at rewards"):
-        policy(ChoiceRule(name="x", choose=always_the_first, blind=True), "design(norm=1)", estimator="linear")
+        policy(ChoiceRule(name="x", choose=always_the_first, blind=True), "design(norm=1)", model="linear")
 
 
 def test_names():
     assert policy("ucb+kt@linear(ridge=0.5)").name == "ucb+kt@linear(ridge=0.5)"
     assert policy("value@mixed").name == "value@mixed"
-    assert policy("ucb", "kt", estimator=Mixed(tau2=0.01)).name == "ucb+kt@mixed(tau2=0.01)"
+    assert policy("ucb", "kt", model=Mixed(tau2=0.01)).name == "ucb+kt@mixed(tau2=0.01)"
     assert policy("ucb+kt@independent") == policy("ucb+kt")
 
 
 def test_features_of_another_length_are_refused():
     with pytest.raises(InvalidValue, match="features have 5 rows, but there are 40 arms"):
-        simulate(policy("ucb+kt", estimator=Linear(np.eye(5))), small(), horizon=100)
+        simulate(policy("ucb+kt", model=Linear(np.eye(5))), small(), horizon=100)
     with pytest.raises(InvalidValue, match="@linear needs features, and this environment has none"):
         simulate("ucb+kt@linear", "kano-1")
 
@@ -236,7 +236,7 @@ def test_few_successes_are_no_misfit(threshold):
     features /= np.linalg.norm(features, axis=1)[:, None]
     direction = generator.normal(size=5)
     means = threshold * (1.0 + 0.9 * (features @ direction) / np.linalg.norm(direction))
-    made = policy("widest+self-normalised(norm=1)", estimator=Linear(features))
+    made = policy("widest+self-normalised(norm=1)", model=Linear(features))
     for horizon in (1000, 5000):
         runs = simulate(made, goodarm.bernoulli(means, threshold), horizon=horizon, runs=10).runs
         assert max(run.misfit for run in runs) < ALARM - 1.0
@@ -260,7 +260,7 @@ def test_the_kernel_bound_holds_for_functions_of_bounded_norm():
     weights[[10, 40]] = 0.35, -0.35
     norm = math.sqrt(weights @ gram @ weights)
     environment = goodarm.bernoulli(0.5 + gram @ weights, 0.5)
-    made = policy(f"widest+rkhs(norm={norm})", estimator=goodarm.Kernel(points, length=0.3))
+    made = policy(f"widest+rkhs(norm={norm})", model=goodarm.Kernel(points, length=0.3))
     result = simulate(made, environment, horizon=8000, runs=5)
     assert result.wrong_runs == 0
     assert all((run.verdicts != 0).sum() > 30 for run in result.runs)

@@ -50,14 +50,14 @@ def direct(features, pulls, totals, ridge, ratio, threshold):
     return mean.astype(float), np.sqrt((r * d + spread * d * d).astype(float))
 
 
-def compiled_pulls(estimator, bar, arms, rewards):
+def compiled_pulls(model, bar, arms, rewards):
     """Many pulls through the compiled update, with upkeep as in the engine."""
     from numba import njit
 
     from goodarm.engine.compile import register
     from goodarm.rules.beliefs import read_arm
 
-    tell = type(estimator).tell
+    tell = type(model).tell
     register([tell, read_arm])
 
     @njit(error_model="numpy")
@@ -71,15 +71,15 @@ def compiled_pulls(estimator, bar, arms, rewards):
                 return t + 1
         return stop
 
-    table, belief = new_table(int(bar.arms)), estimator.start(bar)
-    due, now = first_upkeep(estimator, belief, table, bar), 0
+    table, belief = new_table(int(bar.arms)), model.start(bar)
+    due, now = first_upkeep(model, belief, table, bar), 0
     while now < len(arms):
         stop = min(due, len(arms))
         reached = some(belief, table, bar, arms, rewards, now, stop)
         early = reached < stop
         now = reached
         if now < len(arms) and (early or now >= due):
-            due = estimator.upkeep(belief, table, now, bar)
+            due = model.upkeep(belief, table, now, bar)
     return table, belief
 
 
@@ -153,11 +153,11 @@ def test_one_hot_features_are_independent_arms():
 def test_intercept_and_coefficients():
     rng = np.random.default_rng(5)
     features = rng.standard_normal((40, 2))
-    estimator = Linear(features, ridge=1e-6, intercept=True)
-    tracker = Tracker(estimator, Problem(threshold=0.5, arms=40).bar)
+    model = Linear(features, ridge=1e-6, intercept=True)
+    tracker = Tracker(model, Problem(threshold=0.5, arms=40).bar)
     for arm in range(40):
         tracker.tell(arm, float(0.55 + features[arm] @ [0.1, -0.2]))
-    assert np.abs(estimator.coefficients(tracker.belief) - [0.1, -0.2, 0.05]).max() < 1e-6
+    assert np.abs(model.coefficients(tracker.belief) - [0.1, -0.2, 0.05]).max() < 1e-6
 
 
 @pytest.mark.parametrize("tau2", [0.0, 0.01, 0.09])
@@ -166,8 +166,8 @@ def test_tau2_is_learned(tau2):
     rng = np.random.default_rng(11)
     features = rng.standard_normal((300, 4)) / 2.0
     bar = Problem(threshold=0.5, arms=300).bar._replace(modelled=1.0)
-    estimator = Mixed(features)
-    belief, table = estimator.start(bar), new_table(300)
+    model = Mixed(features)
+    belief, table = model.start(bar), new_table(300)
     truth = 0.5 + features @ [0.1, 0.0, -0.1, 0.05] + math.sqrt(tau2) * rng.standard_normal(300)
     table[:, 0] = 200.0
     table[:, 1] = 200.0 * (truth + 0.5 / math.sqrt(200.0) * rng.standard_normal(300))

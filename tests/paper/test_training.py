@@ -164,7 +164,7 @@ def test_an_epochs_gradient_with_a_model_is_taken_at_the_models_means() -> None:
     means, horizon, alpha, beta = np.array([0.0, 1.0, 1.0, 0.0]), 30, 5.0, 0.7
     environment = replace(bernoulli(means, threshold=0.3, horizon=horizon), describe=lambda: np.eye(4))
     model = Linear(ridge=2.0)
-    trained = policy(f"dgai-offline(alpha={alpha}, beta={beta})", estimator=model)
+    trained = policy(f"dgai-offline(alpha={alpha}, beta={beta})", model=model)
     trace = simulate(trained, environment, trace=True).runs[0].trace
     epoch = train_paper(environment, epochs=1, alpha0=alpha, beta0=beta, model=model).history[0]
     pulls, by_alpha = np.zeros(4), 0.0

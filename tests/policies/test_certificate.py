@@ -97,7 +97,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "a parameter of sampling": {"setting": {"sampling": {"patience": 3.0}}},
     "a parameter of learning": {"setting": {"learner": {"firmness": 2.0}}},
     "a rule of the same name": {"sampling": {"index": other_index}},
-    "a model": {"estimator": {}},
+    "a model": {"model": {}},
 }
 
 
@@ -109,7 +109,7 @@ def changed(made: Policy, change: str) -> dict[str, Any]:
     if name == "sampling":
         assert isinstance(made.sampling, IndexRule)
         return {"sampling": replace(made.sampling, index=parts["index"])}
-    return {"estimator": policy("value@linear").estimator}
+    return {"model": policy("value@linear").model}
 
 
 @pytest.mark.parametrize("change", CHANGES)

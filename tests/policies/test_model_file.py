@@ -17,7 +17,7 @@ from goodarm.environments.laws import bernoulli_reward
 from goodarm.errors import InvalidValue
 from goodarm.learning import LearnedPolicy
 from goodarm.models.saved import arguments_as_json, arguments_from_json
-from goodarm.policies.names import ESTIMATORS, estimator_kind
+from goodarm.policies.names import MODELS, model_kind
 from goodarm.problem import Bounded
 from goodarm.rules.sampling import IndexRule
 
@@ -42,7 +42,7 @@ OTHER: dict[str, dict[str, Any]] = {
 }
 """For every argument of every model, a value that is not its default."""
 
-CASES = [(name, entry.name) for name in ESTIMATORS for entry in fields(estimator_kind(name))]
+CASES = [(name, entry.name) for name in MODELS for entry in fields(model_kind(name))]
 
 
 def shop() -> Environment:
@@ -62,8 +62,8 @@ def test_every_argument_comes_back_and_plays_the_same(model: str, argument: str,
     """Once Linear(intercept=True, ridge=0.123456789) came back as intercept=False and ridge=0.123457."""
     if model == "neural":
         pytest.importorskip("jax", reason="@neural needs the extra 'neural'")
-    made = policy("ucb+kt", estimator=estimator_kind(model)(**OTHER[argument]))
-    plain = policy("ucb+kt", estimator=estimator_kind(model)())
+    made = policy("ucb+kt", model=model_kind(model)(**OTHER[argument]))
+    plain = policy("ucb+kt", model=model_kind(model)())
     assert made.fingerprint != plain.fingerprint, "the value is the default: the test would see nothing"
     read = kept(made, tmp_path / "p.json")
     assert read.fingerprint == made.fingerprint
@@ -73,7 +73,7 @@ def test_every_argument_comes_back_and_plays_the_same(model: str, argument: str,
 
 @pytest.mark.parametrize("made", [Linear(ridge=1.0 / 3.0, intercept=True), Mixed(tau2=1e-7 / 3.0), Kernel(gamma=1 / 3)])
 def test_a_models_name_is_read_back_exactly(made: Linear | Kernel) -> None:
-    named = policy("ucb+kt", estimator=made)
+    named = policy("ucb+kt", model=made)
     assert policy(named.name).fingerprint == named.fingerprint
 
 
@@ -100,7 +100,7 @@ class Own(Linear):
 )
 def test_what_a_file_can_not_keep_is_refused(model: Linear | Kernel, message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match=message):
-        kept(policy("ucb+kt", estimator=model), tmp_path / "p.json")
+        kept(policy("ucb+kt", model=model), tmp_path / "p.json")
     assert not (tmp_path / "p.json").exists()
 
 
@@ -117,4 +117,4 @@ def test_the_criterion_comes_back(tmp_path: Path) -> None:
 
 def test_neural_has_no_argument_that_was_forgotten() -> None:
     assert {argument for _, argument in CASES} == set(OTHER)
-    assert Neural in map(estimator_kind, ESTIMATORS)
+    assert Neural in map(model_kind, MODELS)

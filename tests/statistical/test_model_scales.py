@@ -39,7 +39,7 @@ def true_model(features: np.ndarray, direction: np.ndarray, width: float = 0.3) 
 
 def play(features: np.ndarray, direction: Any, rule: str, ridge: float = 1.0, horizon: int = 1500) -> Runs:
     environment, norm = true_model(features, np.asarray(direction, dtype=float))
-    made = policy(f"widest+{rule}(norm={1.0001 * norm!r}{RULES[rule]})", estimator=Linear(features, ridge=ridge))
+    made = policy(f"widest+{rule}(norm={1.0001 * norm!r}{RULES[rule]})", model=Linear(features, ridge=ridge))
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore", ModelWarning
@@ -102,7 +102,7 @@ def test_features_of_many_magnitudes_in_turn(rule: str) -> None:
     """
     ladder = 9.0 * 10.0 ** np.arange(13)[:, None]
     environment = gaussian([0.0] * 13, 0.0, scale=1.0)
-    made = policy(f"uniform+{rule}(norm=0{RULES[rule]})", estimator=Linear(ladder), rewards=environment.rewards)
+    made = policy(f"uniform+{rule}(norm=0{RULES[rule]})", model=Linear(ladder), rewards=environment.rewards)
     assert simulate(made, environment, horizon=60, runs=RUNS, delta=DELTA, seed=7).wrong_runs <= MOST_WRONG
 
 
@@ -128,7 +128,7 @@ def by_kernel(gamma: float, variance: float = 1.0) -> Runs:
     gram = kernel(points)
     means, norm = 0.5 + gram @ weights, math.sqrt(weights @ gram @ weights)
     environment = Environment("smooth", 30, 0.5, lambda generator: means, bernoulli_reward)
-    made = policy(f"widest+rkhs(norm={norm!r})", estimator=Kernel(points, kernel=kernel, gamma=gamma))
+    made = policy(f"widest+rkhs(norm={norm!r})", model=Kernel(points, kernel=kernel, gamma=gamma))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)
         return simulate(made, environment, horizon=800, runs=RUNS, delta=DELTA, seed=7)

@@ -22,12 +22,12 @@ from goodarm.campaign.fold import Fold
 from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
-from goodarm.campaign.terms import DEFAULT_POLICY, Terms, agreed, check_name
+from goodarm.campaign.terms import Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket
 from goodarm.campaign.words import details, headline
 from goodarm.campaign.workers import Evaluate
 from goodarm.errors import LateReward, Refused
-from goodarm.policies import Policy
+from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
 from goodarm.question import Question, asked
 
@@ -65,7 +65,7 @@ at most 5%
         arms: ArmsGiven,
         threshold: float | None = None,
         delta: float = 0.05,
-        policy: str | Policy = DEFAULT_POLICY,
+        policy: str | Policy = LIVE_POLICY,
         rewards: Rewards = Bounded(),
         horizon: int | None = None,
         reserve: float = 0.0,

@@ -420,7 +420,7 @@ class Fold:
 def new_step(terms: Terms) -> LiveStep:
     """The engine's part of a campaign that has just been created."""
     features = None
-    if terms.made.estimator is not None:
+    if terms.made.model is not None:
         features = np.array([arm.features for arm in terms.arms], dtype=np.float64)
     horizon = math.inf if terms.horizon is None else float(terms.horizon)
     ids = [arm.id for arm in terms.arms]

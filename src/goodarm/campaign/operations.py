@@ -275,7 +275,7 @@ def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
         )
     if any(entry.weight is not None for entry in entries):
         raise InvalidValue("later arms share the reserve in turn; they can't have weights of their own.")
-    if terms.made.estimator is not None:
+    if terms.made.model is not None:
         raise Refused(f"{terms.policy} models all arms together, and can't take in new ones while it runs.")
     later = len(fold.books) - len(terms.arms)
     weights = [terms.later_weight(later + j + 1) for j in range(len(entries))]

@@ -30,7 +30,6 @@ CASES_FORMAT = 3
 """The first format of journals that has fixed test sets."""
 FORMAT = max(CASES_FORMAT, *(kind.format for kind in KINDS))
 """The newest format of journals. A journal has the oldest format that can express it."""
-DEFAULT_POLICY = "value+gap-mixture"
 SOURCE = "source:"
 """Begins a fingerprint of source code. Without it a fingerprint is of byte code, as goodarm 0.1.0 wrote it."""
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
@@ -245,7 +244,7 @@ def check_terms(terms: Terms) -> None:
 
 
 def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
-    if policy.estimator is not None and any(arm.features is None for arm in arms):
+    if policy.model is not None and any(arm.features is None for arm in arms):
         raise InvalidValue(
             f"{policy.name} has a model of the arms, which needs the features of each. Give every arm its features."
         )

@@ -16,7 +16,7 @@ from goodarm.engine import structured
 from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, WANTED, Kind, Parts, Tables, good_so_far
 from goodarm.engine.rule_parts import drawn, drawn_cases, identification_parts, learner_parts, present_pool
 from goodarm.engine.selectors import choosing_parameters, in_turn, refuse_nan, selector_for, tree_for
-from goodarm.models import Estimator
+from goodarm.models import Model
 from goodarm.models._base import first_upkeep, new_table
 from goodarm.models.misfit import misfit
 from goodarm.policies import Policy
@@ -66,7 +66,7 @@ class State:
 class Assembly:
     """A compiled loop and everything it is called with that does not change from run to run.
 
-    estimator : the model of the arms with its features; None for arms that are believed in one by one
+    model : the model of the arms with its features; None for arms that are believed in one by one
     columns   : columns of the table of arms, 8 and more
     """
 
@@ -75,7 +75,7 @@ class Assembly:
     bar: Bar
     loop: Loop
     parameters: tuple[Any, ...]
-    estimator: Estimator | None = None
+    model: Model | None = None
     columns: int = ARM_FIELDS
     scan: bool = False
 
@@ -86,9 +86,9 @@ class Assembly:
         progress = np.array([0, arms, due, NEVER, 0, wanted], dtype=np.int64)
         belief, table = None, np.zeros((arms, self.columns))
         kept = tree_for(self.policy.sampling, arms, self.scan)
-        if self.estimator is not None:
-            belief, table, kept = self.estimator.start(self.bar), new_table(arms, self.columns), np.zeros(arms)
-            progress[UPKEEP_DUE] = first_upkeep(self.estimator, belief, table, self.bar)
+        if self.model is not None:
+            belief, table, kept = self.model.start(self.bar), new_table(arms, self.columns), np.zeros(arms)
+            progress[UPKEEP_DUE] = first_upkeep(self.model, belief, table, self.bar)
         tables = Tables(
             arms=table,
             decided_at=np.zeros(arms, dtype=np.int64),
@@ -102,7 +102,7 @@ class Assembly:
     def advance(self, state: State, source: Any, generator: Generator, until: int, trace: NDArray[np.int64]) -> None:
         """Play on until round `until`, until no arm is open, or until the model wants its upkeep; gives it that."""
         progress = state.tables.progress
-        if self.estimator is None:
+        if self.model is None:
             state.pool, _ = self.loop(
                 state.tables, state.pool, source, self.bar, self.parameters, generator, until, trace
             )
@@ -114,11 +114,11 @@ class Assembly:
         )
         refuse_nan(state.tables.kept)
         if wants or progress[ROUND] >= progress[UPKEEP_DUE]:
-            progress[UPKEEP_DUE] = self.estimator.upkeep(state.belief, state.arms, state.round, self.bar)
+            progress[UPKEEP_DUE] = self.model.upkeep(state.belief, state.arms, state.round, self.bar)
 
     def misfit(self, arms: Table) -> float:
         """How badly the model fits the arms that were pulled, as a standard score; nan if nothing is to be asked."""
-        return misfit(arms, self.problem.bar) if self.estimator and self.estimator.testable else math.nan
+        return misfit(arms, self.problem.bar) if self.model and self.model.testable else math.nan
 
     def uncompiled(self) -> Assembly:
         """The same loop as plain Python: slow, and nothing has to be compiled."""
@@ -139,7 +139,7 @@ def assemble(
     """
     policy.check(problem.rewards)
     draw = drawn(reward) if math.isinf(problem.bar.cases) else drawn_cases(reward)
-    if policy.estimator is not None:
+    if policy.model is not None:
         return _with_model(policy, problem, draw, features)
     loop = independent.build(parts_of(policy, draw, scan=scan), kind_of(policy))
     # rewards come at once, and each arm's own decide: what a purse needs, unless verdicts are given by rank
@@ -148,15 +148,15 @@ def assemble(
 
 
 def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row | None) -> Assembly:
-    assert policy.estimator is not None
-    estimator = policy.estimator.bind(features, problem.arms)
+    assert policy.model is not None
+    model = policy.model.bind(features, problem.arms)
     # what features bring may be no longer exact
-    check_model(policy.sampling, policy.identification, estimator, policy.setting)
+    check_model(policy.sampling, policy.identification, model, policy.setting)
     fit, next_round = learner_parts(policy.learner)
-    parts = structured.parts_for(policy, type(estimator).tell, draw, fit, next_round)
+    parts = structured.parts_for(policy, type(model).tell, draw, fit, next_round)
     loop = structured.build(parts, kind_of(policy))
     bar = problem.bar._replace(modelled=1.0)
-    return Assembly(policy, problem, bar, loop, loop_parameters(policy), estimator, columns_for(policy))
+    return Assembly(policy, problem, bar, loop, loop_parameters(policy), model, columns_for(policy))
 
 
 def kind_of(policy: Policy) -> Kind:

@@ -32,7 +32,7 @@ def count_attempt(spec: Specification, given: int, earlier: str | Path | None, *
     if given < 1:
         raise InvalidValue(f"attempt must be at least 1; got {given}. It counts the calibrations of this family.")
     made, problem = spec.policy, spec.problem
-    model = made.estimator.name if made.estimator else ""
+    model = made.model.name if made.model else ""
     family = _short(
         spec.environment.description, problem.threshold, problem.delta, spec.horizon, made.sampling.name, model
     )

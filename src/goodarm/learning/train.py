@@ -23,7 +23,7 @@ from goodarm.policies import DEFAULT_POLICY, Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
 from goodarm.policies.certificate import Certificate, confidence_of
 from goodarm.policies.file import SavedPolicy, check_rules, saved_model, write_policy
-from goodarm.policies.parameters import owners_of, settle, shortened
+from goodarm.policies.parameters import owners_of, setting_of, shortened
 from goodarm.simulation.run import assembly_of, play
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.simulate import collect
@@ -78,7 +78,7 @@ class LearnedPolicy:
             parameters={**learned.chosen, **self.parameters},
             guarantee=str(self.policy.guarantee),
             criterion=None if learned.asked is None else str(learned.asked),
-            model=saved_model(learned.estimator),
+            model=saved_model(learned.model),
             rewards=self._rewards,
             learned_on={name: value for name, value in self.learned_on.items() if name != "rewards"},
             certificate=self.policy.certificate,
@@ -188,8 +188,8 @@ def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
     """The same spec with some parameters of its policy set; a certificate was about the old ones."""
     old = spec.policy
     given = {**old.chosen, **parameters}
-    name = spelled(old.sampling, old.identification, rounded(given), old.estimator)
-    setting = settle(owners_of(old.sampling, old.identification), given)
+    name = spelled(old.sampling, old.identification, rounded(given), old.model)
+    setting = setting_of(owners_of(old.sampling, old.identification), given)
     return replace(spec, policy=replace(old, name=name, setting=setting, certificate=None))
 
 
@@ -301,7 +301,7 @@ def _calibrated(
 def _bounded(spec: Specification) -> Specification:
     """The same spec with a policy that samples alike and decides by the bound to be learned."""
     old = spec.policy
-    bound = make_policy(old.sampling, "studentised", rewards=spec.problem.rewards, estimator=old.estimator)
+    bound = make_policy(old.sampling, "studentised", rewards=spec.problem.rewards, model=old.model)
     learner = old.setting.learner if bound.learner else {}
     setting = replace(bound.setting, sampling=old.setting.sampling, learner=learner)
     return replace(spec, policy=replace(bound, setting=setting))

@@ -1,5 +1,5 @@
-"""Estimators: what is believed of each arm, and of all arms together."""
+"""Models: what is believed of each arm, and of all arms together."""
 
-from goodarm.models._base import Estimator
+from goodarm.models._base import Model
 
-__all__ = ["Estimator"]
+__all__ = ["Model"]

@@ -1,10 +1,10 @@
-"""An estimator gives mean and width of every arm and takes (arm, reward).
+"""A model gives mean and width of every arm and takes (arm, reward).
 
-Independent arms need none: the loop keeps S/N and 1/sqrt(N) itself. An estimator that shares what it learns between
+Independent arms need none: the loop keeps S/N and 1/sqrt(N) itself. A model that shares what it learns between
 arms changes the belief about every arm with each pull. It is written in two halves:
 
 tell     a plain function that the engine compiles, called after every pull; rewrites the columns `mean` and `width`
-upkeep   Python, called at rounds of the estimator's own choice, and whenever `tell` asks for it: rebuild what
+upkeep   Python, called at rounds of the model's own choice, and whenever `tell` asks for it: rebuild what
          rounding has worn off, learn what is learned, retrain
 
 A belief is a named tuple of arrays whose last field is `numbers`; the first two of them are read by the rules that
@@ -27,12 +27,12 @@ from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL, Table
 from goodarm.rules.parameters import Formula
 
 LOG_DET, REGULARISER = 0, 1
-"""Places in a belief's `numbers` that every estimator fills."""
+"""Places in a belief's `numbers` that every model fills."""
 
 
 @dataclass(frozen=True, eq=False)
-class Estimator:
-    """What all estimators have: features, checked when they are given or when the environment brings them.
+class Model:
+    """What all models have: features, checked when they are given or when the environment brings them.
 
     features    : array (K, d) or dataframe; None takes those of the environment
     columns     : which columns of a dataframe
@@ -57,11 +57,11 @@ class Estimator:
             object.__setattr__(self, "standardise", False)
 
     def bind(self, features: Floats | None, arms: int) -> Self:
-        """The estimator with features: its own, or else those of the environment."""
+        """The model with features: its own, or else those of the environment."""
         if self.features is None and features is None:
             raise InvalidValue(
                 f"@{self.name} needs features, and this environment has none. "
-                f"Give them: policy(..., estimator={type(self).__name__}(features))."
+                f"Give them: policy(..., model={type(self).__name__}(features))."
             )
         bound = replace(self, features=features) if self.features is None else self
         checked_features(bound.features, arms)
@@ -112,14 +112,14 @@ def shortest(value: float) -> str:
 
 
 def new_table(arms: int, columns: int = ARM_FIELDS) -> Table:
-    """An empty table of arms, column by column: what an estimator rewrites is contiguous."""
+    """An empty table of arms, column by column: what a model rewrites is contiguous."""
     return np.zeros((arms, columns), order="F")
 
 
-def first_upkeep(estimator: Estimator, belief: Any, arms: Table, bar: Bar) -> int:
+def first_upkeep(model: Model, belief: Any, arms: Table, bar: Bar) -> int:
     """Publish the belief before the first reward; returns the round of the first upkeep."""
-    estimator.publish(belief, arms, bar)
-    return estimator.upkeep(belief, arms, 0, bar)
+    model.publish(belief, arms, bar)
+    return model.upkeep(belief, arms, 0, bar)
 
 
 def surplus_of(arms: Table, bar: Bar) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from goodarm.errors import InvalidValue, MissingExtra
 from goodarm.models import gram, linear
-from goodarm.models._base import Estimator
+from goodarm.models._base import Model
 from goodarm.models.features import Floats
 from goodarm.models.gram import GramBelief, flush, rebuild
 from goodarm.models.linear import checked_positive, rebuild_in_time
@@ -33,7 +33,7 @@ REBUILD_AFTER = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel(Estimator):
+class Kernel(Model):
     """Gaussian process: means vary smoothly over the features, as a scikit-learn kernel says.
 
     kernel : any scikit-learn kernel object; None is RBF(length)

@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from goodarm.errors import InvalidValue, ModelWarning
-from goodarm.models._base import LOG_DET, REGULARISER, Estimator, surplus_of
+from goodarm.models._base import LOG_DET, REGULARISER, Model, surplus_of
 from goodarm.models.features import Floats, duplicate_rows
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import MEAN, PULLS, WIDTH, Arm, Table
@@ -221,7 +221,7 @@ def checked_positive(owner: str, name: str, value: float, why: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear(Estimator):
+class Linear(Model):
     """Linear model without noise of its own: mean = threshold + x'theta.
 
     ridge     : V_0 = ridge I; the prior of theta has variance (noise variance)/ridge

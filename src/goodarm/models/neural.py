@@ -18,7 +18,7 @@ import numpy as np
 
 from goodarm.errors import InvalidValue
 from goodarm.models import gram
-from goodarm.models._base import Estimator, surplus_of
+from goodarm.models._base import Model, surplus_of
 from goodarm.models.features import Floats
 from goodarm.models.gram import GramBelief, flush, rebuild
 from goodarm.models.linear import checked_positive
@@ -49,7 +49,7 @@ def contrasts(matrix: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Neural(Estimator):
+class Neural(Model):
     """Network of two hidden ReLU layers: means from its output, widths from its gradients.
 
     gamma  : noise variance in units of the mean prior variance of an arm

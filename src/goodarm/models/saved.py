@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from goodarm.errors import InvalidValue
-from goodarm.models._base import Estimator
+from goodarm.models._base import Model
 
 KERNELS = "sklearn.gaussian_process.kernels"
 
 
-def arguments_as_json(estimator: Estimator) -> dict[str, Any]:
+def arguments_as_json(model: Model) -> dict[str, Any]:
     """Every argument that the model was made with, as JSON can hold it.
 
     >>> from goodarm.models.linear import Linear
@@ -26,8 +26,7 @@ def arguments_as_json(estimator: Estimator) -> dict[str, Any]:
     {'features': None, 'columns': None, 'standardise': False, 'ridge': 0.123456789, 'intercept': True}
     """
     return {
-        entry.name: _as_json(f"{entry.name} of @{estimator.name}", getattr(estimator, entry.name))
-        for entry in fields(estimator)
+        entry.name: _as_json(f"{entry.name} of @{model.name}", getattr(model, entry.name)) for entry in fields(model)
     }
 
 

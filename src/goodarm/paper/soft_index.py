@@ -1,7 +1,7 @@
 """The differentiable index: beliefs (mean, width) of the open arms -> scores S, coldness gamma, probabilities p.
 
 Everything here is a function of two arrays, the means and the widths of the open arms, so that independent, linear,
-kernel and neural estimators all use it. Reference: the paper, section "Differentiable UCB index", after Yang & Toni
+kernel and neural models all use it. Reference: the paper, section "Differentiable UCB index", after Yang & Toni
 2020 (SoftUCB). What the printed text leaves open is read as follows.
 
 - The confidence bound of arm i is beta U_i, also in i*: U_i is the width ||x_i||_{V^-1} without beta.
@@ -46,7 +46,7 @@ class SoftIndex(NamedTuple):
 def shrunk_belief(arm: Arm, bar: Bar, ridge: float) -> tuple[float, float]:
     """Mean and width under V_0 = ridge * I, centred at the threshold: xi + (S - N xi)/(N + ridge), 1/sqrt(N + ridge).
 
-    Written in the arm's own mean and width w, so that it holds for every estimator: the ridge divides the distance
+    Written in the arm's own mean and width w, so that it holds for every model: the ridge divides the distance
     from the threshold by 1 + ridge w^2 and the width by its square root. An arm without a pull lies at the threshold.
     A model of the arms (`bar.modelled`) has its own V_0: its mean and width are taken as they are.
 

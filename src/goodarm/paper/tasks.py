@@ -241,7 +241,7 @@ def _train_and_play(task: Task, stop: Stop) -> FinishedTask:
     """The paper's offline training on the very arms of the run, then that run with what was learned."""
     environment = find_environment(task.dataset)
     means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
-    scale, model = task.scale, policy(task.spec.policy, rewards=environment.rewards).estimator
+    scale, model = task.scale, policy(task.spec.policy, rewards=environment.rewards).model
     horizon = min(task.horizon, scale.training_horizon)
     trained = train_paper(
         _fixed(environment, means),

@@ -24,7 +24,7 @@ from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue
 from goodarm.learning.offline import Epoch
 from goodarm.learning.train import Watch
-from goodarm.models import Estimator
+from goodarm.models import Model
 from goodarm.paper.learned_bounds import Bounds, both_bounds
 from goodarm.paper.objectives import identification_objective, sampling_objective
 from goodarm.paper.soft_index import FLOOR, Floats, gather
@@ -116,7 +116,7 @@ def train_paper(
     identification: str = "learned-online",
     every: int = 1,
     delta: float = 0.05,
-    model: Estimator | None = None,
+    model: Model | None = None,
     progress: Callable[[Epoch], None] | None = None,
     **options: float,
 ) -> PaperTraining:
@@ -145,7 +145,7 @@ def train_paper(
     rounds = found.horizon if horizon is None else horizon
     instance = found.instance(generator(seed, 0, ENVIRONMENT))
     steps = {"ridge": chosen["ridge"], "coldness": chosen["coldness"], "batch": float(every)}
-    pairing = policy(DRAWS[draw], identification, rewards=found.rewards, criterion=None, estimator=model, **steps)
+    pairing = policy(DRAWS[draw], identification, rewards=found.rewards, criterion=None, model=model, **steps)
     training = _Training(found, instance, rounds, seed, pairing, every, delta, chosen)
     alpha, beta = chosen["alpha0"], max(chosen["beta0"], FLOOR)
     history: list[Epoch] = []
@@ -182,7 +182,7 @@ def learn_as_printed(
         identification="learned-online",
         every=every,
         delta=spec.problem.delta,
-        model=spec.policy.estimator,
+        model=spec.policy.model,
         progress=told,
         **given,
     )
@@ -204,11 +204,11 @@ def _check(environment: Environment, horizon: int | None, epochs: int, every: in
 
 def _adding_loop(assembly: Assembly, environment: Environment) -> Any:
     """The loop of an assembly, with `add_gradients` in place of what its learner does."""
-    pairing, estimator = assembly.policy, assembly.estimator
-    if estimator is None:
+    pairing, model = assembly.policy, assembly.model
+    if model is None:
         return loop.build(parts_of(pairing, drawn(environment.reward))._replace(fit=add_gradients), kind_of(pairing))
     next_round = both_bounds.next_round
-    parts = structured.parts_for(pairing, type(estimator).tell, drawn(environment.reward), add_gradients, next_round)
+    parts = structured.parts_for(pairing, type(model).tell, drawn(environment.reward), add_gradients, next_round)
     return structured.build(parts, kind_of(pairing))
 
 

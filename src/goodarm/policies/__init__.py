@@ -3,6 +3,7 @@
 from goodarm.policies.checks import certified_rule_for
 from goodarm.policies.policy import (
     DEFAULT_POLICY,
+    LIVE_POLICY,
     PAIRINGS,
     REWARD_POLICIES,
     Policy,
@@ -15,6 +16,7 @@ from goodarm.policies.policy import (
 
 __all__ = [
     "DEFAULT_POLICY",
+    "LIVE_POLICY",
     "PAIRINGS",
     "REWARD_POLICIES",
     "Policy",

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from goodarm.errors import InvalidValue, UnsoundPairing
-from goodarm.models import Estimator
+from goodarm.models import Model
 from goodarm.policies.parameters import check_setting, owners_of
 from goodarm.problem import Bar, Bounded, Cases, GradedCases, NonNegative, Rewards, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
@@ -45,7 +45,7 @@ def check_policy(
     rule: IdentificationRule,
     setting: Setting,
     criterion: Criterion,
-    estimator: Estimator | None,
+    model: Model | None,
 ) -> None:
     """Check everything that must hold for a policy whatever the rewards; called when a policy is made or changed."""
     if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
@@ -61,7 +61,7 @@ def check_policy(
         )
     check_setting(owners_of(sampling, rule), setting)
     check_formulas(sampling, rule, setting)
-    check_model(sampling, rule, estimator, setting)
+    check_model(sampling, rule, model, setting)
 
 
 def check_rewards(sampling: SamplingRule, rule: IdentificationRule, setting: Setting, rewards: Rewards) -> None:
@@ -81,15 +81,13 @@ def check_rewards(sampling: SamplingRule, rule: IdentificationRule, setting: Set
         )
 
 
-def check_model(
-    sampling: SamplingRule, rule: IdentificationRule, estimator: Estimator | None, setting: Setting
-) -> None:
+def check_model(sampling: SamplingRule, rule: IdentificationRule, model: Model | None, setting: Setting) -> None:
     """Refuse a pairing whose guarantee would be false, or that can't choose among arms never pulled."""
     if isinstance(rule, ModelRule):
-        _check_certificate(sampling, rule, estimator)
+        _check_certificate(sampling, rule, model)
         _check_constants(rule, setting)
-    if estimator is not None:
-        _check_unpulled(sampling, estimator, setting)
+    if model is not None:
+        _check_unpulled(sampling, model, setting)
 
 
 def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
@@ -139,23 +137,23 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
         raise InvalidValue(f"the rule {name!r} can't be used: {call} must return {wanted}; it returned {got!r}.")
 
 
-def _check_certificate(sampling: SamplingRule, rule: ModelRule, estimator: Estimator | None) -> None:
-    if estimator is None:
+def _check_certificate(sampling: SamplingRule, rule: ModelRule, model: Model | None) -> None:
+    if model is None:
         raise UnsoundPairing(
             f"{rule.name} decides by a model of the arms, and the policy has none. "
             f"Add one, for example '{sampling.name}+{rule.name}@{rule.models[0]}'."
         )
-    if estimator.name not in rule.models or not estimator.exact:
+    if model.name not in rule.models or not model.exact:
         raise UnsoundPairing(
             f"{rule.name} is proved for {' and '.join('@' + name for name in rule.models)}, not for "
-            f"@{estimator.spelled()}: its verdicts would carry no guarantee. Decide by each arm's own evidence, "
-            f"for example '{sampling.name}+kt@{estimator.name}'."
+            f"@{model.spelled()}: its verdicts would carry no guarantee. Decide by each arm's own evidence, "
+            f"for example '{sampling.name}+kt@{model.name}'."
         )
     # of a blind index the engine keeps decided arms in the design; other rules would let verdicts change the pulls
-    if rule.blind and not (sampling.blind and isinstance(sampling, IndexRule) and estimator.blind_widths):
+    if rule.blind and not (sampling.blind and isinstance(sampling, IndexRule) and model.blind_widths):
         raise UnsoundPairing(
             f"{rule.name} is proved for pulls that never look at rewards, and {sampling.name} does. "
-            f"Use 'widest+{rule.name}@{estimator.name}', or decide by 'self-normalised'."
+            f"Use 'widest+{rule.name}@{model.name}', or decide by 'self-normalised'."
         )
 
 
@@ -168,7 +166,7 @@ def _check_constants(rule: ModelRule, setting: Setting) -> None:
         )
 
 
-def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setting) -> None:
+def _check_unpulled(sampling: SamplingRule, model: Model, setting: Setting) -> None:
     """With a model some arms are never pulled; an index must have a value there too."""
     if not isinstance(sampling, IndexRule):
         return
@@ -180,6 +178,6 @@ def _check_unpulled(sampling: SamplingRule, estimator: Estimator, setting: Setti
         value = math.nan
     if math.isnan(value):
         raise UnsoundPairing(
-            f"{sampling.name} divides by the number of pulls, and with @{estimator.name} an arm may have none. "
-            f"Use a rule of mean and width, for example 'ucb@{estimator.name}'."
+            f"{sampling.name} divides by the number of pulls, and with @{model.name} an arm may have none. "
+            f"Use a rule of mean and width, for example 'ucb@{model.name}'."
         )

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from goodarm.errors import InvalidValue, UnknownName, UnreadablePolicy
-from goodarm.models import Estimator
+from goodarm.models import Model
 from goodarm.models.saved import arguments_as_json, arguments_from_json
 from goodarm.policies.certificate import Certificate
-from goodarm.policies.names import estimator_kind, identification_rule, sampling_rule
+from goodarm.policies.names import identification_rule, model_kind, sampling_rule
 from goodarm.problem import FAMILIES, Rewards
 from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.sampling import SamplingRule
@@ -132,28 +132,28 @@ def check_rules(sampling: SamplingRule, rule: IdentificationRule) -> None:
             )
 
 
-def saved_model(estimator: Estimator | None) -> dict[str, Any] | None:
+def saved_model(model: Model | None) -> dict[str, Any] | None:
     """Name and every argument of a model, for the file; refused where the same model would not come back."""
-    if estimator is None:
+    if model is None:
         return None
     try:
-        known = estimator_kind(estimator.name)
+        known = model_kind(model.name)
     except UnknownName:
         known = None
-    if known is not type(estimator):
+    if known is not type(model):
         raise InvalidValue(
-            f"a file can't keep the model {type(estimator).__name__}: it keeps names, and @{estimator.name} is not it. "
-            "Register yours through the entry points 'goodarm.estimators'."
+            f"a file can't keep the model {type(model).__name__}: it keeps names, and @{model.name} is not it. "
+            "Register yours through the entry points 'goodarm.models'."
         )
-    return {"name": estimator.name, "arguments": arguments_as_json(estimator)}
+    return {"name": model.name, "arguments": arguments_as_json(model)}
 
 
-def read_model(path: str | Path, saved: dict[str, Any] | None) -> Estimator | None:
+def read_model(path: str | Path, saved: dict[str, Any] | None) -> Model | None:
     """The model of a file, argument by argument."""
     if saved is None:
         return None
     try:
-        return estimator_kind(saved["name"])(**arguments_from_json(saved["arguments"]))
+        return model_kind(saved["name"])(**arguments_from_json(saved["arguments"]))
     except (TypeError, AttributeError, KeyError) as error:
         raise UnreadablePolicy(f"{path}: its model can't be made here ({error}). Learn it again.") from None
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from goodarm.fingerprint import fingerprint, functions_in, package_of
-from goodarm.models import Estimator
+from goodarm.models import Model
 from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.parameters import Setting
 from goodarm.rules.sampling import SamplingRule
@@ -25,7 +25,7 @@ def identity(
     rule: IdentificationRule,
     setting: Setting,
     criterion: Criterion,
-    estimator: Estimator | None,
+    model: Model | None,
     *,
     ours: bool = True,
 ) -> str:
@@ -36,16 +36,16 @@ def identity(
 
     ours : look at goodarm's own code and version too, not only at what others have written
     """
-    written = [*_formulas(sampling), *_formulas(rule), *(_methods(type(estimator)) if estimator else ())]
+    written = [*_formulas(sampling), *_formulas(rule), *(_methods(type(model)) if model else ())]
     written = [function for function in written if ours or package_of(function) != "goodarm"]
     packages = {*map(package_of, written), *(["goodarm"] if ours else [])}
     digest = hashlib.sha256(fingerprint(written, packages).encode())
     for part in (_plain(sampling), _plain(rule), asdict(setting), criterion.value, __version__ if ours else ""):
         digest.update(json.dumps(part, sort_keys=True, default=repr).encode())
-    if estimator is not None:
-        digest.update(type(estimator).__qualname__.encode())
-        for entry in fields(estimator):
-            digest.update(f"{entry.name}=".encode() + _argument(getattr(estimator, entry.name)))
+    if model is not None:
+        digest.update(type(model).__qualname__.encode())
+        for entry in fields(model):
+            digest.update(f"{entry.name}=".encode() + _argument(getattr(model, entry.name)))
     return digest.hexdigest()
 
 

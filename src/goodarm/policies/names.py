@@ -1,7 +1,7 @@
 """Everything that has a name: our own rules and environments, and those of other people.
 
 Others register theirs through entry points in the groups `goodarm.sampling`, `goodarm.identification`,
-`goodarm.estimators` and `goodarm.environments`; the entry point's name is the name that users write.
+`goodarm.models` and `goodarm.environments`; the entry point's name is the name that users write.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from goodarm.errors import InvalidValue, UnknownName
-from goodarm.models import Estimator
+from goodarm.models import Model
 from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.sampling import SamplingRule
 
@@ -70,7 +70,7 @@ IDENTIFICATION = {
     "studentised": "goodarm.rules.identification.studentised:studentised",
 }
 
-ESTIMATORS = {
+MODELS = {
     "kernel": "goodarm.models.kernel:Kernel",
     "linear": "goodarm.models.linear:Linear",
     "mixed": "goodarm.models.mixed:Mixed",
@@ -122,26 +122,26 @@ def identification_rule(name: str) -> IdentificationRule:
     return rule
 
 
-def estimator_names() -> list[str]:
-    """The names of all estimators."""
-    return sorted({"independent", *ESTIMATORS, *_plugins("goodarm.estimators")})
+def model_names() -> list[str]:
+    """The names of all models."""
+    return sorted({"independent", *MODELS, *_plugins("goodarm.models")})
 
 
-def estimator_kind(name: str) -> type[Estimator]:
-    """The class of the estimator of that name."""
-    kind: type[Estimator] = _load("estimator", "goodarm.estimators", ESTIMATORS, name)
+def model_kind(name: str) -> type[Model]:
+    """The class of the model of that name."""
+    kind: type[Model] = _load("model", "goodarm.models", MODELS, name)
     return kind
 
 
-def estimator(name: str, given: Mapping[str, float] | None = None) -> Estimator | None:
-    """The estimator of that name with the given parameters, without features yet; None for independent arms.
+def named_model(name: str, given: Mapping[str, float] | None = None) -> Model | None:
+    """The model of that name with the given parameters, without features yet; None for independent arms.
 
-    >>> estimator("linear", {"ridge": 0.1}).spelled()
+    >>> named_model("linear", {"ridge": 0.1}).spelled()
     'linear(ridge=0.1)'
     """
     if name == "independent" and not given:
         return None
-    kind = estimator_kind(name)
+    kind = model_kind(name)
     for parameter in given or {}:
         if parameter not in kind.parameters:
             known = ", ".join(kind.parameters) or "none"

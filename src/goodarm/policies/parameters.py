@@ -42,7 +42,7 @@ def with_owners(owners: Owners, given: Given, at: str | None = None) -> dict[str
     return found
 
 
-def settle(owners: Owners, given: Given) -> Setting:
+def setting_of(owners: Owners, given: Given) -> Setting:
     """The defaults of all owners, overridden by `given` and checked against each owner's limits."""
     for name, value in given.items():
         if not math.isfinite(value):
@@ -81,7 +81,7 @@ def listed(owners: Owners, setting: Setting) -> dict[str, float]:
 
 def chosen(owners: Owners, setting: Setting) -> dict[str, float]:
     """The parameters that are not at their defaults, by the shortest names that say whose they are."""
-    defaults = listed(owners, settle(owners, {}))
+    defaults = listed(owners, setting_of(owners, {}))
     return {name: value for name, value in listed(owners, setting).items() if value != defaults[name]}
 
 
@@ -119,7 +119,7 @@ def _addresses(owners: Owners, name: str, at: str | None) -> list[str]:
     role, dot, own = name.rpartition(".")
     roles = _sharing(owners, role, own) if dot else _roles_of(owners, name, at)
     if not roles:
-        known = ", ".join(listed(owners, settle(owners, {}))) or "none"
+        known = ", ".join(listed(owners, setting_of(owners, {}))) or "none"
         raise InvalidValue(f"{_pairing(owners)} has no parameter {name!r}; it has: {known}.")
     return [f"{role}.{own}" for role in roles]
 

@@ -18,15 +18,14 @@ from functools import cached_property
 
 from goodarm.arguments import shown
 from goodarm.errors import CertificateLost, InvalidValue, UnknownName, UnsoundPairing
-from goodarm.models import Estimator
+from goodarm.models import Model
 from goodarm.models._base import shortest
 from goodarm.policies.certificate import Certificate
 from goodarm.policies.checks import certified_rule_for, check_policy, check_rewards
 from goodarm.policies.file import read_model, read_policy
 from goodarm.policies.identity import identity
-from goodarm.policies.names import estimator as named_estimator
-from goodarm.policies.names import identification_names, identification_rule, sampling_names, sampling_rule
-from goodarm.policies.parameters import chosen, listed, owners_of, settle, with_owners, written
+from goodarm.policies.names import identification_names, identification_rule, named_model, sampling_names, sampling_rule
+from goodarm.policies.parameters import chosen, listed, owners_of, setting_of, with_owners, written
 from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Learner, Setting
@@ -34,6 +33,9 @@ from goodarm.rules.sampling import SamplingRule
 from goodarm.verdict import Basis, Criterion, Guarantee
 
 DEFAULT_POLICY = "value"
+"""Policy of simulations, comparisons and plans, where rewards arrive in the order in which they are asked for."""
+LIVE_POLICY = "value+gap-mixture"
+"""Policy of live campaigns: its evidence does not depend on the order in which rewards are told."""
 
 PAIRINGS = {
     "apt-g": ("apt-g", "hoeffding"),
@@ -79,11 +81,11 @@ class Policy:
     identification: IdentificationRule
     setting: Setting
     asked: Criterion | None = None
-    estimator: Estimator | None = None
+    model: Model | None = None
     certificate: Certificate | None = None
 
     def __post_init__(self) -> None:
-        check_policy(self.sampling, self.identification, self.setting, self.criterion, self.estimator)
+        check_policy(self.sampling, self.identification, self.setting, self.criterion, self.model)
         if self.certificate is not None and self.certificate.policy != self.fingerprint:
             warnings.warn(
                 f"{self.name}: its certificate was measured with other rules, parameters, models or criterion, or with "
@@ -96,12 +98,12 @@ class Policy:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that could change a pull or a verdict: code, parameters, model, criterion, version."""
-        return identity(self.sampling, self.identification, self.setting, self.criterion, self.estimator)
+        return identity(self.sampling, self.identification, self.setting, self.criterion, self.model)
 
     @property
     def description(self) -> str:
         """The same without goodarm's own code and version: what tells the policies of two calls apart."""
-        return identity(self.sampling, self.identification, self.setting, self.criterion, self.estimator, ours=False)
+        return identity(self.sampling, self.identification, self.setting, self.criterion, self.model, ours=False)
 
     @property
     def criterion(self) -> Criterion:
@@ -123,7 +125,7 @@ class Policy:
         """What its verdicts rest on."""
         rule = self.identification
         by_model = isinstance(rule, ModelRule) or (isinstance(rule, RadiusRule) and rule.by_model)
-        return Basis.MODEL if by_model and self.estimator is not None else Basis.OWN
+        return Basis.MODEL if by_model and self.model is not None else Basis.OWN
 
     @property
     def guarantee(self) -> Guarantee:
@@ -175,10 +177,10 @@ def policy(
     *,
     rewards: Rewards = Bounded(),
     criterion: str | Criterion | None = None,
-    estimator: str | Estimator | None = None,
+    model: str | Model | None = None,
     **parameters: float,
 ) -> Policy:
-    """Make a policy from names or rules; `estimator` is a model of the arms with their features, or its name.
+    """Make a policy from names or rules; `model` is a model of the arms, such as `Linear(features)`, or its name.
 
     criterion : which error delta bounds, "fwer" or "fdr"; None keeps that of a policy which was made before, and is
                 "fwer" otherwise. A criterion other than the one a policy was made with is refused.
@@ -200,7 +202,7 @@ def policy(
         raise InvalidValue(f"an identification rule is a name like 'kt', or a rule; got {shown(identification)}.")
     wanted = None if criterion is None else Criterion(criterion)
     finished = isinstance(sampling, Policy) or (isinstance(sampling, str) and sampling.endswith(".json"))
-    if finished and (identification is not None or estimator is not None):
+    if finished and (identification is not None or model is not None):
         raise InvalidValue(
             f"{sampling if isinstance(sampling, str) else sampling.name} is a whole policy: it decides, and models "
             "the arms, as it was made. Give names of rules to pair them differently."
@@ -212,18 +214,18 @@ def policy(
         return _adjusted(_from_file(sampling, rewards), rewards, wanted, parameters)
     texts: dict[str | None, dict[str, float]] = {"sampling": {}, "identification": {}, None: parameters}
     if isinstance(sampling, str):
-        sampling, at, model = sampling.partition("@")
-        estimator = estimator or (model if at else None)
+        sampling, at, name = sampling.partition("@")
+        model = model or (name if at else None)
         sampling, named, texts["sampling"], texts["identification"] = _read(sampling, rewards)
         identification = identification or named
     if isinstance(identification, str):
         identification, texts["identification"] = _read_rule(identification, identification)
     rule = identification or identification_rule(certified_rule_for(rewards))
-    if isinstance(estimator, str):
-        estimator = named_estimator(*_read_term(estimator, f"{sampling.name}+{rule.name}@{estimator}"))
+    if isinstance(model, str):
+        model = named_model(*_read_term(model, f"{sampling.name}+{rule.name}@{model}"))
     owners = owners_of(sampling, rule)
     given = {name: value for at, text in texts.items() for name, value in with_owners(owners, text, at).items()}
-    return _pair(sampling, rule, given, rewards, wanted, estimator)
+    return _pair(sampling, rule, given, rewards, wanted, model)
 
 
 def _adjusted(made: Policy, rewards: Rewards, wanted: Criterion | None, parameters: dict[str, float]) -> Policy:
@@ -240,7 +242,7 @@ def _adjusted(made: Policy, rewards: Rewards, wanted: Criterion | None, paramete
     criterion = wanted or made.asked
     if not parameters and criterion is made.criterion:
         return replace(made, asked=criterion)
-    return _pair(made.sampling, made.identification, made.chosen | parameters, rewards, criterion, made.estimator)
+    return _pair(made.sampling, made.identification, made.chosen | parameters, rewards, criterion, made.model)
 
 
 REWARD_POLICIES = ("dgai-reward", "ucb1", "thompson", "softucb", "dgai-reward-printed")
@@ -267,8 +269,8 @@ def _from_file(path: str, rewards: Rewards) -> Policy:
             "Learn a policy on this family with 'goodarm learn'."
         )
     model = read_model(path, saved.model)
-    made = policy(saved.policy, None, rewards=rewards, criterion=saved.criterion, estimator=model, **saved.parameters)
-    name = spelled(made.sampling, made.identification, rounded(saved.parameters), made.estimator)
+    made = policy(saved.policy, None, rewards=rewards, criterion=saved.criterion, model=model, **saved.parameters)
+    name = spelled(made.sampling, made.identification, rounded(saved.parameters), made.model)
     return replace(made, name=name, certificate=saved.certificate)
 
 
@@ -278,23 +280,21 @@ def _pair(
     given: dict[str, float],
     rewards: Rewards,
     criterion: Criterion | None,
-    estimator: Estimator | None,
+    model: Model | None,
 ) -> Policy:
-    setting = settle(owners_of(sampling, rule), given)
+    setting = setting_of(owners_of(sampling, rule), given)
     check_rewards(sampling, rule, setting, rewards)
-    return Policy(spelled(sampling, rule, given, estimator), sampling, rule, setting, criterion, estimator)
+    return Policy(spelled(sampling, rule, given, model), sampling, rule, setting, criterion, model)
 
 
-def spelled(
-    sampling: SamplingRule, rule: IdentificationRule, given: Mapping[str, float], estimator: Estimator | None
-) -> str:
+def spelled(sampling: SamplingRule, rule: IdentificationRule, given: Mapping[str, float], model: Model | None) -> str:
     """The shortest name that stands for this pairing."""
-    model = f"@{estimator.spelled()}" if estimator else ""
+    suffix = f"@{model.spelled()}" if model else ""
     for name, pairing in PAIRINGS.items():
         if pairing == (sampling.name, rule.name) and not given:
-            return name + model
+            return name + suffix
     first, second = written(owners_of(sampling, rule), given)
-    return f"{sampling.name}{_arguments(first)}+{rule.name}{_arguments(second)}{model}"
+    return f"{sampling.name}{_arguments(first)}+{rule.name}{_arguments(second)}{suffix}"
 
 
 def rounded(parameters: Mapping[str, float]) -> dict[str, float]:

@@ -10,10 +10,10 @@ from goodarm.environments.names import environment, environment_names
 from goodarm.errors import GoodarmError, UnknownName
 from goodarm.policies import PAIRINGS, policy
 from goodarm.policies.names import (
-    estimator,
-    estimator_names,
     identification_names,
     identification_rule,
+    model_names,
+    named_model,
     sampling_names,
     sampling_rule,
 )
@@ -30,7 +30,7 @@ KINDS = {
     "policies": "Policies with a name of their own",
     "sampling": "Sampling rules: which open arm is pulled next?",
     "identification": "Identification rules: when is an arm good, when is it bad?",
-    "estimators": "Models of the arms: what one reward says of the others",
+    "models": "Models of the arms: what one reward says of the others",
 }
 SUITS = {"kernel": "bumps", "neural": "bumps"}
 """The environment that suits a model, where it is not `linear`."""
@@ -39,7 +39,7 @@ ONE = {
     "policies": "a policy",
     "sampling": "a sampling rule",
     "identification": "an identification rule",
-    "estimators": "a model of the arms",
+    "models": "a model of the arms",
 }
 
 
@@ -49,7 +49,7 @@ def policies() -> dict[str, list[Entry]]:
         "policies": [_policy(name) for name in sorted(PAIRINGS)],
         "sampling": [_sampling(name) for name in sampling_names()],
         "identification": [_identification(name) for name in identification_names()],
-        "estimators": [_estimator(name) for name in estimator_names() if name != "independent"],
+        "models": [_model(name) for name in model_names() if name != "independent"],
     }
 
 
@@ -107,7 +107,7 @@ def _pairing(name: str) -> Entry:
         "summary": f"{made.sampling.summary} {made.identification.summary}",
         "parameters": _numbers(made.parameters),
         "reference": f"{made.sampling.reference}; {made.identification.reference}",
-        "example": f"goodarm compare {'linear' if made.estimator else 'kano-1'} --policy '{name}'",
+        "example": f"goodarm compare {'linear' if made.model else 'kano-1'} --policy '{name}'",
     }
 
 
@@ -136,8 +136,8 @@ def _identification(name: str) -> Entry:
     }
 
 
-def _estimator(name: str) -> Entry:
-    model = estimator(name, {})
+def _model(name: str) -> Entry:
+    model = named_model(name, {})
     parameters = {each: getattr(model, each) for each in getattr(model, "parameters", ())}
     return {
         "name": f"@{name}",

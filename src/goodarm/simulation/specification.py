@@ -61,7 +61,7 @@ def specify(
     made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
     if seed < 0:
         raise InvalidValue(f"seed must be 0 or larger; got {seed}.")
-    last = _checked_horizon(horizon, found, found.arms if made.estimator is None or made.sampling.each_first else 1)
+    last = _checked_horizon(horizon, found, found.arms if made.model is None or made.sampling.each_first else 1)
     problem.check_sums(last)
     fingerprint = found.fingerprint if made.certificate else ""
     made = made.on(found.name, fingerprint, problem, last)

@@ -27,7 +27,7 @@ from goodarm.environments import gaussian
 from goodarm.models.kernel import Kernel
 from goodarm.numerics import log_normal_cdf
 from goodarm.policies import Policy, policy
-from goodarm.policies.names import estimator_kind
+from goodarm.policies.names import model_kind
 from goodarm.problem import Bar, Gaussian, Problem
 from goodarm.rules.beliefs import MEAN, WIDTH, Pool, Table, is_open
 from goodarm.rules.identification import ModelRule
@@ -98,10 +98,10 @@ def policies_under_test(rule: ModelRule) -> Iterator[Policy]:
     """The rule with each of its models, sampled as badly as its proof permits."""
     line = np.linspace(0.0, 1.0, ARMS)[:, None]
     for name in rule.models:
-        model = Kernel(line, length=0.4) if name == "kernel" else estimator_kind(name)(directions())
+        model = Kernel(line, length=0.4) if name == "kernel" else model_kind(name)(directions())
         sampling = "widest" if rule.blind else BY_MODEL
         given: dict[str, Any] = {**constants(rule)}
-        yield policy(sampling, rule, rewards=Gaussian(1.0), estimator=model, **given)
+        yield policy(sampling, rule, rewards=Gaussian(1.0), model=model, **given)
 
 
 def require_error_rate_under_model(rule: ModelRule, trial: Trial) -> None:

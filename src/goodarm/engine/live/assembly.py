@@ -81,7 +81,7 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     plain_observe, decide = live_identification(rule)
     evidence = as_native_rounds(worst_case(rule)) if isinstance(rule, EvidenceRule) and rule.totals else None
     fit, next_round = learner_parts(learner)
-    if policy.estimator is not None:
+    if policy.model is not None:
         assembly, select = _with_model(policy, problem, features, plain_observe, decide)
         return LiveParts(assembly, nothing_changes, select, nothing_changes, fit, next_round, decide, evidence, None)
     by_rank = policy.criterion is Criterion.FDR and isinstance(rule, EvidenceRule)
@@ -121,17 +121,17 @@ def kind_of_live(policy: Policy) -> Kind:
 def _with_model(
     policy: Policy, problem: Problem, features: Any, observe: Formula, decide: Formula
 ) -> tuple[Assembly, Formula]:
-    assert policy.estimator is not None
-    estimator = policy.estimator.bind(features, problem.arms)
+    assert policy.model is not None
+    model = policy.model.bind(features, problem.arms)
     kind = kind_of_live(policy)
     judge = structured.judge_by_rank if kind.fdr else structured.judge_the_pulled(decide, True)
     parts = structured.StructuredParts(
-        told_arm, told_reward, told_belief, observe, type(estimator).tell, judge, *learner_parts(policy.learner)
+        told_arm, told_reward, told_belief, observe, type(model).tell, judge, *learner_parts(policy.learner)
     )
     bar = problem.bar._replace(modelled=1.0)
     run = structured.build(parts, kind)
     columns = columns_of(policy.identification)
-    assembly = Assembly(policy, problem, bar, run, loop_parameters(policy), estimator, columns)
+    assembly = Assembly(policy, problem, bar, run, loop_parameters(policy), model, columns)
     return assembly, just_in_time(structured.scan_for(live_sampling(policy.sampling), False, True))
 
 

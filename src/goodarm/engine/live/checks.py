@@ -53,7 +53,7 @@ def check_against_control(policy: Policy, problem: Problem) -> None:
             "arms are looked at one by one, and for that the false discovery rate is not proved. Leave criterion out."
         )
     rule = policy.sampling
-    if policy.estimator is not None or not isinstance(rule, IndexRule) or rule.learner not in (None, prior_learner):
+    if policy.model is not None or not isinstance(rule, IndexRule) or rule.learner not in (None, prior_learner):
         raise UnsoundPairing(
             f"{policy.name} can't choose against a control: the bar moves with the control's mean, which is for rules "
             "that give each arm an index of its own, without a model or bounds learned for one threshold. Use one of "

@@ -125,7 +125,7 @@ class ThresholdStep:
     def choose(self) -> int:
         """The arm to ask for next: each arm once, then the rule's choice; -1 if no arm is open."""
         pool, parts = at_round(self.state.pool, float(self.asks + 1)), self.parts
-        modelled, choosing = self.assembly.estimator is not None, self.assembly.parameters[0]
+        modelled, choosing = self.assembly.model is not None, self.assembly.parameters[0]
         arm = choose_next(
             parts.prepare, parts.select, modelled, self.state.tables, pool, self.assembly.bar, self.generator, choosing
         )
@@ -137,7 +137,7 @@ class ThresholdStep:
 
     def _known(self, arm: int) -> Asked:
         """What the bet of a pull that is asked for now may depend on."""
-        modelled, row = self.assembly.estimator is not None, self.state.arms[arm]
+        modelled, row = self.assembly.model is not None, self.state.arms[arm]
         mean, width = (float(row[MEAN]), float(row[WIDTH])) if modelled else (0.0, 0.0)
         return Asked(self.asks, len(self.versions) - 1, mean, width)
 
@@ -185,7 +185,7 @@ class ThresholdStep:
             self._refresh()
 
     def _refuse_blocks(self) -> None:
-        if not self.by_totals or self.assembly.estimator is not None:
+        if not self.by_totals or self.assembly.model is not None:
             raise InvalidValue(
                 "blocks need a rule by totals, rewards in [0, 1] and no model of the arms, since their order is lost; "
                 f"{self.policy.name} does not meet all of this. Use 'value+gap-mixture', or ask and tell one by one."
@@ -291,13 +291,13 @@ class ThresholdStep:
     def replayable(self) -> bool:
         """Whether a journal can be replayed without keeping the pool of every ask."""
         bets_on_the_pool = not self.by_totals and self.policy.identification.learner is not None
-        return self.assembly.estimator is None and not bets_on_the_pool
+        return self.assembly.model is None and not bets_on_the_pool
 
     # Arms that come, go, and are looked at
 
     def add_arms(self, weights: Sequence[float]) -> None:
         """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
-        if self.assembly.estimator is not None:
+        if self.assembly.model is not None:
             raise InvalidValue(
                 "arms can't be added to a campaign with a model of the arms: the model was built on their features. "
                 "Create a separate campaign for them."
@@ -578,7 +578,7 @@ def rehearse(policy: Policy, problem: Problem) -> None:
     become long. Our own rules are known to compile, and models of the arms are compiled at the first step.
     """
     rules = (policy.sampling.formula, policy.identification.formula)
-    if policy.estimator is not None or all(package_of(each) == "goodarm" for each in functions_in(rules)):
+    if policy.model is not None or all(package_of(each) == "goodarm" for each in functions_in(rules)):
         return
     step = ThresholdStep(policy, Problem(problem.threshold, 2, problem.delta, problem.rewards))
     if step.replayable:

@@ -4,7 +4,7 @@ arm's own rewards. One that believes a model of all arms looks at every open arm
 `EvidenceRule`  keeps two e-processes as logarithms, log E+ against "mean <= threshold" and log E- against
                 "mean >= threshold". Good when log E+ >= log(K/delta), bad when log E- >= log(K/delta).
 `RadiusRule`    keeps nothing: good when mean - radius >= threshold, bad when mean + radius < threshold.
-`ModelRule`     the same with radius = factor * width, mean and width from a model of all arms (see `estimators`).
+`ModelRule`     the same with radius = factor * width, mean and width from a model of all arms (see `models`).
 
 Why log(K/delta) in each direction, without a factor 2 (the proof all evidence rules share). An arm is either good or
 bad, so only one of its two verdicts can be wrong, and the wrong one is given only if the e-process of a true
@@ -131,7 +131,7 @@ class ModelRule(IdentificationRule):
     log_det is log det V - log det V_0 and regulariser the ridge, or a kernel's gamma. A parameter whose default is NaN
     has no safe value and must be given. inf: no verdict in this round.
 
-    models : names of the estimators under which the proof holds
+    models : names of the models under which the proof holds
     blind  : the proof needs a sampling rule that never looks at rewards; then decided arms may be pulled again
     """
 
