@@ -15,7 +15,7 @@ from goodarm.planning import campaign_lower_bound, decidable, plan, pulls_lower_
 from goodarm.planning.quick import LIMIT, quick_plan
 from goodarm.problem import Gaussian, Problem
 from goodarm.report import plan_figure
-from goodarm.report.plan_text import answer, headline
+from goodarm.report.plan_text import answer, as_json, headline
 from goodarm.simulation.simulate import simulate
 
 # --- lower bounds -----------------------------------------------------------------------------------------------------
@@ -359,3 +359,31 @@ def test_a_plan_against_a_control_says_what_the_campaign_takes() -> None:
 def test_a_control_and_a_threshold_are_two_things(wish: dict, message: str) -> None:
     with pytest.raises(InvalidValue, match=message):
         plan(**{"arms": 5, **wish})
+
+
+def test_a_fixed_test_set_is_simulated_without_replacement() -> None:
+    """Every verdict comes within the cells of the set, also for arms next to the bar."""
+    means = {"arm": ["a", "b", "c"], "mean": [0.8, 0.79, 0.2]}
+    made = plan(threshold=0.8, means=means, cases=100, runs=10)
+    assert (made.full_evaluation, made.last_round, made.lower_bound) == (300, 300, 0.0)
+    assert made.asked is not None
+    assert made.asked.decided.mean == 1.0
+    assert 200 < made.asked.end.median < 300
+    assert "takes 300 samples; the median campaign takes" in str(made)
+    assert not made.notes
+    assert as_json(made)["full_evaluation"] == 300
+
+
+def test_more_cases_make_an_arm_at_the_bar_dearer() -> None:
+    ends = []
+    for cases in (50, 200, 800):
+        asked = plan(threshold=0.5, arms=6, gap=0.1, cases=cases, runs=10).asked
+        assert asked is not None
+        ends.append(asked.end.median)
+    assert ends[0] < ends[1] < ends[2]
+
+
+@pytest.mark.parametrize("more", [{"cases": 0}, {"cases": 2.5}, {"cases": 10**7}, {"threshold": None, "control": 0.5}])
+def test_test_sets_that_make_no_plan_are_refused(more: dict[str, object]) -> None:
+    with pytest.raises(InvalidValue):
+        plan(**{"threshold": 0.5, "arms": 5, "cases": 10, **more})

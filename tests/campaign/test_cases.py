@@ -88,7 +88,7 @@ def test_void_cases_come_again_at_the_end() -> None:
 def test_a_paused_arm_stays_paused_when_a_case_comes_back_void() -> None:
     with campaign() as running:
         tickets = running.ask(10_000)
-        running.pause("p0")
+        running.suspend("p0")
         running.void(next(ticket for ticket in tickets if ticket.arm == "p0"), "lost")
         assert running.ask(5) == []
         running.resume("p0")
@@ -128,6 +128,36 @@ def test_a_block_that_is_withdrawn_gives_its_cases_back() -> None:
         running.void(block, "stopped")
         again = running.ask_block(10_000)
         assert again.cases == {arm: cases for arm, cases in block.cases.items() if arm != "p0"}
+
+
+def test_forecasts_never_exceed_the_cells_that_are_left() -> None:
+    with campaign() as running:
+        while tickets := running.ask(25):
+            running.tell_many([(ticket, result(ticket)) for ticket in tickets])
+            left, rows = running.remaining(), running.arms()
+            for at, row in enumerate(rows):
+                cells = CASES - row.pulls if row.verdict == "open" else 0
+                assert 0 <= left.low[at] <= left.median[at] <= left.high[at] <= cells
+        assert left.median.sum() == 0.0
+
+
+def test_forecasts_are_about_right() -> None:
+    """Totals over 8 arms: what is expected after 100 of 400 cases each, against what was then taken."""
+    expected, taken = 0.0, 0
+    for _ in range(4):
+        arms = [f"a{i}" for i in range(8)]
+        with Campaign.create("memory:", "forecast", arms, threshold=0.5, cases=400, policy="uniform") as running:
+            found, begun = None, 0
+            while tickets := running.ask(8):
+                rates = [0.42 + 0.02 * int(each.arm[1:]) for each in tickets]
+                running.tell_many(
+                    [(each, float(int(each.case) <= 400 * rate)) for each, rate in zip(tickets, rates, strict=True)]
+                )
+                begun += len(tickets)
+                if found is None and begun >= 800:
+                    found, begun = float(running.remaining().expected.sum()), 0
+            expected, taken = expected + found, taken + begun
+    assert 0.6 < taken / expected < 1.6
 
 
 def test_later_arms_draw_cases_too() -> None:

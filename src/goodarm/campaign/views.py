@@ -152,6 +152,7 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
         delta=fold.terms.delta,
         draws=draws,
         scale=None if bounded else rewards.sigma(),
+        cases=None if fold.terms.cases is None else fold.terms.cases.count,
     )
     still = np.array([is_open(book) for book in fold.books])
     median, low, high, expected, beyond = (

@@ -20,6 +20,7 @@ EXAMPLES = (
     "goodarm plan --arms 200 --threshold 0.02 --gap 0.01 --budget 1e6",
     "goodarm plan --arms 300 --threshold 0.02 --prior beta:3,197 --out plan",
     "goodarm plan --arms 20 --versus 0.05 --margin 0.005 --gap 0.02",
+    "goodarm plan --arms 40 --cases 500 --threshold 0.8 --prior beta:8,2",
 )
 
 Bar = Annotated[
@@ -38,6 +39,10 @@ Means = Annotated[
 ]
 Prior = Annotated[str | None, typer.Option(metavar="P", help="Means drawn from beta:A,B or uniform:LOW,HIGH.")]
 OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value or 'hdoc+kt'.")]
+OnCases = Annotated[
+    int | None,
+    typer.Option("--cases", parser=whole, metavar="N", help="A fixed test set of N cases, each drawn once per arm."),
+]
 Budget = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="Maximum number of samples.")]
 Simulated = Annotated[
     int | None,
@@ -64,6 +69,7 @@ def plan(
     gap: Gap = None,
     means: Means = None,
     prior: Prior = None,
+    cases: OnCases = None,
     policy: OnePolicy = "value",
     budget: Budget = None,
     runs: Simulated = None,
@@ -90,6 +96,7 @@ def plan(
             seed=seed,
             control=versus,
             margin=margin,
+            cases=cases,
             workers=cores() if workers is None else workers,
             progress=progress,
         )

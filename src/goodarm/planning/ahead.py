@@ -21,7 +21,7 @@ from goodarm.planning.guess import MeansGuess, guess_means
 from goodarm.planning.kinds import PlannedQuestion, Progress, median_bound, planned_question
 from goodarm.planning.outlook import Outlook
 from goodarm.policies import DEFAULT_POLICY, Policy
-from goodarm.problem import Problem
+from goodarm.problem import Bounded, Cases, Problem
 from goodarm.simulation.runs import Estimate
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,8 @@ class CampaignPlan:
     """What to expect of a campaign; `notes` says in words what the numbers mean for what was asked.
 
     runs      : simulated campaigns of each setting
-    arm_bound : pulls that every policy needs on average for one arm: quartiles over the arms
+    lower_bound : samples that every policy needs on average; 0 on a fixed test set, for which no bound is known to us
+    arm_bound : the same for one arm: quartiles over the arms
     possible  : False where the budget is below the lower bound
     asked     : as asked; None where the budget is too small to pull each arm once
     question  : what is asked; `threshold` is the mean that an arm must reach
@@ -66,6 +67,16 @@ class CampaignPlan:
     def control(self) -> float | None:
         """The expected mean of the control that arms are compared with, if there is one."""
         return self.question.control
+
+    @property
+    def cases(self) -> int | None:
+        """Number of cases of the fixed test set, if there is one."""
+        return self.question.cases
+
+    @property
+    def full_evaluation(self) -> int | None:
+        """Samples that evaluating every arm on every case takes; None without a fixed test set."""
+        return None if self.cases is None else self.arms * self.cases
 
     @property
     def margin(self) -> float:
@@ -114,6 +125,7 @@ def plan(
     progress: Progress | None = None,
     control: float | None = None,
     margin: float = 0.0,
+    cases: int | None = None,
 ) -> CampaignPlan:
     """How many pulls an arm and a campaign will take.
 
@@ -125,6 +137,8 @@ def plan(
     budget   : rounds that can be paid for; without it the simulation goes on to the end, or to its own limit
     runs     : simulated campaigns of each setting; if not given, as many as fit into a few seconds
     progress : called with the runs that have ended, and how many there will be
+    cases    : number of cases of a fixed test set: an arm draws each at most once, and its mean is the share of these
+               cases that it passes
 
     >>> made = plan(arms=10, threshold=0.5, gap=0.2, budget=2000, runs=5)
     >>> round(made.lower_bound), made.possible, made.asked.decided.mean
@@ -135,15 +149,21 @@ def plan(
     >>> made = plan(arms=4, control=0.3, margin=0.0, gap=0.15, runs=5)
     >>> made.policy, made.threshold, made.asked.decided.mean, made.asked.wrong_runs
     ('value-normal+versus', 0.3, 1.0, 0)
+    >>> made = plan(arms=10, threshold=0.8, gap=0.1, cases=200, runs=5)
+    >>> made.full_evaluation, made.asked.decided.mean, made.asked.end.high < 2000
+    (2000, 1.0, True)
     """
-    question = planned_question(threshold, control, margin)
+    question = planned_question(threshold, control, margin, cases)
     Problem(threshold=question.bar, arms=1, delta=delta)  # a wrong threshold or delta is reported first
     guess = guess_means(question.bar, arms, gap=gap, means=means, prior=prior)
     question.check_arms(guess.arms)
-    problem = Problem(threshold=question.bar, arms=guess.arms, delta=delta)
+    rewards = Bounded() if cases is None else Cases(cases)
+    problem = Problem(threshold=question.bar, arms=guess.arms, delta=delta, rewards=rewards)
     check_numbers(budget, runs)
     draws = draws_of(guess)
     last_round = budget or question.last_round(problem, draws)
+    if cases is not None:
+        last_round = min(last_round, guess.arms * cases)
     many = runs or question.runs(guess.arms, last_round)
     made = question.policy(policy, guess, last_round, seed, delta)
     enough = last_round >= guess.arms + len(question.question.references)
@@ -198,6 +218,8 @@ def draws_of(guess: MeansGuess) -> list[Floats]:
 
 def quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
     """Over the arms of all draws; taken by rank, since an arm on the threshold costs inf."""
+    if isinstance(problem.rewards, Cases):
+        return 0.0, 0.0, 0.0
     bounds = np.sort(np.concatenate([pulls_lower_bounds(means, problem) for means in draws[:20]]))
     low, median, high = (float(bounds[int(q * (bounds.size - 1))]) for q in (0.25, 0.5, 0.75))
     return low, median, high
@@ -209,7 +231,9 @@ def notes_on(
     """What the numbers mean, where they need words."""
     notes = []
     arms = problem.arms
-    if any((means == problem.threshold).any() for means in draws):
+    if isinstance(problem.rewards, Cases):
+        pass  # every arm is decided by its last case
+    elif any((means == problem.threshold).any() for means in draws):
         notes.append("An arm whose mean equals the threshold can't be decided by any number of pulls.")
     elif len(draws) > 1:
         notes.append(

@@ -16,10 +16,13 @@ from goodarm.environments.columns import Source
 from goodarm.environments.laws import bernoulli_reward
 from goodarm.environments.table import table
 from goodarm.errors import InvalidValue
+from goodarm.problem import Cases
 
 Floats = NDArray[np.float64]
 
 MOST_ARMS = 100_000
+MOST_CELLS = 10_000_000
+"""Maximum number of arms times cases."""
 
 _PRIOR = re.compile(r"(beta|uniform):([^,]+),([^,]+)")
 
@@ -36,6 +39,45 @@ class MeansGuess:
     def environment(self, threshold: float) -> Environment:
         """0/1 rewards with these means."""
         return Environment("plan", self.arms, threshold, self.draw, bernoulli_reward, reading=self.words)
+
+    def on_cases(self, threshold: float, count: int) -> Environment:
+        """A fixed test set: each arm passes its mean's share of `count` cases, rounded to a whole case.
+
+        An arm draws its cases in random order, so which ones it passes does not matter: here the first ones.
+
+        >>> guess_means(0.8, 3, gap=0.1).on_cases(0.8, 50).draw(np.random.default_rng(0)).tolist()
+        [0.9, 0.9, 0.7]
+        """
+        cells = self.arms * count
+        if cells > MOST_CELLS:
+            raise InvalidValue(
+                f"a plan simulates at most {MOST_CELLS:,} cells; {self.arms:,} arms on {count:,} cases have {cells:,}. "
+                f"Plan for a sample, `arms={max(MOST_CELLS // count, 1)}`: what an arm takes grows only with the "
+                "logarithm of their number."
+            )
+
+        def draw(generator: Generator) -> Floats:
+            found: Floats = np.round(self.draw(generator) * count) / count
+            return found
+
+        return Environment(
+            "plan",
+            self.arms,
+            threshold,
+            draw,
+            passed,
+            Cases(count),
+            horizon=cells,
+            extra=np.zeros(cells),  # its size tells the simulator how many cases an arm has
+            columns=count,
+            reading=self.words,
+        )
+
+
+def passed(arm: int, means: Floats, extra: Floats, case: int) -> float:
+    """1 if the arm passes this case."""
+    count = extra.size // means.size
+    return 1.0 if case + 0.5 < means[arm] * count else 0.0
 
 
 def guess_means(

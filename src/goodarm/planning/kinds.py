@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from goodarm.arguments import check_real
 from goodarm.engine.evidence import evidence_for
+from goodarm.environments._base import Environment
 from goodarm.errors import InvalidValue
 from goodarm.planning.bounds import campaign_lower_bound
 from goodarm.planning.guess import MeansGuess
 from goodarm.planning.outlook import Outlook, Played, outlook
 from goodarm.planning.under_way import kl
 from goodarm.policies import Policy
-from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.problem import Bounded, Cases, GradedCases, Problem, Rewards
 from goodarm.question import Control, Question, Threshold
 from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import specify
@@ -88,11 +89,13 @@ class PlannedQuestion(ABC):
     question    : with made-up ids for its reference arms
     bar         : the mean that an arm must reach
     knowing     : what the lower bounds assume besides
+    cases       : number of cases of a fixed test set; None if rewards never run out
     most_arms   : maximum number of arms that are simulated; None for the limit of every plan
     doubles     : whether a budget that falls short is simulated a second time, doubled
     """
 
     knowing: ClassVar[str] = ""
+    cases: int | None = None
     most_arms: ClassVar[int | None] = None
     doubles: ClassVar[bool] = False
 
@@ -169,11 +172,20 @@ class PlannedThreshold(PlannedQuestion):
     """Means against a threshold."""
 
     threshold: float
+    cases: int | None = None
 
     doubles: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_real(threshold=self.threshold)
+
+    @property
+    def rewards(self) -> Bounded:
+        return Bounded() if self.cases is None else Cases(self.cases)
+
+    def environment(self, guess: MeansGuess, threshold: float) -> Environment:
+        """Arms with the means of the guess."""
+        return guess.environment(threshold) if self.cases is None else guess.on_cases(threshold, self.cases)
 
     @property
     def question(self) -> Threshold:
@@ -185,7 +197,8 @@ class PlannedThreshold(PlannedQuestion):
 
     @property
     def words(self) -> str:
-        return f"threshold {self.threshold:g}"
+        on = "" if self.cases is None else f" of {self.cases:,} cases"
+        return f"threshold {self.threshold:g}{on}"
 
     @property
     def title(self) -> str:
@@ -204,7 +217,7 @@ class PlannedThreshold(PlannedQuestion):
 
     def policy(self, given: str | Policy, guess: MeansGuess, last_round: int, seed: int, delta: float) -> Policy:
         horizon = max(last_round, guess.arms)
-        return specify(given, guess.environment(self.bar), horizon=horizon, seed=seed, delta=delta).policy
+        return specify(given, self.environment(guess, self.bar), horizon=horizon, seed=seed, delta=delta).policy
 
     def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
         """As asked; twice the delta; the bar a little lower and a little higher while the means stay where they are."""
@@ -215,13 +228,15 @@ class PlannedThreshold(PlannedQuestion):
         lower, higher = (float(f"{value:.6g}") for value in (xi - step, xi + step))
         return [
             *_looser(problem),
-            (f"threshold {lower:g}", Problem(lower, problem.arms, problem.delta)),
-            (f"threshold {higher:g}", Problem(higher, problem.arms, problem.delta)),
+            (f"threshold {lower:g}", replace(problem, threshold=lower)),
+            (f"threshold {higher:g}", replace(problem, threshold=higher)),
         ]
 
     def last_round(self, problem: Problem, draws: list[Floats]) -> int:
-        """Three times what the evidence of nine tenths of the arms costs, up to a limit."""
+        """Three times what the evidence of nine tenths of the arms costs, up to a limit; all cells of a test set."""
         patience = ROUNDS_TO_SIMULATE / FEWEST_RUNS
+        if self.cases is not None:
+            return int(min(problem.arms * self.cases, max(patience, problem.arms)))
         return int(max(min(3.0 * _cost(problem, draws), patience), 10.0 * problem.arms))
 
     def runs(self, arms: int, last_round: int) -> int:
@@ -230,7 +245,7 @@ class PlannedThreshold(PlannedQuestion):
     def player(
         self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None
     ) -> Player:
-        return SimulatedPlayer(guess, policy, runs, seed, workers, progress)
+        return SimulatedPlayer(guess, policy, runs, seed, workers, progress, question=self)
 
     def spent(self, means: Floats, problem: Problem) -> list[float]:
         """An arm of mean mu takes ceil(E/d(mu, xi)) samples, d the relative entropy of two rewards."""
@@ -321,7 +336,9 @@ class PlannedControl(PlannedQuestion):
         return [_least(wanted[:many], spread[:many], of_control) for many in _counts(means.size)]
 
 
-def planned_question(threshold: float | None, control: float | None, margin: float) -> PlannedQuestion:
+def planned_question(
+    threshold: float | None, control: float | None, margin: float, cases: int | None = None
+) -> PlannedQuestion:
     """The question of a threshold, or of a control of this expected mean with its margin."""
     if control is not None and threshold is not None:
         raise InvalidValue(
@@ -329,21 +346,30 @@ def planned_question(threshold: float | None, control: float | None, margin: flo
             "the control."
         )
     if control is not None:
+        if cases is not None:
+            raise InvalidValue(
+                f"no plan can be made against a control on {cases} cases: how many samples it takes depends on how "
+                "often arm and control differ on the same case. Give a threshold, or leave `cases` out."
+            )
         return PlannedControl(control, margin)
     if threshold is None or margin:
         raise InvalidValue(
             "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
         )
-    return PlannedThreshold(threshold)
+    return PlannedThreshold(threshold, cases)
 
 
 class SimulatedPlayer(Player):
     """Campaigns whose rewards come at once, by `goodarm.simulate`."""
 
+    def __init__(self, *settings: Any, question: PlannedThreshold) -> None:
+        super().__init__(*settings)
+        self.question = question
+
     def play(self, problem: Problem, last_round: int) -> tuple[Sequence[Played], int]:
         played = simulate(
             self.policy,
-            self.guess.environment(problem.threshold),
+            self.question.environment(self.guess, problem.threshold),
             horizon=last_round,
             runs=self.runs,
             seed=self.seed,
@@ -404,7 +430,12 @@ class LivePlayer(Player):
 
 
 def median_bound(draws: list[Floats], problem: Problem) -> float:
-    """The lower bound on the rounds of a campaign: its median over draws of the means."""
+    """The lower bound on the rounds of a campaign: its median over draws of the means; 0 on a fixed test set.
+
+    The bound is for rewards that never run out. Drawing a case at most once takes fewer, and no bound is known to us.
+    """
+    if isinstance(problem.rewards, GradedCases):
+        return 0.0
     return float(np.median([campaign_lower_bound(means, problem) for means in draws]))
 
 
@@ -419,7 +450,7 @@ def evidence_needed(problem: Problem) -> float:
 def _looser(problem: Problem) -> list[Setting]:
     """As asked, and with twice the delta."""
     delta = min(2.0 * problem.delta, 0.5 + 0.5 * problem.delta)
-    return [("as asked", problem), (f"delta {delta:g}", Problem(problem.threshold, problem.arms, delta))]
+    return [("as asked", problem), (f"delta {delta:g}", replace(problem, delta=delta))]
 
 
 def _cost(problem: Problem, draws: list[Floats]) -> float:

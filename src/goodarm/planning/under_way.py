@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goodarm.arguments import check_real, shown
 from goodarm.errors import InvalidValue
-from goodarm.problem import Bounded, Gaussian, Problem
+from goodarm.problem import Bounded, Gaussian, GradedCases, Problem, Rewards
 from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL, Pool
 from goodarm.rules.learners.prior import fit, start
 
@@ -52,6 +52,7 @@ def remaining(
     draws: int = 200,
     seed: int = 0,
     scale: float | None = None,
+    cases: int | None = None,
 ) -> Remaining:
     """Expected further pulls per arm, from pulls and sum of rewards so far, decided as by `value`.
 
@@ -66,23 +67,44 @@ def remaining(
     draws : of each arm's mean
     scale : rewards are in [0, 1] if it is None; otherwise Gaussian of that scale: kl is (m - xi)^2/(2 scale^2), and the
             prior a normal one, (mean, deviation)
+    cases : number of cases N of a fixed test set, each drawn at most once per arm. Then mu is the mean of the set: the
+            passes among the cases left are drawn from their posterior. A mean of n of N cases varies less by a factor
+            1 - n/N, so the drift grows to n kl(m_n, xi)/(1 - n/N). An arm never takes more than its N - n cases left
 
     An arm far from the threshold needs no more pulls, one near to it some hundreds, one that may lie on it thousands:
 
     >>> left = remaining([100, 100, 100], [90, 60, 50], threshold=0.5, prior=(1, 1))
     >>> left.median.round(-2).tolist()
     [0.0, 200.0, 3100.0]
+    >>> remaining([100, 100, 94], [90, 60, 47], threshold=0.5, prior=(1, 1), cases=100).high.tolist()
+    [0.0, 0.0, 6.0]
     """
     n, s = _checked(pulls, totals, limit, draws, scale is None)
-    rewards = Bounded() if scale is None else Gaussian(scale)
+    rewards = _rewards(scale, cases, n)
     problem = Problem(threshold=threshold, arms=n.size, delta=delta, rewards=rewards)
     likely = _means_in_range if scale is None else _normal_means
     mu = likely(n, s, problem, prior, draws, seed)
-    left = _pulls_left(mu, n, s, problem, limit)
+    still = np.full(n.size, limit) if cases is None else np.minimum(cases - n, limit)
+    ahead = mu
+    if cases is not None:
+        passes = default_rng((seed, 1)).binomial((cases - n).astype(np.int64), mu)
+        mu, ahead = (s + passes) / cases, passes / np.maximum(cases - n, 1.0)
+    left = _pulls_left(mu, ahead, n, s, problem, still)
     low, median, high = np.quantile(left, [LOW, 0.5, HIGH], axis=0)
     return Remaining(
         median, low, high, left.mean(axis=0), (left >= limit).mean(axis=0), (mu >= threshold).mean(axis=0), limit
     )
+
+
+def _rewards(scale: float | None, cases: int | None, n: Floats) -> Rewards:
+    if cases is None:
+        return Bounded() if scale is None else Gaussian(scale)
+    if scale is not None:
+        raise InvalidValue(f"on a fixed test set rewards lie in [0, 1]; leave out scale={scale!r}.")
+    rewards = GradedCases(cases)
+    if (n > cases).any() or (n % 1.0).any():
+        raise InvalidValue(f"pulls must be whole numbers of at most {cases:,} cases per arm; got {shown(n.tolist())}.")
+    return rewards
 
 
 def _means_in_range(
@@ -151,16 +173,20 @@ def _learned_prior(n: Floats, s: Floats, problem: Problem) -> tuple[float, float
     return strength * mean, strength * (1.0 - mean)
 
 
-def _pulls_left(mu: Floats, n: Floats, s: Floats, problem: Problem, limit: float) -> Floats:
-    """Smallest further number of pulls with enough evidence, by bisection; 0 where it is there already."""
+def _pulls_left(mu: Floats, ahead: Floats, n: Floats, s: Floats, problem: Problem, limit: Floats) -> Floats:
+    """Smallest further number of pulls with enough evidence, by bisection; 0 where it is there already.
+
+    ahead : mean of the rewards to come; mu itself, unless cases are drawn without replacement
+    limit : per arm
+    """
     needed = math.log(problem.arms / problem.delta)
     seen = np.where(n > 0.0, s / np.maximum(n, 1.0), problem.threshold)
     decided = _evidence(seen, n, problem) >= needed
-    low, high = np.zeros_like(mu), np.full_like(mu, limit)
-    for _ in range(math.ceil(math.log2(limit / FINE))):
+    low, high = np.zeros_like(mu), np.broadcast_to(limit, mu.shape)
+    for _ in range(math.ceil(math.log2(max(float(limit.max()), 1.0) / FINE))):
         middle = 0.5 * (low + high)
         count = np.maximum(n + middle, 1e-300)
-        mean = (s + middle * mu) / count
+        mean = (s + middle * ahead) / count
         same_side = (mean >= problem.threshold) == (mu >= problem.threshold)
         enough = same_side & (_evidence(mean, count, problem) >= needed)
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
@@ -172,6 +198,8 @@ def _evidence(mean: Floats, count: Floats, problem: Problem) -> Floats:
     xi, scale = problem.threshold, problem.rewards.sigma()
     bounded = isinstance(problem.rewards, Bounded)
     drift = count * (kl(mean, xi) if bounded else (mean - xi) ** 2 / (2.0 * scale**2))
+    if isinstance(problem.rewards, GradedCases):
+        drift = drift / np.maximum(1.0 - count / problem.rewards.count, 1e-300)
     return drift - 0.5 * np.log1p(2.0 * drift)
 
 

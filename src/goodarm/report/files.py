@@ -118,7 +118,8 @@ def plan_about(made: CampaignPlan) -> dict[str, Any]:
     """What distinguishes one plan from another in the same folder."""
     names = ["arms", "threshold", "delta", "means", "policy", "budget", "seed"]
     compared = ["control", "margin"] if made.question.question.references else []
-    return {name: getattr(made, name) for name in names + compared}
+    on_set = ["cases"] if made.cases is not None else []
+    return {name: getattr(made, name) for name in names + compared + on_set}
 
 
 def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:

@@ -50,7 +50,14 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
 
 
 def rest(plan: CampaignPlan) -> Iterator[str]:
-    """What theory says, and how often the simulation erred."""
+    """What theory says; on a fixed test set, what full evaluation would cost."""
+    if plan.full_evaluation is not None:
+        full, asked = plan.full_evaluation, plan.asked
+        share = ""
+        if asked is not None and math.isfinite(asked.end.median):
+            share = f"; the median campaign takes {percent(asked.end.median / full)} of that"
+        yield f"Evaluating every arm on all {plan.cases:,} cases takes {full:,} samples{share}."
+        return
     low, median, high = map(_bound, plan.arm_bound)
     spread = "" if low == high else f" ({low} to {high} for the middle half of the arms)"
     yield (
@@ -93,7 +100,9 @@ def table(plan: CampaignPlan) -> Table:
 def as_json(made: CampaignPlan) -> dict[str, Any]:
     """Everything except the individual verdicts."""
     names = [each.name for each in fields(made) if each.name != "question"]
-    shown = {name: getattr(made, name) for name in [*names, "threshold", "control", "margin"]}
+    shown = {
+        name: getattr(made, name) for name in [*names, "threshold", "control", "margin", "cases", "full_evaluation"]
+    }
     shown["pulls_per_arm"] = _tuple(made.pulls_per_arm)
     shown["asked"] = _outlook(made.asked) if made.asked else None
     shown["alternatives"] = [_outlook(each) for each in made.alternatives]
