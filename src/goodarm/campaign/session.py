@@ -225,7 +225,6 @@ class Session:
         nothing could be told, voided or ended any more.
         """
         while True:
-            self._lapsing = None
             try:
                 self._lapse()
                 return
@@ -242,6 +241,7 @@ class Session:
 
     def _lapse(self) -> None:
         """End the tickets whose time has passed: time enters here, and is written to the journal."""
+        self._lapsing = None
         fold = self.fold
         terms = fold.terms
         if not fold.lapses or terms.after is None:
