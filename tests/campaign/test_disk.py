@@ -126,3 +126,37 @@ def test_a_changed_row_is_named_and_so_is_a_missing_one(path: Path) -> None:
     connection.close()
     with pytest.raises(GoodarmError, match="entry 7 of the journal is missing"):
         Campaign.open(address, "c")
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_deleted_or_replaced_while_it_is_open_is_not_written_to(
+    path: Path, suffix: str, replaced: bool
+) -> None:
+    campaign = Campaign.open(f"sqlite:///{path}", "c")
+    ticket, other = campaign.ask(2)
+    campaign.tell(ticket, 1.0)
+    file = path.with_name(path.name + suffix)
+    content = file.read_bytes()
+    file.unlink()
+    if replaced:
+        file.write_bytes(content)
+    said = "replaced" if replaced else "deleted"
+    with pytest.raises(UnusableStore, match=f"{said}.*start this program again"):
+        campaign.tell(other, 1.0)
+    with pytest.raises(UnusableStore, match=said):
+        campaign.store.names()
+
+
+def test_a_file_that_is_deleted_during_a_transaction_is_not_acknowledged(path: Path) -> None:
+    campaign = Campaign.open(f"sqlite:///{path}", "c")
+    (ticket,) = campaign.ask()
+    with pytest.raises(UnusableStore, match="deleted"), campaign.transaction():
+        campaign.tell(ticket, 1.0)
+        path.unlink()
+
+
+def test_nobody_else_may_read_or_write_the_files(tmp_path: Path) -> None:
+    with Campaign.create(f"sqlite:///{tmp_path / 'a.db'}", "c", ["a"], 0.5):
+        modes = {file.name: oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()}
+    assert modes == dict.fromkeys(("a.db", "a.db-wal", "a.db-shm", "a.db.lock"), "0o600")

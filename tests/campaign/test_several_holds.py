@@ -39,7 +39,7 @@ def test_a_block_that_found_no_open_arm_does_not_hide_the_next_one() -> None:
     one, other = Campaign.create(store, "c", ["a"], 0.5), Campaign.open(store, "c")
     one.suspend("a")
     nothing = one.ask_block(10, key="none")
-    assert nothing == one.ask_block(10, key="none") == ("", {})
+    assert nothing == one.ask_block(10, key="none") == ("", {}, None)
     other.resume("a")
     block = other.ask_block(1000)
     one.tell_block(block, {"a": (40, 40.0)}, part="1")

@@ -47,3 +47,15 @@ def test_a_scale_whose_square_is_no_float_is_refused(server: InProcess, scale: s
     refused = server.call("POST", "/api/v1/campaigns", body)
     assert refused.status == 400
     assert "another unit" in refused.json["detail"]
+
+
+def test_a_store_that_is_deleted_while_it_is_served_is_answered_with_503(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with in_process(f"sqlite:///{path}") as server:
+        assert create(server, "c") == 201
+        assert server.call("POST", path_of("c", "/ask"), {"n": 1}).status == 200
+        path.unlink()
+        told = server.call("POST", path_of("c", "/tell-arm"), {"arm": "calm", "reward": 1.0})
+        assert (told.status, told.headers["retry-after"]) == (503, "1")
+        assert server.call("GET", "/readyz").status == 503
+        assert (tmp_path / "a.db.service").stat().st_mode & 0o777 == 0o600

@@ -6,6 +6,7 @@ journal's writer; with a store postgresql://… they are tables of the same data
 
 from __future__ import annotations
 
+import os
 import secrets
 import sqlite3
 import threading
@@ -66,11 +67,12 @@ class SqliteSide:
     def __init__(self, path: str) -> None:
         self._lock = threading.Lock()
         try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._connection = sqlite3.connect(path, timeout=10.0, check_same_thread=False, isolation_level=None)
             self._connection.execute("pragma journal_mode=wal")
             for table in TABLES:
                 self._connection.execute(table)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise UnusableSide(
                 f"the service's tables in {path} can't be opened: {error}. Is the folder there, and writable?"
             ) from None

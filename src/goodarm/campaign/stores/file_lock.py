@@ -82,7 +82,7 @@ class FileLock:
                 f"{self._path} can't be locked: SQLite stores need a POSIX system. On Windows use WSL, or "
                 "postgresql://user@host/database, or memory: for one process."
             )
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def take(self) -> None:
         fcntl.flock(self._file, fcntl.LOCK_EX)

@@ -4,6 +4,9 @@ WAL with synchronous=FULL: a commit returns when it has been flushed. SQLite let
 times, so that with four of them one may starve for seconds; a `flock` taken before BEGIN IMMEDIATE queues them. It is
 held through the checkpoint, which a commit may start, and through closing: before SQLite 3.51.3, two connections that
 checkpoint at once can reset the WAL.
+
+If the file is deleted or replaced while it is open, SQLite goes on writing to the old one, which nobody will ever read.
+Each operation therefore compares the file under the name with the one that was opened.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ NEWER = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND number > ? ORDER B
 RANGE = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND number > ? AND number <= ? ORDER BY number"
 ENDING = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND ticket = ? AND ending = ?"
 ENDLESS = 2**62
+RESTORE = "Nothing more is written to it. Put the file back, or restore a backup, and start this program again."
 APPLICATION = 0x600DA531
 """Marks the file as ours, so that somebody else's database is not written into."""
 
@@ -49,6 +53,8 @@ class SqliteStore(Store):
         self._thread = threading.RLock()
         self._process = -1
         self._connection: sqlite3.Connection
+        self._opened: list[tuple[Path, int, int]] = []
+        """The file and its log, with device and inode, as they were opened."""
         refuse_network(self.path)
         if not create and not self.path.exists():
             raise UnusableStore(f"there is no file {self.path}. Check the name; creating a campaign makes the file.")
@@ -69,11 +75,15 @@ class SqliteStore(Store):
         self._lock.open()
         self._lock.take()
         try:
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=60.0)
             if not self._check_format():
                 self._create()
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("SELECT count(*) FROM campaigns").fetchone()  # opens the log
+            files = (self.path, self.path.with_name(self.path.name + "-wal"))
+            self._opened = [(path.absolute(), found.st_dev, found.st_ino) for path in files for found in [path.stat()]]
         finally:
             self._lock.free()
 
@@ -109,7 +119,18 @@ class SqliteStore(Store):
             self._thread = threading.RLock()
             self._lock = FileLock(self._lock._path)
             self._connect()
+        self._refuse_another_file()
         return self._connection
+
+    def _refuse_another_file(self) -> None:
+        """Refuse to go on if the files under their names are not the ones that were opened."""
+        for path, device, inode in self._opened:
+            try:
+                found = os.stat(path)
+            except FileNotFoundError:
+                raise UnusableStore(f"{path} was deleted while it was open. {RESTORE}") from None
+            if (found.st_dev, found.st_ino) != (device, inode):
+                raise UnusableStore(f"{path} was replaced by another file while it was open. {RESTORE}")
 
     def names(self) -> list[str]:
         with self._thread, _explained(self.path):
@@ -131,7 +152,9 @@ class SqliteStore(Store):
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield
+                    self._refuse_another_file()
                     connection.execute("COMMIT")
+                    self._refuse_another_file()  # before anyone is told that it is kept
                 except BaseException:
                     with suppress(sqlite3.Error):
                         if connection.in_transaction:
