@@ -151,9 +151,14 @@ def test_a_file_that_is_deleted_or_replaced_while_it_is_open_is_not_written_to(
 def test_a_file_that_is_deleted_during_a_transaction_is_not_acknowledged(path: Path) -> None:
     campaign = Campaign.open(f"sqlite:///{path}", "c")
     (ticket,) = campaign.ask()
-    with pytest.raises(UnusableStore, match="deleted"), campaign.transaction():
-        campaign.tell(ticket, 1.0)
-        path.unlink()
+
+    def tell_and_delete() -> None:
+        with campaign.transaction():
+            campaign.tell(ticket, 1.0)
+            path.unlink()
+
+    with pytest.raises(UnusableStore, match="deleted"):
+        tell_and_delete()
 
 
 def test_nobody_else_may_read_or_write_the_files(tmp_path: Path) -> None:

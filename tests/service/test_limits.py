@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from in_process import InProcess, in_process
 from serving import path_of
+from typer.testing import CliRunner
+
+from goodarm.campaign import open_store
+from goodarm.cli.token import token
+from goodarm.errors import InvalidValue
+from goodarm.service.guard import Guard
+from goodarm.service.run import serve
+from goodarm.service.settings import Settings
+from goodarm.service.side import open_side
+from goodarm.service.tokens import Tokens
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +71,100 @@ def test_a_store_that_is_deleted_while_it_is_served_is_answered_with_503(tmp_pat
         assert (told.status, told.headers["retry-after"]) == (503, "1")
         assert server.call("GET", "/readyz").status == 503
         assert (tmp_path / "a.db.service").stat().st_mode & 0o777 == 0o600
+
+
+SECRET = "xyz%2Fzy/#w@plugh"
+
+
+@pytest.mark.parametrize("address", [
+    f"postgresql://ann:{SECRET}@localhost:1/db", "postgresql://ann@localhost:1/db?password=xyz%2Fzy", f"other://a:{SECRET}@h/d"
+])  # fmt: skip
+def test_no_message_shows_a_part_of_the_password(address: str) -> None:
+    for open_it in (open_store, open_side, lambda store: serve(Settings(store), print)):
+        with pytest.raises(Exception, match=r"store|server|tables") as caught:
+            open_it(address)
+        assert not any(part in str(caught.value) for part in ("xyz", "zy", "plugh"))
+
+
+def test_the_store_comes_from_the_environment_or_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "secret").write_text(f"sqlite:///{tmp_path}/named.db\n")
+    for store in (f"sqlite:///{tmp_path}/named.db", f"file:{tmp_path}/secret"):
+        monkeypatch.setenv("GOODARM_STORE", store)
+        assert CliRunner().invoke(token, ["create", "--role", "reader"]).exit_code == 0
+    assert len(Tokens(open_side(f"sqlite:///{tmp_path}/named.db")).all()) == 2
+
+
+def test_a_server_behind_a_proxy_needs_a_token(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match=r"behind a proxy.*goodarm token create"):
+        serve(Settings(f"sqlite:///{tmp_path}/a.db", origin="https://goodarm.example"), print)
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"])
+def test_an_open_server_refuses_what_a_proxy_forwards(server: InProcess, header: str) -> None:
+    refused = server.call("GET", "/api/v1/campaigns", headers={header: "203.0.113.7"})
+    assert (refused.status, refused.json["kind"]) == (403, "forwarded")
+
+
+@pytest.mark.parametrize("authorization", ["Bearer wrong", "Bearer goodarm_00000000_wrong", "Basic x", ""])
+def test_a_change_without_a_valid_token_is_refused_before_its_body_is_read(tmp_path: Path, authorization: str) -> None:
+    store = f"sqlite:///{tmp_path}/a.db"
+    side = open_side(store)
+    Tokens(side).create("writer")
+    side.close()
+
+    async def receive() -> Any:
+        raise AssertionError("the body is read")
+
+    with in_process(store, open=False) as server:
+        sent: list[Any] = []
+        headers = [(b"host", b"127.0.0.1:8000"), (b"authorization", authorization.encode())]
+        call = http("POST", "/api/v1/campaigns", headers if authorization else headers[:1])
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        asyncio.run_coroutine_threadsafe(server.app(call, receive, send), server.loop).result(60.0)
+        assert sent[0]["status"] == 401
+
+
+def http(method: str, path: str, headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    """The scope of a request."""
+    return {
+        "type": "http", "http_version": "1.1", "method": method, "scheme": "http", "path": path, "query_string": b"",
+        "raw_path": path.encode(), "root_path": "", "headers": headers, "client": ("127.0.0.1", 5), "server": ("h", 80),
+    }  # fmt: skip
+
+
+def test_a_login_is_short(server: InProcess) -> None:
+    refused = server.call("POST", "/login", {"token": 10_000 * "x"})
+    assert (refused.status, "10,000 bytes" in refused.json["detail"]) == (413, True)
+
+
+def test_a_request_that_a_stopping_server_gives_up_is_told_to_come_back() -> None:
+    async def play() -> list[Any]:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        async def never(*ignored: Any) -> None:
+            await asyncio.Event().wait()
+
+        guard = Guard(never, Settings("sqlite:///a.db"), lambda *ignored: None)
+        request = asyncio.create_task(guard(http("GET", "/healthz", [(b"host", b"localhost")]), never, send))
+        await asyncio.sleep(0.01)
+        request.cancel("the server stops")
+        await request
+        return sent
+
+    start, body = asyncio.run(play())
+    assert start["status"] == 503
+    assert (b"retry-after", b"1") in start["headers"]
+    assert b'"kind":"ending"' in body["body"]
+
+
+def test_operations_on_a_stopped_server_are_told_to_come_back(tmp_path: Path) -> None:
+    with in_process(f"sqlite:///{tmp_path}/a.db") as server:
+        server.app.state.desk.stop()
+        refused = server.call("POST", path_of("c", "/ask"), {"n": 1})
+        assert (refused.status, refused.headers["retry-after"], refused.json["kind"]) == (503, "1", "ending")

@@ -14,8 +14,29 @@ EXAMPLES = (
     "goodarm token create --role admin && goodarm serve --host 0.0.0.0",
 )
 
+
+def _read(store: str) -> str:
+    """The store itself, or the first line of the file named by file:PATH: the process list must not show a password."""
+    from pathlib import Path
+
+    from goodarm.errors import InvalidValue
+
+    if not store.startswith("file:"):
+        return store
+    try:
+        return Path(store.removeprefix("file:")).read_text(encoding="utf-8").partition("\n")[0].strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue(f"the file that names the store can't be read: {error}.") from None
+
+
 Store = Annotated[
-    str, typer.Option(metavar="STORE", help="sqlite:///FILE or postgresql://…; the same as for `goodarm campaign`.")
+    str,
+    typer.Option(
+        metavar="STORE",
+        envvar="GOODARM_STORE",
+        callback=_read,
+        help="sqlite:///FILE or postgresql://…, as for `goodarm campaign`; file:PATH is a file that contains it.",
+    ),
 ]
 Host = Annotated[str, typer.Option(metavar="H", help="Where to listen; beyond this machine it needs a token.")]
 Port = Annotated[int, typer.Option(metavar="P", help="0 takes a free one.")]

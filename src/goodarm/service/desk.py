@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from goodarm.service.problems import Refusal
+from goodarm.service.problems import Refusal, is_ending
 
 T = TypeVar("T")
 Subject = TypeVar("Subject")
@@ -92,9 +92,7 @@ class Desk(Generic[Subject]):
         waiting = _Waiting(name, operation, writes, loop, loop.create_future())
         with self._wake:
             if self._ending:
-                raise Refusal(
-                    429, "ending", "The server is being stopped. Try again in a moment.", {"Retry-After": "1"}
-                )
+                raise is_ending()
             if len(self._waiting) >= self._most_waiting:
                 raise Refusal(
                     429,

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers, MutableHeaders, State
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from goodarm.service.problems import Refusal, answer
+from goodarm.service.problems import Refusal, answer, is_ending
 from goodarm.service.replies import SLASH
 from goodarm.service.settings import Settings, is_loopback
 from goodarm.service.side import UnusableSide
@@ -23,6 +23,10 @@ from goodarm.service.tokens import WINDOW, Role, Tokens
 COOKIE = "goodarm_session"
 NEEDED = "A token is needed: Authorization: Bearer TOKEN, or log in."
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+LOGIN_BYTES = 10_000
+"""Maximum size of a body that is read without a token."""
+FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"})
+"""Headers that a proxy adds."""
 HEADERS = {
     "content-security-policy": (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -55,12 +59,12 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 500
+        began, status, started = time.perf_counter(), 500, False
 
         async def send_with_headers(message: Message) -> None:
-            nonlocal status
+            nonlocal status, started
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, started = message["status"], True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -68,22 +72,27 @@ class Guard:
             await send(message)
 
         try:
-            refused = self._refused(scope) or await self._without_token(scope)
+            refused = self._refused(scope) or await self._not_allowed_in(scope)
             if refused is not None:
                 await answer(refused.status, refused.kind, str(refused), refused.headers)(
                     scope, receive, send_with_headers
                 )
             else:
                 scope["path"] = path_of(scope)
-                await self._app(scope, _counted(receive, self._settings.most_bytes), send_with_headers)
+                await self._app(scope, _counted(receive, self._most_bytes(scope)), send_with_headers)
+        except asyncio.CancelledError:  # the server stops, and has waited for this request for as long as it does
+            if started:
+                raise
+            refused = is_ending()
+            await answer(refused.status, refused.kind, str(refused), refused.headers)(scope, receive, send_with_headers)
         finally:
             self._observe(scope, status, time.perf_counter() - began)
 
     def _refused(self, scope: Scope) -> Refusal | None:
         headers = Headers(scope=scope)
-        length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > self._settings.most_bytes:
-            return too_large(self._settings.most_bytes)
+        length, most = headers.get("content-length", "0"), self._most_bytes(scope)
+        if length.isdecimal() and int(length) > most:
+            return too_large(most)
         host = headers.get("host", "")
         if self._settings.open and not is_loopback(name_of(host)):
             return Refusal(
@@ -92,21 +101,34 @@ class Guard:
                 f"This server answers only as localhost, but was addressed as {host!r}. "
                 "Create a token (`goodarm token create`) to serve it under another name.",
             )
+        if self._settings.open and (FORWARDED & set(headers) or not _is_near(scope)):
+            return Refusal(
+                403,
+                "forwarded",
+                "This server has no token and answers only programs on its own machine, not through a proxy. "
+                "Create a token (`goodarm token create`) and start it again.",
+            )
         origin = headers.get("origin")
         if scope["method"] in UNSAFE and origin is not None and not self._own(origin, host):
             return Refusal(403, "origin", f"A page from {origin!r} may not change anything here.")
         return None
 
-    async def _without_token(self, scope: Scope) -> Refusal | None:
-        """Refuse a change without token or session before its body is read; FastAPI would read the body first."""
-        headers = Headers(scope=scope)
-        shown = "authorization" in headers or COOKIE in headers.get("cookie", "")
-        if shown or scope["method"] not in UNSAFE or not scope["path"].startswith("/api/"):
+    def _most_bytes(self, scope: Scope) -> int:
+        """Maximum size of the body. Outside of the API, where no token is needed, a body is at most a token."""
+        return self._settings.most_bytes if scope["path"].startswith("/api/") else LOGIN_BYTES
+
+    async def _not_allowed_in(self, scope: Scope) -> Refusal | None:
+        """Refuse a change without a valid token or session before its body is read; FastAPI would read it first."""
+        if scope["method"] not in UNSAFE or not scope["path"].startswith("/api/"):
             return None
+        request = Request(scope)
         try:
-            return not_known(NEEDED) if await is_closed(scope["app"].state) else None
+            await role_of(request, await bearer(request), request.cookies.get(COOKIE))
+        except Refusal as refusal:
+            return refusal
         except UnusableSide:
-            return None  # the route will fail in the same way, and answer that the store can't be reached
+            pass  # the route will fail in the same way, and answer that the store can't be reached
+        return None
 
     def _own(self, origin: str, host: str) -> bool:
         """Does this origin belong to the server? If it is served as https://…, an http:// origin does not."""
@@ -114,6 +136,12 @@ class Guard:
         if seen_as and origin == seen_as:
             return True
         return bool(host) and host != urlsplit(seen_as).netloc and origin in (f"http://{host}", f"https://{host}")
+
+
+def _is_near(scope: Scope) -> bool:
+    """Is the client on this machine?"""
+    client = scope.get("client")
+    return client is not None and is_loopback(client[0])
 
 
 def name_of(host: str) -> str:

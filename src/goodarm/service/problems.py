@@ -38,6 +38,11 @@ class Refusal(GoodarmError):
         self.status, self.kind, self.headers = status, kind, dict(headers or {})
 
 
+def is_ending() -> Refusal:
+    """The refusal of a server that is being stopped."""
+    return Refusal(503, "ending", "The server is being stopped. Try again in a moment.", {"Retry-After": "1"})
+
+
 def answer(status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """One problem as a response."""
     text = detail.encode("utf-8", "replace").decode()

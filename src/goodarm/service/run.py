@@ -12,6 +12,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+from goodarm.campaign.stores.postgresql import without_password
 from goodarm.errors import GoodarmError, InvalidValue, MissingExtra
 from goodarm.service.settings import Settings, is_loopback, sqlite_path
 
@@ -100,10 +101,16 @@ def _with_rights(settings: Settings) -> Settings:
         any_token, made = tokens.any_active(), tokens.made()
     finally:
         side.close()
+    shown = without_password(settings.store)
     if not is_loopback(settings.host) and not any_token:
         raise InvalidValue(
             f"a server on {settings.host} can be reached by others, and needs a token first: "
-            f"goodarm token create --store {settings.store} --role admin"
+            f"goodarm token create --store {shown} --role admin"
+        )
+    if settings.origin is not None and not any_token:
+        raise InvalidValue(
+            f"a server that browsers see as {settings.origin} is behind a proxy, where all visitors seem to come from "
+            f"this machine. It needs a token first: goodarm token create --store {shown} --role admin"
         )
     return replace(settings, open=not any_token, tokens_before=made)
 
@@ -136,7 +143,7 @@ def _prepare(settings: Settings, folder: Path) -> None:
 
 def _words(settings: Settings) -> list[str]:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    lines = [f"goodarm serves {settings.store} at http://{host}:{settings.port}/ (stop with Ctrl-C)"]
+    lines = [f"goodarm serves {without_password(settings.store)} at http://{host}:{settings.port}/ (stop with Ctrl-C)"]
     if settings.demo:
         lines.append("demo: visitors are simulated, and the campaign ends with the server")
     if settings.open:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
+from goodarm.campaign.stores.postgresql import connected, without_password
 from goodarm.errors import GoodarmError, InvalidValue, MissingExtra
 from goodarm.service.settings import sqlite_path
 
@@ -58,7 +59,7 @@ def open_side(store: str) -> Side:
         return SqliteSide(f"{path}.service")
     if store.startswith(("postgresql://", "postgres://")):
         return PostgresqlSide(store)
-    raise InvalidValue(f"the store must be sqlite:///FILE or postgresql://…; got {store!r}.")
+    raise InvalidValue(f"the store must be sqlite:///FILE or postgresql://…; got {without_password(store)!r}.")
 
 
 class SqliteSide:
@@ -125,7 +126,7 @@ class PostgresqlSide:
             for last in (False, True):
                 try:
                     if self._connection is None or self._connection.closed:
-                        self._connection = psycopg.connect(self._address, autocommit=True)
+                        self._connection = connected(self._address)
                     return answer(self._connection.execute(query.replace("?", "%s"), values))
                 except (psycopg.OperationalError, psycopg.errors.UniqueViolation) as error:
                     # Two workers that create a table at the same time collide in PostgreSQL's catalogue.

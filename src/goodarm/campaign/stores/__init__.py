@@ -33,8 +33,11 @@ def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
         found = _named(address, create)
         if found is not None:
             return found
+    from goodarm.campaign.stores.postgresql import without_password
+
+    shown = without_password(address) if isinstance(address, str) else address
     raise InvalidValue(
-        f"can't tell what kind of store {address!r} is. Write sqlite:///banners.db for a file, "
+        f"can't tell what kind of store {shown!r} is. Write sqlite:///banners.db for a file, "
         "postgresql://user@host/database for a server, or memory: for one that ends with the process."
     )
 

@@ -7,11 +7,11 @@ new: under READ COMMITTED that statement sees everything that was committed befo
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
@@ -56,12 +56,6 @@ class PostgresqlStore(Store):
             raise MissingExtra("a store on a PostgreSQL server", "postgresql") from None
         self._error: type[Exception] = psycopg.Error
         self._url = address
-        try:
-            urlsplit(address)
-        except ValueError as error:
-            raise InvalidValue(
-                f"the server's address can't be read: {error}. Write it like postgresql://user@host/database."
-            ) from None
         self.address = without_password(address)
         self._thread = threading.RLock()
         self._process = -1
@@ -77,7 +71,6 @@ class PostgresqlStore(Store):
 
     def _here(self) -> psycopg.Connection[Any]:
         """A working connection of this process; within a transaction it must be the one that began it."""
-        import psycopg
 
         if self._inside and self._connection is not None:
             return self._connection
@@ -85,7 +78,7 @@ class PostgresqlStore(Store):
         if gone or self._process != os.getpid():
             if self._process != os.getpid():
                 self._thread = threading.RLock()
-            self._connection = psycopg.connect(self._url, autocommit=True, prepare_threshold=2)
+            self._connection = connected(self._url, prepare_threshold=2)
             self._process = os.getpid()
         assert self._connection is not None
         return self._connection
@@ -204,13 +197,30 @@ class PostgresqlStore(Store):
             ) from error
 
 
+PASSWORD = re.compile(r"(?<=://)([^:/?#@]*):.*@", re.DOTALL)
+"""From the user's name to the last @: a password that is not percent-encoded may contain any character."""
+IN_QUERY = re.compile(r"(?<=password=)[^&\s]*", re.IGNORECASE)
+
+
 def without_password(address: str) -> str:
     """An address that may be shown.
 
     >>> without_password("postgresql://ann:secret@db.example.org/campaigns")
     'postgresql://ann@db.example.org/campaigns'
+    >>> without_password("postgresql://ann:p/#@x@db/c?sslpassword=secret&password=secret")
+    'postgresql://ann@db/c?sslpassword=***&password=***'
     """
-    parts = urlsplit(address)
-    if parts.password is None:
-        return address
-    return parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", "@", 1)).geturl()
+    return IN_QUERY.sub("***", PASSWORD.sub(r"\1@", address))
+
+
+def connected(address: str, **options: Any) -> psycopg.Connection[Any]:
+    """A connection. If the address can't be read, the error quotes none of it: any part may belong to the password."""
+    import psycopg
+
+    try:
+        return psycopg.connect(address, autocommit=True, **options)
+    except psycopg.ProgrammingError:
+        raise InvalidValue(
+            "the PostgreSQL server's address can't be read. Write it like postgresql://user:password@host/database, "
+            "with %XX for special characters in the password, such as %2F for a slash."
+        ) from None
