@@ -27,6 +27,7 @@ DOCUMENTS = (
     "docs/judge.md",
     "docs/plan.md",
     "docs/cases.md",
+    "docs/campaign.md",
     "docs/structured.md",
 )
 COLUMNS = "104"

@@ -368,3 +368,16 @@ def test_a_ticket_of_another_campaign_is_noticed() -> None:
 def test_the_same_name_is_refused(address: str) -> None:
     with Campaign.create(address, "c", ["a"], 0.5) as campaign, pytest.raises(Refused, match="already"):
         Campaign.create(campaign.store, "c", ["a"], 0.5)
+
+
+@pytest.mark.parametrize("policy", ["dgai", "dgai-spread"])
+def test_the_learned_bound_can_be_looked_at(policy: str) -> None:
+    """It moves with what is learned, and it is the number that the step itself uses."""
+    with Campaign.create("memory:", "c", ["a", "b", "c"], 0.5, policy=policy, horizon=2000) as campaign:
+        seen = []
+        for _ in range(12):
+            campaign.tell_many([(ticket, float(ticket.arm == "a")) for ticket in campaign.ask(3)])
+            seen.append(campaign.bounds().beta)
+        assert campaign.bounds().learned
+        assert len({beta for beta in seen if beta == beta}) > 1
+        assert seen[-1] == campaign._session.fold.step.bounds()["beta"]

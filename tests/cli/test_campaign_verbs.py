@@ -191,3 +191,15 @@ def test_nothing_to_tell_is_fine(store: str) -> None:
 
 def test_the_command_and_python_have_the_same_default_policy() -> None:
     assert inspect.signature(create).parameters["policy"].default == LIVE_POLICY
+
+
+def test_a_campaign_that_stops_after_one_good_arm(store: str) -> None:
+    run("create", store, "one", "--arms", "a,b", "--threshold", "0.5", "--stop-after", "1")
+    while tickets := as_json("ask", store, "one", "-n", "20")["tickets"]:
+        run("tell", store, "one", stdin="".join(f"{each['ticket']} {int(each['arm'] == 'a')}\n" for each in tickets))
+    (shown,) = as_json("list", store)["campaigns"]
+    assert (shown["answer"], shown["ended"]) == ("found", True)
+    assert "1 arm above 50% found, so the campaign has ended" in run("verdicts", store, "one")
+    assert "stop_after" in run(
+        "create", store, "two", "--arms", "a,b", "--threshold", "0.5", "--stop-after", "3", exit_code=2
+    )

@@ -276,3 +276,29 @@ def test_a_fixed_test_set_at_a_server(server: Server) -> None:
         assert campaign.check().ok
     with pytest.raises(InvalidValue, match="two cases have the id"):
         Campaign.create(server.address, "again", list(truth), threshold=0.6, cases=["x", "x"])
+
+
+def test_a_served_campaign_stops_after_a_good_arm_and_shows_its_bounds(server: Server) -> None:
+    """Both are the same as in a store of one's own."""
+
+    def play(store: str) -> Campaign:
+        campaign = Campaign.create(store, "one", ["a", "b"], 0.5, policy="dgai+gap-mixture", stop_after=1, seed=2)
+        ticket = campaign.ask()[0]
+        while ticket is not None:
+            ticket = campaign.step(ticket, 1.0 if ticket.arm == "a" else 0.0)
+        return campaign
+
+    with play("memory:") as here, play(server.address) as there:
+        assert there.terms.stop_after == 1
+        assert (there.tally().answer, there.tally().ended, there.ask()) == ("found", True, [])
+        assert there.headline() == here.headline()
+        assert there.bounds().learned
+        assert there.bounds() == here.bounds()
+        assert there.bounds().beta > 0.0
+
+
+def test_a_policy_without_a_learned_bound_says_so(server: Server) -> None:
+    with Campaign.create(server.address, "plain", ["a", "b"], 0.5, policy="hdoc+kt") as campaign:
+        bounds = campaign.bounds()
+        assert not bounds.learned
+        assert math.isnan(bounds.alpha)  # no mean suffices before the first sample

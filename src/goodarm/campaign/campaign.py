@@ -19,7 +19,7 @@ from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts, WaitingTicket
+from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import Terms, agreed, check_name
@@ -79,6 +79,7 @@ at most 5%
         question: Question | None = None,
         criterion: str | None = None,
         cases: CasesGiven | None = None,
+        stop_after: int | None = None,
         clock: Clock = time.time,
         token: str | None = None,
         key: str | None = None,
@@ -95,6 +96,7 @@ at most 5%
         cases      : a fixed test set, each case of which an arm draws at most once: ids, their number, or a CSV or JSON
                      Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar is about
                      the share of these cases that an arm passes
+        stop_after : end the campaign after this many good arms. 1 asks for one good arm, or whether there is none
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
@@ -112,6 +114,7 @@ at most 5%
             "metadata": metadata,
             "criterion": criterion,
             "cases": cases,
+            "stop_after": stop_after,
         }
         if is_server(store):
             return cast(Self, _served().make(str(store), token, name, arms, given, key))
@@ -140,7 +143,7 @@ at most 5%
     # asking and telling
 
     def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
-        """Which arms to pull next: `n` tickets; none if no arm is open.
+        """Which arms to pull next: `n` tickets; none if no arm is open, or enough good arms are found.
 
         key : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
               asked for again
@@ -346,6 +349,10 @@ at most 5%
     def tally(self) -> Tally:
         """How many arms and tickets are in each state."""
         return views.tally_of(self._look(), self._now())
+
+    def bounds(self) -> Bounds:
+        """alpha and beta of the policy now: for `dgai` and others, what has been learned so far (docs/learning.md)."""
+        return views.bounds_of(self._look())
 
     def headline(self) -> str:
         """What is known, what it will take and what is promised, in one sentence."""

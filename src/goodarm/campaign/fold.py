@@ -112,6 +112,8 @@ class Fold:
         """Sum of squared deviations of unbounded rewards from their arm's mean, in units of the declared scale."""
         self.doubted = False
         self.ended = False
+        self.good = 0
+        """Number of good verdicts in the journal."""
         self.undeclared: list[int] = []
         """Arms that the rules have decided and whose verdict entries must come next."""
         self.disagreement = ""
@@ -170,14 +172,21 @@ class Fold:
         """The id of a case."""
         return None if case is None or self.terms.cases is None else self.terms.cases.name(case)
 
+    @property
+    def found(self) -> bool:
+        """Whether the campaign has found the good arms it was to stop after. Then nothing more is asked."""
+        return self.terms.stop_after is not None and self.good >= self.terms.stop_after
+
     def choose(self) -> int:
         """The arm that the policy asks for next, -1 if none is open. The choice is kept until the next entry."""
         if self._chosen is None:
-            self._chosen = self.step.choose()
+            self._chosen = -1 if self.found else self.step.choose()
         return self._chosen
 
     def choose_block(self, pulls: int) -> dict[int, int]:
         """Choose many pulls, per arm. They are pending at once, so the next entry must be this block's."""
+        if self.found:
+            return {}
         counts = self.step.choose_block(pulls)
         self._asked_block = bool(counts.any())  # if no arm is open, no entry follows
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
@@ -384,8 +393,14 @@ class Fold:
         else:
             self.disagree(f"entry {event.number}: {self.books[arm].entry.id!r} is still open by the rules")
             self.step.suspend(arm)
-        self.books[arm].decision = {**content, "number": event.number, "at": event.at}
+        self.declare(event)
         return ()
+
+    def declare(self, verdict: Event) -> None:
+        """Note a verdict of the journal."""
+        book, content = self.books[verdict.arm or 0], verdict.content
+        self.good += book.decision is None and self.terms.question.sign(content["verdict"]) > 0
+        book.decision = {**content, "number": verdict.number, "at": verdict.at}
 
     def totals_of(self, arm: str) -> Totals:
         """What has happened to an arm's samples, by its id."""

@@ -168,7 +168,7 @@ def _compare(fold: Fold, verdicts: list[Event]) -> None:
         if fold.verdict_by_rules(arm) != content["verdict"]:
             fold.disagree(f"entry {event.number}: {fold.books[arm].entry.id!r} is {content['verdict']} by the journal")
             fold.step.suspend(arm)
-        fold.books[arm].decision = {**content, "number": event.number, "at": event.at}
+        fold.declare(event)
         open_before.discard(arm)
     for arm in open_before:
         if fold.verdict_by_rules(arm) != "open":

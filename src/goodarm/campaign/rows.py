@@ -111,6 +111,10 @@ class Verdicts(NamedTuple):
         return self._asdict() | {"arms": [row.brief() for row in self.arms]}
 
 
+FOUND, FEWER = "found", "fewer"
+"""Answers of a campaign that stops after a number of good arms."""
+
+
 class Tally(NamedTuple):
     """How many arms and tickets are in each state."""
 
@@ -126,10 +130,27 @@ class Tally(NamedTuple):
     missing: Annotated[int, "tickets that counted as 0 because their time had passed"]
     void: Annotated[int, "tickets that were withdrawn"]
     late: Annotated[int, "rewards that came too late and were refused"]
-    ended: bool
+    ended: Annotated[bool, "nothing more is asked: somebody ended the campaign, or it found its `stop_after` good arms"]
     held_back: Annotated[int, "arms that would be decided but for their overdue tickets"] = 0
     waiting: Annotated[int, "told rewards that wait behind overdue tickets, in the order of asking"] = 0
     doubt: Annotated[str, "evidence against what was declared about the rewards, in words; empty: none"] = ""
+    answer: Annotated[str, "with `stop_after`: found, or fewer once every arm is decided; empty until then"] = ""
+
+
+class Bounds(NamedTuple):
+    """The two bounds of the policy now, in standard errors of an arm. Unknown ones are NaN, in JSON null."""
+
+    alpha: Annotated[float, "how far above the bar the mean of the undecided arm with most samples must be to be good"]
+    beta: Annotated[float, "what the sampling rule adds to the mean of that arm"]
+    learned: Annotated[bool, "whether the policy learns while the campaign runs"]
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: plain(value) for name, value in self._asdict().items()}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Bounds:
+        """The inverse of `as_json`."""
+        return Bounds(unknown_as_nan(content["alpha"]), unknown_as_nan(content["beta"]), content["learned"])
 
 
 def plain(value: Any) -> Any:

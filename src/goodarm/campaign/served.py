@@ -23,7 +23,7 @@ from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
 from goodarm.campaign.operations import checked_count, pairs_of, read_reward
 from goodarm.campaign.requests import check_key
-from goodarm.campaign.rows import ArmRow, Tally, Told, Verdicts, WaitingTicket
+from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
 from goodarm.campaign.tickets import Block, Ticket
@@ -69,7 +69,7 @@ class ServedCampaign(Campaign):
             given["rewards"] = rewards_text(given["rewards"])
         if isinstance(given.get("after"), timedelta | int | float):
             given["after"] = f"{read_duration(given['after'])}s"
-        for what in {"horizon", "seed"} & given.keys():
+        for what in {"horizon", "seed", "stop_after"} & given.keys():
             given[what] = check_whole(what, given[what])  # numpy's numbers are not JSON
         if "cases" in given:
             given["cases"] = read_cases(given["cases"]).as_json()
@@ -183,6 +183,9 @@ class ServedCampaign(Campaign):
 
     def tally(self) -> Tally:
         return Tally(**self._get("")["tally"])
+
+    def bounds(self) -> Bounds:
+        return Bounds.from_json(self._get("")["bounds"])
 
     def headline(self) -> str:
         return str(self._get("")["sentence"])

@@ -77,6 +77,8 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     fold.number, fold.chain, fold.at = head["number"], chain, head["at"]
     fold.tickets, fold.late, fold.ended = head["tickets"], head["late"], head["ended"]
     fold.scatter = head["scatter"]
+    sign = fold.terms.question.sign
+    fold.good = sum(sign(book.decision["verdict"]) > 0 for book in fold.books if book.decision)
     fold.pending = {ticket: (arm, at) for ticket, arm, at in head["pending"]}
     for ticket, at, out, cases in head["blocks"]:
         fold.blocks[ticket] = OpenBlock(dict(map(tuple, out)), at)

@@ -28,7 +28,9 @@ from goodarm.version import __version__
 
 CASES_FORMAT = 3
 """The first format of journals that has fixed test sets."""
-FORMAT = max(CASES_FORMAT, *(kind.format for kind in KINDS))
+STOP_AFTER_FORMAT = 4
+"""The first format of journals whose campaign may end after a number of good arms."""
+FORMAT = max(CASES_FORMAT, STOP_AFTER_FORMAT, *(kind.format for kind in KINDS))
 """The newest format of journals. A journal has the oldest format that can express it."""
 SOURCE = "source:"
 """Begins a fingerprint of source code. Without it a fingerprint is of byte code, as goodarm 0.1.0 wrote it."""
@@ -46,6 +48,7 @@ class Terms:
     key        : a random text that distinguishes this campaign from all others; tickets carry a trace of it
     rules      : fingerprint of the rules' code when the campaign was created
     cases      : the fixed test set; None if samples never run out
+    stop_after : the number of good arms after which the campaign ends; None if every arm is to be decided
     """
 
     question: Question
@@ -64,10 +67,17 @@ class Terms:
     version: str
     rules: str
     cases: CaseSet | None = None
+    stop_after: int | None = None
+
+    @property
+    def format(self) -> int:
+        """The oldest format of journals that can express these terms."""
+        used = ((self.cases, CASES_FORMAT), (self.stop_after, STOP_AFTER_FORMAT))
+        return max(self.question.format, *(format if value is not None else 0 for value, format in used))
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "format": self.question.format if self.cases is None else max(self.question.format, CASES_FORMAT),
+            "format": self.format,
             "threshold": None,  # goodarm 0.1 expects the field in every journal
             **self.question.as_json(),
             "delta": self.delta,
@@ -85,6 +95,7 @@ class Terms:
             "version": self.version,
             "rules": self.rules,
             **({} if self.cases is None else {"cases": self.cases.as_json()}),
+            **({} if self.stop_after is None else {"stop_after": self.stop_after}),
         }
 
     def shown(self) -> dict[str, Any]:
@@ -99,6 +110,7 @@ class Terms:
             "criterion": self.criterion,
             "policy": self.policy,
             "rewards": str(self.rewards),
+            "stop_after": self.stop_after,
             "metadata": dict(self.metadata),
         }
 
@@ -241,6 +253,20 @@ def check_terms(terms: Terms) -> None:
     if not 0.0 <= terms.reserve < 1.0:
         raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
     _check_model(terms.made, terms.arms)
+    _check_goal(terms)
+
+
+def _check_goal(terms: Terms) -> None:
+    """Refuse a number of good arms that the campaign can't find."""
+    if terms.stop_after is None:
+        return
+    if terms.made.guarantee is Guarantee.NONE:
+        raise InvalidValue(f"stop_after counts good verdicts, and {terms.policy} gives none. Leave out one of them.")
+    if terms.stop_after > len(terms.judged) and not terms.reserve:
+        raise InvalidValue(
+            f"stop_after={terms.stop_after} good arms can't be found among {len(terms.judged)}. Ask for fewer, or keep "
+            "a share of delta for arms that are added later (reserve=0.2)."
+        )
 
 
 def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
@@ -281,6 +307,7 @@ def agreed(
     metadata: Mapping[str, Any] | None,
     criterion: str | None,
     cases: CasesGiven | None = None,
+    stop_after: int | None = None,
 ) -> Terms:
     """The terms, with every part checked."""
     case_set, rewards = _on_cases(cases, rewards)
@@ -305,6 +332,7 @@ def agreed(
         version=__version__,
         rules=rules_fingerprint(made),
         cases=case_set,
+        stop_after=None if stop_after is None else check_whole("stop_after", stop_after, 1),
     )
     question.check([arm.id for arm in terms.arms], [arm.id for arm in terms.arms if arm.weight is not None])
     terms.evidence.check(made, terms.problem)

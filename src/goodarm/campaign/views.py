@@ -17,7 +17,7 @@ from goodarm.campaign.audit import evidence_of, needed
 from goodarm.campaign.doubts import doubt
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals
-from goodarm.campaign.rows import ArmRow, Tally, Verdicts, WaitingTicket, iso, unknown_as_nan
+from goodarm.campaign.rows import FEWER, FOUND, ArmRow, Bounds, Tally, Verdicts, WaitingTicket, iso, unknown_as_nan
 from goodarm.campaign.tickets import spell
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded
@@ -123,11 +123,29 @@ def tally_of(fold: Fold, now: float) -> Tally:
         missing=missing,
         void=void,
         late=fold.late,
-        ended=fold.ended,
+        ended=fold.ended or fold.found,
         held_back=sum(each.held_back != "" for each in late),
         waiting=sum(each.waiting for each in late),
         doubt=doubt(fold),
+        answer=_answer(fold, undecided=arms - good - bad),
     )
+
+
+def _answer(fold: Fold, undecided: int) -> str:
+    """Whether the good arms that the campaign was to stop after are found, or certain not to exist.
+
+    An arm that is suspended or was retired without a verdict may be good, so it leaves the second question open.
+    """
+    if fold.terms.stop_after is None:
+        return ""
+    return FOUND if fold.found else "" if undecided else FEWER
+
+
+def bounds_of(fold: Fold) -> Bounds:
+    """alpha and beta of the policy; unknown where its rules have no bound of this form, or not yet."""
+    now = fold.step.bounds()
+    alpha, beta = (float(now.get(name, math.nan)) for name in ("alpha", "beta"))
+    return Bounds(alpha if math.isfinite(alpha) else math.nan, beta, fold.terms.made.learner is not None)
 
 
 def is_open(book: Book) -> bool:

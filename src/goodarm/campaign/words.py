@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from goodarm.campaign.rows import Tally
+from goodarm.campaign.rows import FEWER, FOUND, Tally
 from goodarm.campaign.terms import Terms
 from goodarm.question import amounts
 
@@ -22,13 +22,27 @@ def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
     parts = [f"{tally.good:,} of {tally.arms:,} {above}, {tally.bad:,} {below}, {tally.open:,} undecided"]
     if tally.retired:
         parts[0] += f", {tally.retired:,} retired"
-    if tally.ended:
+    if tally.answer:
+        parts.append(_answer(terms, tally.answer, above))
+    elif tally.ended:
         parts.append("the campaign has ended")
     elif tally.open == 0:
         parts.append("every arm is decided" if not tally.retired else "nothing is left to ask")
+    elif terms.stop_after is not None:
+        parts.append(f"the campaign ends after {_counted(terms.stop_after, 'arm')} {above}")
     elif more is not None and math.isfinite(more):
         parts.append(f"about {count_words(more)} more samples to finish")
     return "; ".join([*parts, terms.promise])
+
+
+def _answer(terms: Terms, answer: str, above: str) -> str:
+    """How a campaign that stops after a number of good arms has ended."""
+    wanted = terms.stop_after or 0
+    words = {
+        FOUND: f"{_counted(wanted, 'arm')} {above} found, so the campaign has ended",
+        FEWER: f"no arm is {above}" if wanted == 1 else f"fewer than {wanted:,} arms are {above}",
+    }
+    return words[answer]
 
 
 def details(tally: Tally) -> list[str]:

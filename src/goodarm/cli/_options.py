@@ -99,7 +99,7 @@ StopAfter = Annotated[
         parser=whole,
         metavar="N",
         show_default="all arms decided",
-        help="End a run after N good arms; 1: one good arm, or none.",
+        help="End after N good arms; 1: one good arm, or none.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

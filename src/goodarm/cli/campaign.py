@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goodarm.cli._options import Delta, ErrorCriterion, Json, Seed, number, whole
+from goodarm.cli._options import Delta, ErrorCriterion, Json, Seed, StopAfter, number, whole
 from goodarm.cli._show import console, on_one_line, print_json
 from goodarm.errors import DamagedJournal, InvalidValue, Refused, UnknownName, UnsoundPairing
 
@@ -91,6 +91,7 @@ def create(
     unanswered: Unanswered = "wait",
     criterion: ErrorCriterion = "fwer",
     cases: TestSet = None,
+    stop_after: StopAfter = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -113,6 +114,7 @@ def create(
         after=after,
         unanswered=unanswered,
         criterion=criterion,
+        stop_after=stop_after,
         seed=seed,
         control=control,
         margin=margin,

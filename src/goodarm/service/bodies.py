@@ -99,6 +99,9 @@ class NewCampaign(Body):
     cases: CaseCount | CaseIds | None = Field(
         None, description="a fixed test set: the ids of its cases, or their number"
     )
+    stop_after: ArmCount | None = Field(
+        None, examples=[None], description="end the campaign after this many good arms; 1: one good arm, or none"
+    )
     seed: Seed | None = None
     metadata: Metadata | None = None
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 
-from goodarm.campaign.rows import BRIEF, ArmRow, Tally
+from goodarm.campaign.rows import BRIEF, ArmRow, Bounds, Tally
 
 RoleName = Literal["reader", "writer", "admin"]
 
@@ -35,6 +35,7 @@ STATE = (str | None, Field(description="suspended or retired; null while the arm
 Row: Any = model_of(ArmRow, "Row", BRIEF, state=STATE)
 FullRow: Any = model_of(ArmRow, "FullRow", state=STATE)
 TallyShown: Any = model_of(Tally, "Tally")
+BoundsShown: Any = model_of(Bounds, "Bounds")
 
 
 class Summary(Shown):
@@ -49,6 +50,7 @@ class Summary(Shown):
     criterion: str
     policy: str
     rewards: str
+    stop_after: int | None = Field(description="the number of good arms after which the campaign ends; null: none")
     metadata: dict[str, Any]
     arms: int
     good: int
@@ -63,6 +65,7 @@ class Summary(Shown):
     number: int = Field(description="the journal's last number")
     sentence: str = Field(description="the state in words")
     remaining: float | None = Field(description="about how many more samples until no arm is undecided")
+    bounds: BoundsShown
     tally: TallyShown
 
 

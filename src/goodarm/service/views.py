@@ -45,6 +45,7 @@ def counts(campaign: Campaign) -> dict[str, Any]:
         "closed": tally.ended,
         "sentence": headline(campaign.terms, tally, more),
         "remaining": more,
+        "bounds": campaign.bounds().as_json(),
     }
 
 

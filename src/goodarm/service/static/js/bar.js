@@ -1,6 +1,6 @@
 /** The strip of good, undecided and bad arms, and the headline in words; the same in the list and on the page. */
 import { h, s } from "./dom.js";
-import { about, count, counted, GLYPH, scaleOf } from "./format.js";
+import { about, count, counted, evidence, GLYPH, scaleOf } from "./format.js";
 
 /** @typedef {import("./types.js").Summary} Summary */
 
@@ -61,4 +61,12 @@ export function subline(of) {
   );
   const first = [`${counted(of.told, "sample")} so far`, ...left].join("; ");
   return promise ? `${first}. ${promise[0]?.toUpperCase()}${promise.slice(1)}.` : `${first}.`;
+}
+
+/** The bounds that the policy has learned so far; nothing for a policy that learns none. @param {Summary} of */
+export function learned({ bounds }) {
+  if (!bounds?.learned || bounds.beta === null) return [];
+  const deciding = bounds.alpha === null ? "" : `, alpha = ${evidence(bounds.alpha)} for deciding`;
+  const words = `Learned so far, in standard errors: beta = ${evidence(bounds.beta)} for sampling${deciding}.`;
+  return [h("p", { class: "hint" }, words)];
 }

@@ -1,6 +1,6 @@
 /** One campaign: the headline in words, every arm against the bar, what happened, and the table. */
 import { get, post, url } from "./api.js";
-import { headline, strip, subline } from "./bar.js";
+import { headline, learned, strip, subline } from "./bar.js";
 import { domain } from "./domain.js";
 import { announce, byId, h, say } from "./dom.js";
 import { count, counted, scaleOf, timeOfDay } from "./format.js";
@@ -69,6 +69,7 @@ export async function campaignView(name) {
 const words = (summary) => [
   headline(summary, "h1"),
   h("p", { class: "subline" }, subline(summary)),
+  ...learned(summary),
   strip(summary),
 ];
 

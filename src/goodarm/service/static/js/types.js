@@ -23,8 +23,14 @@
  * @property {number | null} remaining
  * @property {string} [rewards]
  * @property {Question} question
+ * @property {Bounds} [bounds]
  * @property {Record<string, number>} [tally]  how many arms and tickets are in each state
  * @property {Record<string, unknown> | null} [metadata]
+ *
+ * @typedef {object} Bounds       of the policy, in standard errors
+ * @property {number | null} alpha
+ * @property {number | null} beta
+ * @property {boolean} learned
  *
  * @typedef {object} Question     what is asked of each arm
  * @property {string} kind
@@ -89,6 +95,7 @@
  * @property {string} sentence
  * @property {number | null} [remaining]
  * @property {boolean} [ended]
+ * @property {Bounds} [bounds]
  * @property {Row[]} arms         the rows that changed
  *
  * @typedef {object} Plan
