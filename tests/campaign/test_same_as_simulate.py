@@ -106,3 +106,23 @@ def test_rewards_without_bounds() -> None:
     environment = gaussian([0.0, 0.4, 1.0, 2.0], 0.5, scale=1.0)
     made = policy("ucb+normal-mixture", rewards=environment.rewards)
     agree(Specification(made, environment, environment.problem(0.1), 200, 3, trace=True))
+
+
+@pytest.mark.parametrize("model", ["linear", "mixed", "kernel", "neural"])
+def test_dgai_learns_the_same_with_every_model(model: str) -> None:
+    """beta steps by its gradient in both, and the bets follow the model's belief."""
+    if model == "neural":
+        pytest.importorskip("jax", reason="@neural needs the extra 'neural'")
+    environment = linear(12, 3)
+    spec = Specification(policy(f"dgai@{model}"), environment, environment.problem(0.3), 120, 3, trace=True)
+    agree(spec)
+
+
+def test_dgai_with_rewards_without_bounds() -> None:
+    environment = gaussian([0.0, 0.4, 1.0, 2.0], 0.5, scale=1.0)
+    made = policy("dgai", rewards=environment.rewards)
+    spec = Specification(made, environment, environment.problem(0.1), 200, 3, trace=True)
+    agree(spec)
+    trace, campaign = told_one_by_one(spec)
+    assert len(trace) > 4
+    assert campaign.bounds().beta != 2.0, "beta has left its start"

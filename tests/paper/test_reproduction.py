@@ -120,7 +120,7 @@ def test_every_file_that_a_task_loads_is_part_of_the_key() -> None:
         "from goodarm.paper.scope import QUICK\n"
         "from goodarm.simulation.stop import Stop\n"
         "for goal, entry in (('verdicts', 'value'), ('verdicts', 'dgai-offline'), ('reward', 'ucb1'),"
-        " ('policy', 'dgai learned')):\n"
+        " ('policy', 'dgai learned offline')):\n"
         "    task = Task(goal, 'synth-small', entry, 20_000, 0, 1, 0, QUICK._replace(epochs=2))\n"
         "    perform(task, pathlib.Path(), Stop())\n"
         "print(*(name for name in sys.modules if name.startswith('goodarm.')))"

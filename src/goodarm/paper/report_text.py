@@ -185,7 +185,8 @@ def notes(found: Reproduction) -> Iterator[str]:
         f"dgai-offline: {scale.epochs} epochs of at most {scale.training_horizon:,} rounds on the arms of the run "
         f"itself ({scale.structured_epochs} with features), the gradient taken at one round in a thousand, then one "
         "run on fresh rewards; dgai-offline-covering: the same with D turned around. dgai-online and softucb-g: a step "
-        f"every {BATCH} rounds. dgai learned: beta from {scale.budget} runs on other seeds."
+        f"every {BATCH} rounds. dgai learns beta within each run. dgai learned offline starts from the beta of "
+        f"{scale.budget} training runs on other seeds. dgai-spread computes beta by a formula."
     )
     yield (
         "Wrong runs: of those that gave any verdict. "

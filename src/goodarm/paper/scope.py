@@ -88,7 +88,7 @@ ENTRIES = (
     Entry("dgai-offline-covering", "dgai-offline", "paper", made="trained", options=(("covering", 1.0),)),
     Entry("dgai-spread", "dgai-spread", "ours"),
     Entry("dgai", "dgai", "ours"),
-    Entry("dgai learned", "dgai", "ours", made="learned"),
+    Entry("dgai learned offline", "dgai", "ours", made="learned"),
     Entry("value", "value", "ours"),
     Entry("value calibrated", "value", "ours", made="calibrated"),
 )

@@ -27,7 +27,7 @@ STYLE_OF: dict[str, tuple[str, str]] = {
     "dgai-online": ("#D55E00", "--"),
     "dgai-offline": ("#D55E00", "-"),
     "dgai": ("#009E73", "-"),
-    "dgai learned": ("#009E73", "--"),
+    "dgai learned offline": ("#009E73", "--"),
     "dgai-spread": ("#009E73", ":"),
     "value": ("#0072B2", "-"),
     "value calibrated": ("#0072B2", "--"),
