@@ -33,7 +33,7 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
         "told": book.told,
         "pending": book.pending,
         "total": book.total,
-        "mean": plain(terms.question.estimate(book.entry.id, fold.totals_of)),
+        "mean": plain(fold.estimate(arm)),
         "missing": book.missing,
         "void": book.void,
         "weight": book.weight,

@@ -19,6 +19,7 @@ from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.cases import Draw, order_key
 from goodarm.campaign.journal import Event
+from goodarm.campaign.pairs import Pairs
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
 from goodarm.campaign.tickets import OpenBlock, Queue
 from goodarm.engine.live.step import LiveStep
@@ -129,6 +130,8 @@ class Fold:
         self.same_rules = self.rules == terms.rules if terms.rules.startswith(SOURCE) else None
         """Whether these are the rules the campaign began with; None where the journal does not tell."""
         self.in_order = not terms.by_totals
+        self.pairs = Pairs(self.index[terms.paired_with]) if terms.paired_with is not None else None
+        """Results of arms and control on the same cases."""
         self.lapses = terms.unanswered != "wait"
         self.queues: dict[int, Queue] = {}
         self.draws = isinstance(terms.made.sampling, ChoiceRule)
@@ -166,6 +169,9 @@ class Fold:
     def next_cases(self, arm: int, count: int = 1) -> list[int]:
         """The cases that this arm draws next."""
         book = self.books[arm]
+        if self.pairs is not None and arm == self.pairs.control:
+            due = self.pairs.due(self._needs_control)
+            return [] if due is None else [due]
         return [book.draw.case(book.drawn + j) for j in range(count)] if book.draw is not None else []
 
     def case_name(self, case: int | None) -> str | None:
@@ -180,8 +186,15 @@ class Fold:
     def choose(self) -> int:
         """The arm that the policy asks for next, -1 if none is open. The choice is kept until the next entry."""
         if self._chosen is None:
-            self._chosen = -1 if self.found else self.step.choose()
+            due = self.pairs is not None and self.pairs.due(self._needs_control) is not None
+            if self.found:
+                self._chosen = -1
+            else:
+                self._chosen = self.pairs.control if self.pairs is not None and due else self.step.choose()
         return self._chosen
+
+    def _needs_control(self, arm: int) -> bool:
+        return self.books[arm].decision is None and self.books[arm].status != RETIRED
 
     def choose_block(self, pulls: int) -> dict[int, int]:
         """Choose many pulls, per arm. They are pending at once, so the next entry must be this block's."""
@@ -224,9 +237,13 @@ class Fold:
             book.first = ticket
         if self.draws:
             self.choose()
-        if self.in_order:
+        if self.pairs is not None:
+            self.pairs.ask(ticket, arm, self.cases[ticket])
+        reference = self.pairs is not None and arm == self.pairs.control
+        if self.in_order and not reference:
             self.queues.setdefault(arm, Queue()).join(ticket, arm, self.step.ticket(arm))
-        self.step.ask(arm)
+        if not reference:
+            self.step.ask(arm)
         self.tickets = ticket
         self.pending[ticket] = (arm, event.at)
         if self.lapses:
@@ -255,17 +272,26 @@ class Fold:
         if reward is None:
             book.asked -= 1
             book.void += 1
-            if book.draw is not None and case is not None:
+            if book.draw is not None and case is not None and not (self.pairs and arm == self.pairs.control):
                 book.draw.void.append(case)
         else:
             book.told += 1
             book.total += reward
         if not self.in_order:
             return self._voided(arm, 1) if reward is None else self.step.absorb(arm, reward)
-        queue = self.queues[arm]
-        queue.resolve(ticket, reward)
+        if self.pairs is None or case is None:
+            self.queues[arm].resolve(ticket, reward)
+            return self._leave(arm)
         decided: list[int] = []
-        for each in queue.leave():
+        for pair in list(self.pairs.tell(ticket, arm, case, reward)):
+            self.queues[pair.arm].resolve(pair.ticket, pair.reward)
+            decided += self._leave(pair.arm)
+        return decided
+
+    def _leave(self, arm: int) -> list[int]:
+        """Hand over the rewards of an arm that wait for no earlier ticket; returns the arms that they decide."""
+        decided: list[int] = []
+        for each in self.queues[arm].leave():
             if each.reward is not None:
                 self._note_scatter(each.arm, each.reward)
             decided += (
@@ -284,7 +310,7 @@ class Fold:
 
     def _drawn_case(self, event: Event, book: Book) -> int:
         """The case in an entry, which must be the next one of the arm's order."""
-        case, expected = event.content["case"], self.next_cases(book.number)[0]
+        case, expected = event.content["case"], next(iter(self.next_cases(book.number)), -1)
         if case != expected:
             raise DamagedJournal(
                 f"entry {event.number} draws case {case} for {book.entry.id!r}, whose order has {expected} there. "
@@ -401,6 +427,14 @@ class Fold:
         book, content = self.books[verdict.arm or 0], verdict.content
         self.good += book.decision is None and self.terms.question.sign(content["verdict"]) > 0
         book.decision = {**content, "number": verdict.number, "at": verdict.at}
+
+    def estimate(self, arm: int) -> float:
+        """The estimate of an arm that is compared with the bar: of pairs, their mean difference."""
+        entry, question = self.books[arm].entry, self.terms.question
+        if self.pairs is None or not question.judges(entry.id):
+            return question.estimate(entry.id, self.totals_of)
+        row = self.step.row(arm)
+        return 2.0 * row.total / row.pulls - 1.0 if row.pulls else math.nan
 
     def totals_of(self, arm: str) -> Totals:
         """What has happened to an arm's samples, by its id."""

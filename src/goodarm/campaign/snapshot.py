@@ -14,7 +14,7 @@ from goodarm.campaign.journal import Event
 from goodarm.campaign.tickets import OpenBlock, Queue
 from goodarm.engine.live.step import Asked
 
-FORMAT = 5
+FORMAT = 6
 SUM_BYTES = 16
 BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", "first", "last", "decision")
 
@@ -43,6 +43,7 @@ def pack(fold: Fold) -> bytes | None:
         ],
         "cases": list(fold.cases.items()),
         "void": [[book.number, book.draw.void] for book in fold.books if book.draw is not None and book.draw.void],
+        "pairs": None if fold.pairs is None else fold.pairs.as_json(),
         "lines": [[arm, _queue_out(queue)] for arm, queue in fold.queues.items() if queue.order],
     }
     text = json.dumps(head, separators=(",", ":")).encode()
@@ -89,6 +90,8 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
         assert draw is not None
         draw.void = void
     fold.queues = {arm: _queue_in(queue) for arm, queue in head["lines"]}
+    if fold.pairs is not None:
+        fold.pairs.restore(head["pairs"])
     if fold.lapses:
         out = [(at, ticket) for ticket, (_, at) in fold.pending.items()]
         out += [(block.at, ticket) for ticket, block in fold.blocks.items()]

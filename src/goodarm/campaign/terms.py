@@ -14,7 +14,7 @@ from typing import Any
 from goodarm.arguments import check_whole, checked_number, number
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, read_cases
-from goodarm.engine.evidence import Evidence, evidence_for
+from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
 from goodarm.engine.live.checks import by_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
@@ -139,7 +139,12 @@ class Terms:
     @cached_property
     def evidence(self) -> Evidence[Any]:
         """How the question is answered."""
-        return evidence_for(self.question)
+        return evidence_for(self.question, self.rewards)
+
+    @property
+    def paired_with(self) -> str | None:
+        """The control whose results on the same cases are compared with those of every arm, if there is one."""
+        return self.evidence.question.arm if isinstance(self.evidence, PairedEvidence) else None
 
     @cached_property
     def made(self) -> Policy:
@@ -250,6 +255,11 @@ def check_terms(terms: Terms) -> None:
             f"unanswered='zero' is for rewards in [0, 1], whose smallest is 0; these are {terms.rewards}. "
             "Use 'wait', or 'void' if losses have nothing to do with rewards."
         )
+    if terms.unanswered == "zero" and terms.paired_with is not None:
+        raise InvalidValue(
+            "unanswered='zero' would count a lost result of the control as failed, in favour of every arm. Use 'wait', "
+            "or 'void' if losses have nothing to do with results."
+        )
     if not 0.0 <= terms.reserve < 1.0:
         raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
     _check_model(terms.made, terms.arms)
@@ -314,7 +324,7 @@ def agreed(
     delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
     _check_kinds(delta, rewards)
     check_metadata(metadata or {}, "metadata")
-    made = evidence_for(question).policy(policy, rewards, criterion)
+    made = evidence_for(question, rewards).policy(policy, rewards, criterion)
     terms = Terms(
         question=question,
         delta=float(delta),

@@ -71,7 +71,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         pulls=book.told,
         pending=book.pending,
         total=book.total,
-        mean=question.estimate(book.entry.id, fold.totals_of),
+        mean=fold.estimate(arm),
         low=low,
         high=high,
         evidence=evidence,

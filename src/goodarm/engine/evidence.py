@@ -9,6 +9,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from goodarm.engine.totals import interval_from_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
-from goodarm.problem import Problem, Rewards
+from goodarm.problem import Bounded, GradedCases, Problem, Rewards
 from goodarm.question import Control, Question, Threshold
 from goodarm.rules.identification.versus import as_if_paired, versus
 from goodarm.rules.parameters import take
@@ -33,6 +34,10 @@ Asked = TypeVar("Asked", bound=Question)
 
 REPLACED = ("versus", "gap-mixture")
 """Identification rules that `versus` replaces without an error: itself, and the default."""
+PAIRED = "bet-mixture"
+"""The identification rule for paired differences."""
+NO_SHARE = 1e-12
+"""Share of delta of an arm that gets no verdict. It must be positive, and is below what shares may add up to over 1."""
 _PLUS = re.compile(r"\+(?![^()]*\))")
 
 
@@ -206,6 +211,80 @@ class ControlEvidence(Evidence[Control]):
         return ends[0], ends[1]
 
 
+class PairedEvidence(Evidence[Control]):
+    """Differences from the control on the same cases of a fixed test set, by `bet-mixture` in the order of asking.
+
+    For arm and control with the results x and x0 on a case, (1 + x - x0)/2 is the graded result of that case, and the
+    bar for its mean over the N cases is (1 + margin)/2 (`goodarm.rules.identification.paired`).
+
+    Certified: P(any wrong verdict) <= delta, however late results come. The N differences of an arm are fixed numbers,
+    and its order of the cases is uniformly random and drawn apart from them, so each arm's evidence is that of
+    `bet-mixture` on `GradedCases`. It absorbs pairs in the arm's own order, and a pair whose results are not both known
+    holds back all later pairs of the arm. So the evidence runs through the same values in the same order as if every
+    result had come at once, and late results can only delay a verdict. When the control is evaluated, and for which arm
+    first, changes no difference. The arms share the control's results and need not be independent: their shares of
+    delta add up to at most 1 (union bound). After its N-th pair an arm is decided for certain.
+    """
+
+    def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
+        """The sampling rule of a policy, with verdicts by `bet-mixture`.
+
+        >>> from goodarm.problem import Cases
+        >>> PairedEvidence(Control("now")).policy("value+gap-mixture", Cases(100), None).name
+        'value+bet-mixture'
+        """
+        text = given.name if isinstance(given, Policy) else str(given)
+        sampling, rule = (*_PLUS.split(text, maxsplit=1), PAIRED)[:2]
+        if rule not in (*REPLACED, PAIRED):
+            raise UnsoundPairing(
+                f"{text}: against a control on the same cases verdicts come from paired differences, by {PAIRED!r}, "
+                f"and not by {rule!r}. Name a sampling rule alone, as in policy='value'."
+            )
+        return make_policy(f"{sampling}+{PAIRED}", rewards=_graded(rewards), criterion=criterion)
+
+    def check(self, policy: Policy, problem: Problem) -> None:
+        if policy.model is not None:
+            raise UnsoundPairing(
+                f"{policy.name} has a model of the arms' means, and here differences from the control are compared. "
+                "Name a policy without a model."
+            )
+        paired = replace(problem, rewards=_graded(problem.rewards))
+        ThresholdEvidence(Threshold(problem.threshold)).check(policy, paired)
+
+    def step(
+        self,
+        policy: Policy,
+        problem: Problem,
+        arms: Sequence[str],
+        *,
+        horizon: float,
+        features: Any,
+        seed: int,
+        weights: Sequence[float] | None,
+    ) -> LiveStep:
+        """A threshold step of the paired rewards. The control has a row that is never chosen, and no share of delta."""
+        place, count = arms.index(self.question.arm), problem.arms
+        shares = np.insert(np.full(count, 1.0 / count) if weights is None else np.array(weights), place, NO_SHARE)
+        paired = replace(problem, arms=count + 1, rewards=_graded(problem.rewards))
+        step = ThresholdStep(policy, paired, horizon=horizon, seed=seed, weights=shares)
+        step.suspend(place)
+        return step
+
+    def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
+        return np.array([-math.log(problem.delta * weight) for weight in weights.tolist()])
+
+    def intervals(
+        self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
+    ) -> tuple[Floats, Floats]:
+        """None: the evidence depends on the order of the pairs."""
+        return np.full(len(arms), np.nan), np.full(len(arms), np.nan)
+
+
+def _graded(rewards: Rewards) -> GradedCases:
+    assert isinstance(rewards, GradedCases)
+    return GradedCases(rewards.count)
+
+
 def _columns(arms: Sequence[Seen], side: int) -> tuple[Floats, Floats]:
     """Samples and sums of all arms, with pending rewards as 0 for the lower end and as 1 for the upper end."""
     pulls, totals = zip(*(seen.at_worst(side) for seen in arms), strict=True)
@@ -218,6 +297,8 @@ EVIDENCE: dict[type[Question], Callable[[Any], Evidence[Any]]] = {
 }
 
 
-def evidence_for(question: Question) -> Evidence[Any]:
-    """How a question is answered."""
+def evidence_for(question: Question, rewards: Rewards = Bounded()) -> Evidence[Any]:
+    """How a question is answered: against a control on a fixed test set, by pairs."""
+    if isinstance(question, Control) and isinstance(rewards, GradedCases):
+        return PairedEvidence(question)
     return EVIDENCE[type(question)](question)

@@ -1,0 +1,112 @@
+"""Against a control on the same cases: which results of the control are known, and which samples wait for them.
+
+A sample of an arm on a case counts as a pair, once the arm's and the control's results on that case are both known. The
+control is evaluated on a case once, when the first arm needs it, and its result serves every arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from goodarm.rules.identification.paired import paired_reward
+
+
+class Pair(NamedTuple):
+    """A ticket of an arm that is resolved: its paired reward, or None if it is void."""
+
+    ticket: int
+    arm: int
+    reward: float | None
+
+
+class Pairs:
+    """Results on the same cases. Cases, arms and tickets are numbers.
+
+    >>> pairs = Pairs(control=0)
+    >>> pairs.ask(1, arm=2, case=7); pairs.ask(2, arm=3, case=7)
+    >>> pairs.due(lambda arm: True)
+    7
+    >>> list(pairs.tell(1, arm=2, case=7, reward=1.0))
+    []
+    >>> pairs.ask(3, arm=0, case=7); pairs.due(lambda arm: True)
+    >>> list(pairs.tell(3, arm=0, case=7, reward=0.0))
+    [Pair(ticket=1, arm=2, reward=1.0)]
+    >>> list(pairs.tell(2, arm=3, case=7, reward=0.0))
+    [Pair(ticket=2, arm=3, reward=0.5)]
+    """
+
+    def __init__(self, control: int) -> None:
+        self.control = control
+        self.results: dict[int, float] = {}
+        """The control's results, by case."""
+        self.out: set[int] = set()
+        """Cases on which the control is being evaluated."""
+        self.waiting: dict[int, dict[int, int]] = {}
+        """Cases without a result of the control: the tickets of arms that wait for it, and their arms."""
+        self.needed: dict[int, None] = {}
+        """Those on which the control is not being evaluated, in the order in which they were needed."""
+        self.told: dict[int, float] = {}
+        """Results of those tickets that were told."""
+
+    def ask(self, ticket: int, arm: int, case: int) -> None:
+        """A ticket is handed out."""
+        if arm == self.control:
+            self.out.add(case)
+            self.needed.pop(case, None)
+        elif case not in self.results:
+            self.waiting.setdefault(case, {})[ticket] = arm
+            if case not in self.out:
+                self.needed[case] = None
+
+    def due(self, undecided: Callable[[int], bool]) -> int | None:
+        """The case on which the control must be evaluated next; None if no undecided arm waits for one."""
+        for case in self.needed:
+            if any(map(undecided, self.waiting[case].values())):
+                return case
+        return None
+
+    def tell(self, ticket: int, arm: int, case: int, reward: float | None) -> Iterator[Pair]:
+        """A result, or None for a void ticket; returns the tickets of arms that it resolves.
+
+        If the control's own ticket is void, the case is due again.
+        """
+        if arm == self.control:
+            self.out.discard(case)
+            if reward is None:
+                if case in self.waiting:
+                    self.needed[case] = None
+                return
+            self.results[case] = reward
+            for each, of_arm in self.waiting.pop(case, {}).items():
+                if each in self.told:
+                    yield Pair(each, of_arm, paired_reward(self.told.pop(each), reward))
+        elif case in self.results:
+            yield Pair(ticket, arm, None if reward is None else paired_reward(reward, self.results[case]))
+        elif reward is None:
+            tickets = self.waiting[case]
+            del tickets[ticket]
+            if not tickets:
+                del self.waiting[case]
+                self.needed.pop(case, None)
+            yield Pair(ticket, arm, None)
+        else:
+            self.told[ticket] = reward
+
+    def as_json(self) -> dict[str, Any]:
+        """The state as JSON."""
+        return {
+            "results": list(self.results.items()),
+            "waiting": [[case, list(tickets.items())] for case, tickets in self.waiting.items()],
+            "told": list(self.told.items()),
+            "out": sorted(self.out),
+            "needed": list(self.needed),
+        }
+
+    def restore(self, content: dict[str, Any]) -> None:
+        """The inverse of `as_json`."""
+        self.results = dict(map(tuple, content["results"]))
+        self.waiting = {case: dict(map(tuple, tickets)) for case, tickets in content["waiting"]}
+        self.told = dict(map(tuple, content["told"]))
+        self.out = set(content["out"])
+        self.needed = dict.fromkeys(content["needed"])
