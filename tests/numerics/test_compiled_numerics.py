@@ -28,7 +28,6 @@ CALLS = {
     "binomial_tail": [(0, 5, 0.3), (3, 5, 0.3), (6, 5, 0.3), (60_000, 100_000, 0.59)],
     "clopper_pearson": [(0, 20, 0.95), (3, 20, 0.95), (20, 20, 0.95), (700, 1_000_000, 0.99)],
     "clopper_pearson_upper": [(0, 20, 0.95), (3, 20, 0.95), (20, 20, 0.95)],
-    "log_scale_evidence": [(10_000.0, 10_000.0), (10_000.0, 12_100.0), (1.0, 0.0)],
     "sigmoid": [(0.0,), (3.0,), (-800.0,), (800.0,)],
     "deviance": [(3.0, 2.0, 1.0), (1.0 + 1e-9, 1.0, 1e-9), (0.0, 2.0, -2.0), (1e7, 1e-305, 1e7), (1.0, 0.0, 1.0)],
     "cubed_surplus": POINTS_Z,
@@ -36,6 +35,7 @@ CALLS = {
     "mills_ratio": [(abs(z),) for (z,) in POINTS_Z],
     "log_beta": [(a, b) for a, b, _ in LOG_BETAS],
     "log_beta_cdf": POINTS,
+    "log_choose_growth": [(4.0, 2.0, 1.0), (7.0, 0.0, 3.0), (9.0, 9.0, 1.0), (499.0, 320.0, 25.0), (1e9, 5e8, 1e4)],
     "log_beta_kernel": [(x, 1.0 - x, a, b) for x, a, b in POINTS if 0.0 < x < 1.0],
     "log_beta_sf": POINTS,
     "log_normal_cdf": POINTS_Z,
@@ -47,7 +47,7 @@ CALLS = {
 }
 FUNCTIONS = {
     name: function
-    for module in (entropy, logistic, normal, beta, binomial, scale)
+    for module in (entropy, logistic, normal, beta, binomial)
     for name, function in inspect.getmembers(module, inspect.isfunction)
     if function.__module__ == module.__name__
 }
@@ -59,7 +59,8 @@ def registered():
         register_jitable(function)
 
 
-@pytest.mark.parametrize("name", numerics.__all__)
+# functions of whole arrays, in `scale`, are not for compiled loops
+@pytest.mark.parametrize("name", [name for name in numerics.__all__ if not hasattr(scale, name)])
 def test_compiled_equals_python(name, registered):
     function = FUNCTIONS[name]
     compiled = numba.njit(error_model="numpy")(_caller(function, len(CALLS[name][0])))

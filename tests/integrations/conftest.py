@@ -1,0 +1,3 @@
+"""Scripts that tests run in other environments are not tests themselves."""
+
+collect_ignore = ["inspect_run.py"]
