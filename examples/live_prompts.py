@@ -23,7 +23,7 @@ STUB_PASS_RATES = {"bare": 0.4, "role": 0.55, "steps": 0.85, "example": 0.9, "al
 
 
 def stub_model_passes(prompt: str, question: int) -> bool:
-    """A STUB: stands for asking a language model and testing its answer. The same question, the same answer."""
+    """A STUB in place of asking a language model and testing its answer. The same question gets the same answer."""
     digest = hashlib.blake2b(f"{prompt}/{question}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") / 2**64 < STUB_PASS_RATES[prompt]
 

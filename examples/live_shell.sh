@@ -6,7 +6,7 @@ store="sqlite:///${1:-coins.db}"
 
 goodarm campaign create "$store" coins --arms "fair-ish,loaded,unlucky" --threshold 0.5 --delta 0.1
 
-# "toss" stands for whatever is tried: it reads lines `ticket arm` and writes lines `ticket reward`
+# "toss" takes the place of the real experiment: it reads lines `ticket arm` and writes lines `ticket reward`
 toss() {
     awk '{ heads["fair-ish"] = 3; heads["loaded"] = 9; heads["unlucky"] = 1
            n[$2]++; print $1, (n[$2] % 10 < heads[$2]) ? 1 : 0 }'

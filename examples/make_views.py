@@ -14,7 +14,7 @@ def main() -> None:
     """Every headline was shown 2000 to 12,000 times; its clicks follow its rate in `headlines.csv`."""
     with Path(__file__).with_name("headlines.csv").open(newline="", encoding="utf-8") as stream:
         headlines = list(csv.DictReader(stream))
-    chance = np.random.RandomState(5)  # its stream is frozen by numpy for good
+    chance = np.random.RandomState(5)  # numpy never changes its stream
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["headline", "pulls", "total"])
     for row in headlines:

@@ -1,4 +1,4 @@
-"""What is written to the journal with a verdict, so that anybody can see later what it rested on."""
+"""The content of a verdict entry in the journal: everything that the verdict rests on, for later audits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One HTTP connection to a goodarm server: kept open, retried with backoff, refusals raised as the library's errors.
 
-Every call may be sent twice: a reward told again is the same reward, and whatever would do something a second time
+Every request may be sent twice. A reward told again is the same reward, and every other request that changes something
 carries a key by which the server recognises it.
 """
 
@@ -68,7 +68,7 @@ class Connection:
         return json.loads(answer) if answer else None
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         with self._lock:
             self._hang_up()
 

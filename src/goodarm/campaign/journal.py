@@ -1,7 +1,7 @@
 """The journal: everything that happened in a campaign, in order, each entry chained to the one before.
 
 An entry's chain is blake2b(chain before, entry): changing, removing or reordering an entry changes every chain after
-it. Nothing else that matters is stored: the state of a campaign is the fold of its journal.
+it. The state of a campaign follows from its journal alone.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ Row = tuple[int, str, int | None, int | None, float | None, str | None, float, b
 
 
 def digest(text: str) -> str:
-    """A short stand-in for a text chosen by the caller, which may contain anything."""
+    """A short hash of a text chosen by the caller, which may contain anything."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -175,7 +175,7 @@ def changed_entry(number: int, kind: str) -> DamagedJournal:
 
 @contextmanager
 def reading_back(after: Callable[[], int]) -> Iterator[None]:
-    """A chain can be right and its entries nonsense, where somebody has written a journal by other means.
+    """Report an entry that can't be applied, although its chain is right: another program has written it.
 
     Not for entries that are being written: where those fail, the journal is as it was, and no backup helps.
     """

@@ -40,9 +40,9 @@ def keep(session: Session, key: str | None, what: str, **content: Any) -> None:
 
 
 def opening(terms: Terms, at: float, key: str | None) -> list[Event]:
-    """The first entries of a journal: what was agreed, and the key of whoever created it."""
+    """The first entries of a journal: the terms, and the key of the request that created the campaign."""
     events = [chained(b"", 1, journal.CREATED, at, payload=as_payload(terms.as_json()))]
-    Fold(events[0])  # what the rules or the model refuse is refused here, before a store has heard of it
+    Fold(events[0])  # rules and model refuse bad terms here, before anything is written to the store
     if key is not None:
         payload = as_payload(request_content(key, "create"))
         events.append(chained(events[0].chain, 2, journal.REQUEST, at, ticket=0, payload=payload))
@@ -61,7 +61,7 @@ def created_it(store: Store, campaign: int, key: str | None, terms: Terms) -> bo
 
 
 def _agreed(content: dict[str, Any]) -> dict[str, Any]:
-    """Terms as the caller gave them, as JSON has them: without what this program and chance have added."""
+    """The terms that the caller gave, as JSON: without the version and the random seed that goodarm adds."""
     plain: dict[str, Any] = json.loads(as_payload(content))
     return {name: value for name, value in plain.items() if name not in ("key", "version", "rules", "format")}
 

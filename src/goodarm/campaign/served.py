@@ -34,7 +34,7 @@ from goodarm.planning import Remaining
 from goodarm.problem import rewards_text
 
 TOKEN = "GOODARM_TOKEN"
-"""The environment variable with the token, where none is given: then a program changes only the address."""
+"""Environment variable with the token, used if none is given: then a program changes only the address."""
 PIECE = 10_000
 """Entries of the journal fetched at a time."""
 
@@ -219,7 +219,7 @@ class ServedCampaign(Campaign):
     def number(self) -> int:
         return int(self._get("")["number"])
 
-    # holding and letting go
+    # opening and closing
 
     def on_verdict(self, callback: Callable[[ArmRow], None]) -> None:
         if not self._listeners:
@@ -284,7 +284,7 @@ class ServedCampaign(Campaign):
 
 @contextmanager
 def _connected(address: str, token: str | None) -> Iterator[Connection]:
-    """A connection that is closed again if nothing comes of it."""
+    """A connection that is closed again if the request fails."""
     connection = Connection(address, token or os.environ.get(TOKEN) or None)
     try:
         yield connection

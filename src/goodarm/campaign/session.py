@@ -32,7 +32,7 @@ class Session:
         self.name = name
         self.clock = clock
         self.verdicts_seen: list[Event] = []
-        """Verdicts that came in since somebody last looked, whichever process wrote them."""
+        """Committed verdicts that have not been announced yet, from any process."""
         self._own: list[Event] = []
         self._own_from = 0
         """Verdicts of the transaction under way, which count once it is committed; from where on of this operation."""
@@ -43,7 +43,7 @@ class Session:
         self._unsaved = 0
         self._fold: Fold | None = None
         self._heard = 0
-        """The newest committed entry of a fold that was thrown away: later verdicts have not been seen."""
+        """The newest committed entry of a discarded state: verdicts after it have not been announced."""
         self._stuck: set[int] = set()
         """Tickets that can't expire because a rule fails at them."""
         self._lapsing: int | None = None
@@ -65,7 +65,7 @@ class Session:
             return self._fold
 
     def _throw_away(self, committed: int) -> None:
-        """Read everything anew at the next look: what was folded after entry `committed` may never be written."""
+        """Discard the state, so that the next access reads it again: entries after `committed` may never be written."""
         self._fold = None
         self._heard = committed
 
@@ -78,7 +78,7 @@ class Session:
             return self.fold
 
     def _take(self, events: Any) -> None:
-        """Fold entries that others have written."""
+        """Apply entries that other processes have written."""
         fold = self.fold
         try:
             with reading_back(lambda: fold.number):
@@ -91,7 +91,7 @@ class Session:
             raise
 
     def _load(self) -> Fold:
-        """From the snapshot if there is one that fits, otherwise from the first entry."""
+        """Load from the snapshot if there is one that fits, else from the first entry."""
         first = next(iter(self.store.read(self.campaign, 0, 1)), None)
         if first is None:
             raise DamagedJournal(f"the campaign {self.name!r} has no first entry. Restore the store from a backup.")
@@ -172,7 +172,7 @@ class Session:
         reward: float | None = None,
         content: dict[str, Any] | None = None,
     ) -> None:
-        """Fold an entry and keep it for the commit, with the verdicts that follow from it."""
+        """Apply an entry and keep it for the commit, with the verdicts that follow from it."""
         fold = self._fold
         if fold is None:
             raise _half_done()
@@ -190,7 +190,7 @@ class Session:
             self._own.append(event)
 
     def _apply(self, fold: Fold, event: Event) -> None:
-        """Fold an entry, and keep it only if that went well: what a rule fails at could never be read back."""
+        """Apply an entry and keep it if that succeeds: an entry at which a rule fails could never be read back."""
         try:
             fold.apply(event)
         except BaseException:
@@ -203,7 +203,7 @@ class Session:
         return [event.arm or 0 for event in self._own[self._own_from :]]
 
     def next_verdict(self) -> Event | None:
-        """The oldest committed verdict that nobody has looked at; None within a transaction, or if there is none."""
+        """The oldest committed verdict that has not been announced; None within a transaction, or if there is none."""
         with self._thread:
             return self.verdicts_seen.pop(0) if self.verdicts_seen and not self._under_way else None
 
@@ -271,7 +271,7 @@ class Session:
 
 
 def _half_done() -> UnusableStore:
-    """Not a refusal: those who did nothing wrong may try again, and do where a server says so."""
+    """An error that callers may retry: another operation of the same transaction has failed."""
     return UnusableStore(
         "an operation in the same transaction failed half-way; nothing of the transaction was written. Try again."
     )

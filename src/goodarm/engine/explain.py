@@ -26,7 +26,7 @@ HINT = (
 
 
 class Explained:
-    """A compiled function whose failure to compile is an error of ours."""
+    """A compiled function that raises a goodarm error if it can't be compiled."""
 
     def __init__(self, dispatcher: Any) -> None:
         self.dispatcher = dispatcher
@@ -51,7 +51,7 @@ class Explained:
 
 
 def explained(error: Exception, loop: FunctionType) -> RuleFailed | None:
-    """The error in our own words; None if the place is not in a function of the user's rule."""
+    """The error as a goodarm error; None if the place is not in a function of the user's rule."""
     text = str(error)
     for place in _PLACE.finditer(text):
         line = int(place["line"] or place["at"])
@@ -64,7 +64,7 @@ def explained(error: Exception, loop: FunctionType) -> RuleFailed | None:
 
 
 def without_a_number(loop: FunctionType) -> RuleFailed | None:
-    """The error of a rule that returns None on some branch; None if there is no rule of other people in the loop."""
+    """The error of a rule that returns None on some branch; None if all rules of the loop are goodarm's."""
     theirs = [each.__code__ for each in reachable([loop]) if not _is_ours(each.__module__)]
     if not theirs:
         return None
@@ -79,7 +79,7 @@ R = TypeVar("R")
 
 
 def explains_rules(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that calls rules as Python: what a rule of other people raises is an error of ours that names it."""
+    """Decorate a method that calls rules as Python: an error in a user's rule becomes a goodarm error that names it."""
 
     @wraps(method)
     def call(*arguments: P.args, **named: P.kwargs) -> R:
@@ -94,7 +94,7 @@ def explains_rules(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def raised_in_python(error: Exception) -> RuleFailed | None:
-    """The error in our own words; None if it was not raised by a function of the user's rule."""
+    """The error as a goodarm error; None if it was not raised by a function of the user's rule."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -119,12 +119,12 @@ def _where(code: CodeType, line: int) -> str:
 
 
 def _is_ours(module: str) -> bool:
-    """Was it written by us, or by those whose packages we need?"""
+    """Is the function part of goodarm or of a package that goodarm needs?"""
     return root(module) in ("goodarm", "numba", "numpy")
 
 
 def _holding(functions: Iterable[FunctionType], file: str, line: int) -> Iterable[FunctionType]:
-    """The functions of other people that have this line; the shortest first, as one may stand inside another."""
+    """The users' functions that contain this line; the shortest first, since one may be nested in another."""
     found = []
     for function in functions:
         code = function.__code__
@@ -136,7 +136,7 @@ def _holding(functions: Iterable[FunctionType], file: str, line: int) -> Iterabl
 
 
 def _reason(text: str, place: re.Match[str]) -> str:
-    """The last line before the place that says something."""
+    """The last line with content before the place."""
     before = text[: place.start()].rstrip()
     said = [line.strip() for line in before.splitlines() if not _EMPTY.match(line)]
     return (said[-1] if said else text.strip().splitlines()[0]).rstrip(". ")

@@ -1,7 +1,7 @@
-"""The round, for arms that are believed in one by one: beliefs -> choose -> reward -> evidence -> verdict.
+"""The round for independent arms: beliefs -> choose -> reward -> evidence -> verdict.
 
-This is the only place where it is written. `rounds` closes it over plain functions, the `Parts`, and three callers run
-it: the simulator (an arm is chosen, its reward drawn; compiled), a replay (arm and reward are read from a journal;
+This is its only definition. `rounds` builds it from plain functions, the `Parts`, and three kinds of callers run it:
+the simulator (an arm is chosen, its reward drawn; compiled), a replay (arm and reward are read from a journal;
 compiled), and a single step of a live campaign (arm and reward are told; plain Python). It is resumable: it runs until
 a given round and leaves everything in `Tables` and the pool that it returns, so that progress, Ctrl-C and thinned
 trajectories need no code in here.
@@ -74,7 +74,7 @@ class Tables(NamedTuple):
     decided_at: NDArray[np.int64]  # (K,), round of the verdict, 0 while open
     kept: Any  # the selector's own
     progress: NDArray[np.int64]  # (6,): see `ROUND`
-    ledger: Ledger  # e-BH's own; two empty lists otherwise
+    ledger: Ledger  # for e-BH; two empty lists under fwer
     settled: NDArray[np.int64]  # scratch for e-BH
 
 
@@ -181,7 +181,7 @@ def number_changes(before: Arm, memory: float) -> float:
 
 
 def row_stays(before: Arm, memory: float) -> Any:
-    """A rule that keeps several numbers writes them into the arm's own row; what it returns is not looked at."""
+    """A rule that keeps several numbers writes them into the arm's row; its return value is not used."""
     return before.memory
 
 
@@ -191,7 +191,7 @@ def all_of_it(source: Any) -> Any:
 
 
 def none_of_it(source: Any) -> int:
-    """A chosen arm needs no source, and passing its arrays would count their references in every round."""
+    """A chosen arm needs no source. Passing its arrays would update reference counts in every round."""
     return 0
 
 

@@ -20,7 +20,7 @@ from goodarm.rules.parameters import Formula, Setting, parameters_of, take
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
 FOREVER = 2.0**53
-"""The last round that a float counts exactly; stands in for a horizon that was not given."""
+"""The last round that a float counts exactly; used as the horizon if none was given."""
 
 NO_INDEX = (
     "a sampling rule's index is NaN: it can't be compared, and no arm can be chosen by it. Return a number for every "
@@ -63,7 +63,7 @@ def refuse_nan(kept: Table) -> None:
 
 @cache
 def in_turn(select: Formula) -> Formula:
-    """Each arm once, then as the selector says."""
+    """Choose each arm once, then use the selector."""
 
     def choose(
         kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any, fresh: int, source: Any
@@ -75,7 +75,7 @@ def in_turn(select: Formula) -> Formula:
 
 @cache
 def at_once(select: Formula) -> Formula:
-    """As the selector says from the first round on: a model believes something of arms never pulled."""
+    """Use the selector from the first round on: a model has a mean and a width for arms that were never pulled."""
 
     def choose(
         kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any, fresh: int, source: Any

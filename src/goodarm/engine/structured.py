@@ -72,8 +72,8 @@ class StructuredParts(NamedTuple):
     tell: Formula
     """(belief, arms, a, before, reward, bar) -> does the model want its upkeep now?"""
     judge: Formula
-    """(tables, a, numbers, worn, pool, bar, parameters) -> number of new verdicts; worn: the model wants its upkeep,
-    and its widths are not to be trusted before it"""
+    """(tables, a, numbers, worn, pool, bar, parameters) -> number of new verdicts; worn: the model requests upkeep, and
+    its widths must not be used before it"""
     fit: Formula
     next_round: Formula
 
@@ -217,7 +217,7 @@ def _line_scan(slope: Formula, clock: Formula, read: Formula) -> Formula:
 
 @cache
 def judge_for(rule: IdentificationRule, fdr: bool) -> Formula:
-    """Who gets a verdict after a pull, and when."""
+    """The function that gives verdicts after a pull."""
     if fdr:
         return judge_by_rank
     if isinstance(rule, ModelRule):

@@ -1,7 +1,7 @@
 """An environment says where rewards come from: arms with means, a law around each, and the bar they are asked about.
 
-A reward is a plain function reward(arm, means, extra, key) of the arm's number, the true means, whatever table of
-numbers of the environment's own, and the key of this one reward (see `goodarm.streams`).
+A reward is a plain function reward(arm, means, extra, key) of the arm's number, the true means, a table of
+numbers that the environment provides, and the key of this one reward (see `goodarm.streams`).
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ MeansOrDraw = ArrayLike | Callable[[Generator], ArrayLike]
 
 
 class Means(NamedTuple):
-    """How an environment comes by its means, checked: how many, how they are drawn, and what to say of it."""
+    """Checked means of an environment: their number, how they are drawn, and a description."""
 
     arms: int
     draw: Callable[[Generator], Floats]

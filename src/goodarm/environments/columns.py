@@ -108,7 +108,7 @@ def _from_csv(file: Path, names: tuple[str, ...]) -> Mapping[str, Sequence[Any]]
 
 
 def _separator(header: str, names: tuple[str, ...]) -> str:
-    """What stands between the cells: the separator with which the header has all columns, else a comma.
+    """The separator of the cells: the one with which the header has all columns, else a comma.
 
     >>> _separator("arm;mean;note", ("arm", "mean")), _separator("arm,mean", ("arm", "mean"))
     (';', ',')

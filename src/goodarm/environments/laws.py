@@ -14,7 +14,7 @@ from goodarm.streams import uniform
 
 
 def bernoulli_reward(arm: int, means: Floats, extra: Floats, key: np.uint64) -> float:
-    """1 with probability mean, otherwise 0."""
+    """1 with probability `mean`, else 0."""
     return 1.0 if uniform(key, 0) < means[arm] else 0.0
 
 

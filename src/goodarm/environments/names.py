@@ -1,4 +1,4 @@
-"""The environments that have a name; other people's come through the entry point group `goodarm.environments`."""
+"""Named environments: those of goodarm, and those of other packages in the entry point group `goodarm.environments`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models: what is believed of each arm, and of all arms together."""
+"""Models of the arms: the mean and width of every arm, computed from the rewards of all arms and from features."""
 
 from goodarm.models._base import Model
 

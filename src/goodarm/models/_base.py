@@ -1,11 +1,11 @@
-"""A model gives mean and width of every arm and takes (arm, reward).
+"""The base class of models. A model receives (arm, reward) and gives the mean and width of every arm.
 
-Independent arms need none: the loop keeps S/N and 1/sqrt(N) itself. A model that shares what it learns between
-arms changes the belief about every arm with each pull. It is written in two halves:
+Independent arms need no model: the loop keeps S/N and 1/sqrt(N) itself. A model shares information between arms, so
+each pull changes the belief about every arm. It consists of two parts:
 
 tell     a plain function that the engine compiles, called after every pull; rewrites the columns `mean` and `width`
-upkeep   Python, called at rounds of the model's own choice, and whenever `tell` asks for it: rebuild what
-         rounding has worn off, learn what is learned, retrain
+upkeep   Python, called in rounds that the model chooses, and whenever `tell` requests it: rebuild the belief from the
+         counts to remove rounding errors, learn parameters, retrain
 
 A belief is a named tuple of arrays whose last field is `numbers`; the first two of them are read by the rules that
 decide by the model: log det V - log det V_0, and the regulariser (ridge of a linear model, gamma of a kernel).
@@ -32,9 +32,9 @@ LOG_DET, REGULARISER = 0, 1
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What all models have: features, checked when they are given or when the environment brings them.
+    """Base class: features, checked when they are given or when the environment provides them.
 
-    features    : array (K, d) or dataframe; None takes those of the environment
+    features    : array (K, d) or dataframe; None uses those of the environment
     columns     : which columns of a dataframe
     standardise : columns to mean 0 and standard deviation 1
     """
@@ -69,7 +69,7 @@ class Model:
 
     @property
     def exact(self) -> bool:
-        """Is the belief the posterior of the model itself, rather than of something near it?"""
+        """Is the belief the exact posterior of the model, rather than an approximation?"""
         return True
 
     @property
@@ -79,7 +79,7 @@ class Model:
 
     @property
     def testable(self) -> bool:
-        """Is a lack of fit worth a warning? Not of a model that promises nothing."""
+        """Should a lack of fit give a warning? Not for a model that no certified rule decides by."""
         return True
 
     def start(self, bar: Bar) -> Any:
@@ -91,7 +91,7 @@ class Model:
         raise NotImplementedError
 
     def upkeep(self, belief: Any, arms: Table, now: int, bar: Bar) -> int:
-        """Repair and learn; returns the round after which to come back."""
+        """Remove rounding errors and learn; returns the round of the next upkeep."""
         raise NotImplementedError
 
     def spelled(self) -> str:

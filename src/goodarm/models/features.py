@@ -1,4 +1,4 @@
-"""Features of the arms: an array or columns of a dataframe, checked once, with a clear message for what is wrong."""
+"""Features of the arms: an array, or columns of a dataframe, checked once; errors name the column and the arm."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def checked_features(
 
     features    : an array of K rows, or a dataframe (pandas, polars, pyarrow: anything that narwhals reads)
     arms        : K, when it is known already
-    columns     : which columns of a dataframe to take; all if not given
+    columns     : which columns of a dataframe to use; all if not given
     standardise : shift each column to mean 0 and scale it to standard deviation 1
 
     >>> checked_features([[1.0, 2.0], [3.0, 5.0]], arms=2).shape

@@ -3,17 +3,17 @@
     pull a, reward y:  c = C[:, a], v = 1/(gamma + c_a),
     m += c v (y - xi - m_a),  C -= v c c',  log det += log(1 + c_a/gamma)
 
-Equal to the paper's m = k'(K + gamma I)^-1 y and U = gamma^-1/2 sqrt(k(x,x) - k'(K + gamma I)^-1 k). C itself is only
-rewritten when `BLOCK` columns have gathered, as one matrix product; until then c = C[:, a] - sum_p weight_p p p_a.
-Pulls of the same arm in a row share a column.
+Equal to the paper's m = k'(K + gamma I)^-1 y and U = gamma^-1/2 sqrt(k(x,x) - k'(K + gamma I)^-1 k). C is updated
+only after `BLOCK` pulls, by one matrix product. Until then c = C[:, a] - sum_p weight_p p p_a.
+Consecutive pulls of the same arm share a column.
 
 **Rounding.** The variance of an arm with N pulls is about gamma/N, the difference of two numbers as large as its prior
 variance. With a small gamma and many pulls the difference is lost in rounding, and a rule that trusted it would decide
 every arm by the sign of its mean. So the width that is published has an allowance: C_ii + e (K + u) + e r K^2 n in
 place of C_ii, with e the rounding error of the largest prior variance, r = e/gamma, n pulls in all and u since the last
-rebuild. The first term exceeds what a rebuild and u updates round off a variance. The second covers the means: an error
-of e K in C moves the mean of an arm with N pulls by about r K sqrt(N) of a reward's scale, and the allowance widens its
-interval by at least sqrt(r^2 K^2 n), times a factor above 1.
+rebuild. The first term exceeds the rounding error of a variance after a rebuild and u updates. The second covers the
+means: an error of e K in C moves the mean of an arm with N pulls by about r K sqrt(N) of a reward's scale, and the
+allowance widens its interval by at least sqrt(r^2 K^2 n), times a factor above 1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PRECISION = float(np.finfo(np.float64).eps)
 
 
 class GramBelief(NamedTuple):
-    """What is believed of K arms that covary."""
+    """The belief about K arms with a joint Gaussian posterior."""
 
     covariance: Floats  # (K, K): C, without the pending columns
     prior: Floats  # (K, K): C before the first pull
@@ -159,7 +159,7 @@ def write_columns(belief: GramBelief, arms: Table, bar: Bar) -> None:
 
 
 def rebuild(belief: GramBelief, arms: Table, bar: Bar) -> float:
-    """Everything from the counts and totals; returns by how much means and widths had drifted.
+    """Recompute the belief from the counts and totals; returns by how much means and widths had drifted.
 
     With the pulled arms s, B = C0[s, s] + gamma diag(1/N): C = C0 - C0[:, s] B^-1 C0[s, :], and so on.
     """

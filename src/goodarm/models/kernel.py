@@ -1,7 +1,7 @@
 """`kernel`: a Gaussian process over the arms' features, with any scikit-learn kernel.
 
-Up to `EXACT_ARMS` arms the posterior is exact (`gram.py`). Above, the kernel is cut off by pivoted Cholesky and the
-model becomes linear in its columns, each arm with its residual as an effect of its own (`linear.py`).
+Up to `EXACT_ARMS` arms the posterior is exact (`gram.py`). Above, the kernel is approximated by pivoted Cholesky. The
+model is then linear in the columns, and the residual variance of each arm is an effect of that arm alone (`linear.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from goodarm.rules.beliefs import Table
 from goodarm.rules.parameters import Formula
 
 EXACT_ARMS = 2000
-"""Above this many arms K x K numbers cost more than a few hundred columns."""
+"""Maximum number of arms with an exact K x K posterior; above, a few hundred columns cost less."""
 MOST_COLUMNS = 256
 CUT = 1e-4
 LEAST_GAMMA = 1e-10
@@ -120,7 +120,7 @@ class CutKernel(Kernel):
 
     @classmethod
     def of(cls, whole: Kernel) -> Self:
-        """Cut a kernel off, and say so."""
+        """Approximate a kernel by a few columns, and log a message about it."""
         import logging
 
         kernel, features = whole.chosen(), whole.features

@@ -33,15 +33,15 @@ INTERVAL, RATIO_DUE, PLAIN, REBUILT = 2, 3, 4, 5
 NUMBERS = 6
 SHORTEST, LONGEST = 64, 16384
 TOLERANCE = 1e-11
-"""Drift between two rebuilds that brings the next one forward: a hundredth of what is promised."""
+"""Drift between two rebuilds above which the next rebuild comes sooner: a hundredth of the stated accuracy."""
 TINY = 1e-30
-"""The least variance: rules divide by the width."""
+"""Minimum variance: rules divide by the width."""
 LONGEST_FEATURES = 1e13
-"""Longest features in units of sqrt(ridge): there a rebuild finds widths to 1e-7, and errs towards wider ones."""
+"""Maximum length of features in units of sqrt(ridge). At this length widths are right to 1e-7, and never too small."""
 STEEP = math.log(100.0)
-"""Growth of log det V since the last rebuild that brings the next one forward. No arm's variance has shrunk by a larger
-factor than det V has grown, so that at most two digits of it are ever lost. The growth is counted over all pulls: ten
-pulls that each cost two digits, along features of ten magnitudes, leave as little as one that costs twenty."""
+"""Growth of log det V since the last rebuild above which the next rebuild comes sooner. No variance has shrunk by a
+larger factor than det V has grown, so at most two digits of it are lost. The growth is summed over all pulls: ten pulls
+that each cost two digits, along features of ten magnitudes, do as much harm as one pull that costs twenty."""
 
 
 class LinearBelief(NamedTuple):
@@ -132,7 +132,7 @@ def write_columns(belief: LinearBelief, arms: Table, bar: Bar) -> None:
 
 
 def rebuild(belief: LinearBelief, arms: Table, bar: Bar) -> float:
-    """Everything from the counts and totals, by QR; returns by how much means and widths had drifted.
+    """Recompute the belief from the counts and totals, by QR; returns by how much means and widths had drifted.
 
     The QR factors of [sqrt(h) X; sqrt(ridge) I] never square the condition number, unlike the normal equations.
     """

@@ -1,9 +1,14 @@
 """Does the model fit? Each pulled arm's own mean is compared with the model's.
 
-Four questions, since none sees every kind of misfit: do the deviations of all pulled arms add up to more than noise; is
-any one arm's too large; is any one's among the arms called good; and do neighbours that were called good fall short of
-the model together, or those called bad exceed it? The smallest probability of the four, times four, is reported as
-a standard score. `together` asks the last question of many runs at once.
+No single test sees every kind of misfit, so there are four:
+
+1. Do the deviations of all pulled arms add up to more than noise?
+2. Is the deviation of any one arm too large?
+3. Is it too large for any arm called good?
+4. Do neighbours called good together fall short of the model, or neighbours called bad exceed it?
+
+The smallest of the four probabilities, times four, is reported as a standard score. `together` applies the last test to
+many runs at once.
 """
 
 from __future__ import annotations
@@ -19,11 +24,11 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, VERDICT, WIDTH, Table
 
 ALARM = 5.0
-"""Standard scores above this give a warning: never by chance, and soon where features explain only part."""
+"""Standard score above which a warning is given: practically never by chance, soon if features explain only a part."""
 QUESTIONS = 4
 LARGEST_GROUPS = 32
 LARGEST_CHANCE = math.log(0.999)
-"""No run counts as a better fit than this."""
+"""Lower limit of the score of one run."""
 
 
 def misfit(arms: Table, bar: Bar) -> float:
@@ -41,7 +46,7 @@ def misfit(arms: Table, bar: Bar) -> float:
 
 
 def together(runs: Sequence[Floats]) -> float:
-    """The standard score of several runs at once: what is too little to see in one may show in twenty.
+    """The standard score of several runs together: a misfit too small to see in one run may be visible in twenty.
 
     `shortfalls` of each group are added over the runs and divided by the square root of their number (Stouffer); the
     largest of these counts, times the number of groups (Bonferroni). nan where no run has any.
@@ -70,7 +75,7 @@ def chances(arms: Table, bar: Bar) -> tuple[float, float, float, float]:
 
 
 def _all_together(seen: Table, bar: Bar) -> float:
-    """log probability of so large a sum of squared deviations, under the model.
+    """log probability under the model of a sum of squared deviations at least as large as this one.
 
     Q = sum N_i (S_i/N_i - mean_i)^2 / v_i over the pulled arms has about n - sum N_i width_i^2 degrees of freedom, the
     second term being what the model spent on fitting; v = mean (1 - mean) for rewards in [0, 1] (at least a quarter of

@@ -20,7 +20,7 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import PULLS, Table
 
 GRID = np.concatenate([[0.0], np.geomspace(1e-5, 10.0, 25)])
-"""Ratios tau2 / noise variance that are compared: steps of a factor 1.8."""
+"""Candidate values of tau2 / noise variance, a factor 1.8 apart."""
 FIRST_GUESS = 0.01
 GROWTH = 1.3
 

@@ -4,8 +4,8 @@ mean = xi + f(x; theta) + residual, width = sqrt( g'Z^-1 g / (width gamma) ), g 
 paper's formula, where beta is counted once and Z is updated). With the gradients frozen between two trainings this is
 the kernel recursion of `gram.py` with k(x, x') = g(x)'g(x')/width: K x K numbers, whatever the number of parameters.
 
-The mean after a training is f plus what the same kernel makes of the residuals S/N - xi - f. The paper takes f alone;
-but where f fits badly, an arm with thousands of pulls has no width left to correct it, and the sampler stays there.
+The mean after a training is f plus the same kernel's prediction of the residuals S/N - xi - f. The paper uses
+f alone. If f fits badly, an arm with thousands of pulls then has no width left to correct it, and is pulled for ever.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from goodarm.rules.parameters import Formula
 
 MOST_ARMS = 4000
 NUGGET = 0.1
-"""An effect of each arm of its own, in units of the prior variance of differences: where the network is wrong, and has
-never been tried, some width must be left. At 0.001 one run in three stayed with one bump (docs/structured.md)."""
+"""Variance of an effect of each arm, in units of the prior variance of differences. It keeps some width on arms that
+were never pulled, where the network may be wrong. At 0.001 one run in three stayed with one bump."""
 FIRST_TRAINING = 200
 
 
@@ -130,7 +130,7 @@ class Neural(Model):
         return int(belief.numbers[gram.RELEARN_DUE])
 
     def _train(self, belief: GramBelief, arms: Table, bar: Bar) -> None:
-        """Train on the weighted points (N_i, S_i/N_i), take the new gradients, condition on the counts."""
+        """Train on the weighted points (N_i, S_i/N_i), compute the new gradients, condition on the counts."""
         made, inputs = self.made(), self.inputs()
         pulls = arms[:, PULLS]
         targets = (surplus_of(arms, bar) / np.maximum(pulls, 1.0)).astype(np.float32)

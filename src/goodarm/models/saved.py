@@ -1,7 +1,7 @@
 """A model's arguments as JSON and back: all of them, or none.
 
-Numbers are kept to the last digit, features row by row, scikit-learn kernels by class and parameters. What can't be
-written so that the same model comes back is refused by name.
+Numbers are kept to the last digit, features row by row, scikit-learn kernels by class and parameters. An argument that
+can't be restored exactly is refused, with its name.
 """
 
 from __future__ import annotations

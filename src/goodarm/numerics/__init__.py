@@ -1,4 +1,4 @@
-"""Special functions of scalars, written with `math` alone so that numba can compile each of them as it stands."""
+"""Special functions of scalars, written with `math` alone so that numba can compile each of them unchanged."""
 
 from goodarm.numerics.beta import (
     beta_quantile,

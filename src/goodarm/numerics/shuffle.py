@@ -25,7 +25,7 @@ def hashed(x: int, number: int, key: int) -> int:
 
 
 def shuffled(place: int, size: int, key: int) -> int:
-    """What stands at `place` (0 ... size - 1) of the order that belongs to `key` (0 ... 2^62 - 1).
+    """The element at `place` (0 ... size - 1) of the order that belongs to `key` (0 ... 2^62 - 1).
 
     The order is a bijection whatever the key. That orders are uniformly random is tested, also of very few things.
 

@@ -1,7 +1,7 @@
-"""What is believed of one arm, and of all arms together: the only things that a rule sees.
+"""Beliefs about one arm, and about all arms together: all that a rule sees.
 
 Both are tuples of numbers, so that the same rule runs as Python and as native code. The engine keeps the arms as rows
-of one float table (an arm is one cache line); `read_arm` and `write_arm` convert between row and tuple. The names
+of one float table, 8 floats or one cache line each; `read_arm` and `write_arm` convert between row and tuple. The names
 of the columns are here and nowhere else.
 """
 
@@ -50,7 +50,7 @@ SUSPENDED = 2.0
 
 
 class Nothing(NamedTuple):
-    """What is learned from all arms by a policy that learns nothing."""
+    """The learned part of the pool for a policy without a learner."""
 
     nothing: float = 0.0
 
@@ -60,7 +60,7 @@ class Pool(NamedTuple):
 
     round   : t, counted from 1, the pull that is being made
     horizon : T, the last round (inf: none)
-    learned : what the policy's learner believes, a tuple with names of the learner's own
+    learned : the beliefs of the policy's learner, a named tuple that the learner defines
     """
 
     round: float

@@ -106,8 +106,8 @@ class Learner:
 
     limits : (parameter, low, high), the closed interval of values that make sense
     shared : parameters whose value is shared with rules that declare the same name as shared
-    native : what is learned takes so long to read as Python (more than some 50 µs) that live campaigns run the rules
-             that read it compiled
+    native : are rules that read what was learned slow in Python (more than about 50 µs)? Then live campaigns run them
+             compiled
     extends : a learner whose beliefs this one has too, under the same names: rules that read those can be paired with
               rules that read these
     """
@@ -134,7 +134,7 @@ class Rule:
     limits  : (parameter, low, high), the closed interval of values that make sense, and for a certified rule those for
               which its proof holds, also in floating point; outside of it no policy is made
     shared  : parameters whose value is shared with the policy's other owners, where these declare the name as shared
-              too; otherwise each owner has its own value, even if several use the name
+              too; without this, each owner has a separate value, even if several use the name
     """
 
     name: str
@@ -177,7 +177,7 @@ def take(values: Mapping[str, float], names: Iterable[str]) -> tuple[float, ...]
 
 
 def values_of(owner: Owner, given: Mapping[str, float]) -> dict[str, float]:
-    """The owner's parameters: `given` where given, otherwise the default; unknown names and values are refused."""
+    """The owner's parameters: `given`, and defaults for the rest; unknown names and bad values are refused."""
     for name, value in given.items():
         if name not in owner.defaults:
             raise InvalidValue(
@@ -191,7 +191,7 @@ def values_of(owner: Owner, given: Mapping[str, float]) -> dict[str, float]:
 
 
 def check_limits(owner: Owner, values: Mapping[str, float], why: str = "") -> None:
-    """Refuse values outside of the owner's limits. NaN stands for "must be given" and is not looked at here."""
+    """Refuse values outside of the owner's limits. NaN means "must be given" and is not checked here."""
     for name, low, high in owner.limits:
         value = values[name]
         if not (low <= value <= high or math.isnan(value)):

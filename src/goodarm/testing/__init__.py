@@ -1,4 +1,4 @@
-"""The conformance kit: what every rule and every store must do, ours and other people's."""
+"""The conformance kit: checks of properties that every rule and every store must have, also those of other packages."""
 
 from goodarm.testing.beliefs import arm_after
 from goodarm.testing.checks import Violation

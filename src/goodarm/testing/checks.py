@@ -1,6 +1,6 @@
 """What every pairing of rules must do. One function per property; `check_policy` finds them by their names.
 
-Each takes a `Subject` and raises `Violation` with what it saw. None of them knows any particular rule.
+Each function checks one `Subject` and raises `Violation` with the values it found. No check is made for a single rule.
 """
 
 from __future__ import annotations

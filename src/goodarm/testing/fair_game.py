@@ -184,7 +184,7 @@ def distant(made: Policy, rule: EvidenceRule, pool: Pool, bar: Bar) -> Iterator[
 
 
 def adds_up(made: Policy, reached: list[Arm], pool: Pool, bar: Bar) -> bool:
-    """Does the rule add to the evidence in the table? Otherwise it computes it from the totals, or from its memory."""
+    """Does the rule add to the evidence in the table? If not, it computes it from the totals or from its memory."""
     first, other = (
         _after(made, reached[-1]._replace(for_good=evidence, for_bad=evidence), bar.threshold, pool, bar)
         for evidence in (-1.0, -2.0)

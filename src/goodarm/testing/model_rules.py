@@ -62,7 +62,7 @@ BY_MODEL = ChoiceRule(name="adversary-by-model", choose=below_by_model)
 
 
 def directions(arms: int = ARMS, dimension: int = DIMENSION) -> NDArray[np.float64]:
-    """Unit vectors in all directions: features of arms that no two pulls settle."""
+    """Unit vectors in all directions: features of arms that two pulls can't decide."""
     drawn = np.random.default_rng(3).standard_normal((arms, dimension))
     return np.asarray(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
 

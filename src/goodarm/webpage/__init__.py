@@ -9,7 +9,7 @@ NOTHING_FROM_ELSEWHERE = (
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline'\">\n"
 )
-"""The browser refuses to load anything, whatever names and notes in the page say."""
+"""The browser loads nothing from elsewhere, whatever text the names and notes in the page contain."""
 
 
 def page_of(title: str, body: str, *, style: str, script: str = "", head: str = "") -> str:

@@ -18,7 +18,7 @@ _shared: dict[str, MemoryStore] = {}
 def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
     """The store at an address; with `create=False` a file that is not there is refused, not made.
 
-    memory:            a new one that nobody else sees; memory:NAME is shared within the process
+    memory:            a new store for one caller; memory:NAME is shared within the process
     sqlite:///FILE     a file on this machine's disk; a path that ends in .db means the same
     postgresql://...   a PostgreSQL server, for several machines
 

@@ -1,7 +1,7 @@
 """PostgreSQL: campaigns of several machines. psycopg 3, no ORM.
 
-A writer takes an advisory lock of its campaign for the transaction, and only then, in a second statement, reads what is
-new: under READ COMMITTED that statement sees everything that was committed before the lock was given.
+A writer first acquires an advisory lock of its campaign for the transaction. A second statement then reads new entries:
+under READ COMMITTED it sees everything that was committed before the lock was granted.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ ENDING = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND ticket = ? AND en
 ENDLESS = 2**62
 RESTORE = "Nothing more is written to it. Put the file back, or restore a backup, and start this program again."
 APPLICATION = 0x600DA531
-"""Marks the file as ours, so that somebody else's database is not written into."""
+"""Marks a file as goodarm's, so that a database of another program is never written to."""
 
 
 class SqliteStore(Store):
@@ -88,14 +88,14 @@ class SqliteStore(Store):
             self._lock.free()
 
     def _connect_to_read(self) -> None:
-        """Where nothing can be written, SQLite can't even make its index for readers: tell it that nobody writes."""
+        """In a read-only folder SQLite can't create its shared index, and must be told that there are no writers."""
         alone = "&immutable=1" if not Path(f"{self.path}-wal").exists() else ""
         address = f"{self.path.absolute().as_uri()}?mode=ro{alone}"
         self._connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         self._check_format()
 
     def _check_format(self) -> bool:
-        """Are our tables there? Somebody else's, or newer ones, are refused."""
+        """Does the file have goodarm's tables? Tables of another program or a newer version are refused."""
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         (application,) = self._connection.execute("PRAGMA application_id").fetchone()
         (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

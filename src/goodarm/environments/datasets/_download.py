@@ -50,7 +50,7 @@ def download(address: str, way_out: str, progress: Progress) -> bytes:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Progress]:
-    """A bar on stderr while it is a terminal; otherwise nothing is drawn."""
+    """A progress bar on stderr, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield lambda done, total: None
         return

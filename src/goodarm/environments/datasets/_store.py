@@ -112,7 +112,7 @@ def fetch(dataset: Dataset, *, mirror: str | None = None, tell: Callable[[str], 
 
     Nothing is written before all files have been checked, and each appears under its name whole or not at all.
     mirror : an address that serves the layout of GOODARM_DATA, in place of the publishers'
-    tell   : gets licence and citation; they go to stderr unless told otherwise
+    tell   : called with licence and citation; prints them to stderr by default
     """
     (tell or _to_stderr)(dataset.terms)
     served: dict[str, bytes] = {}

@@ -24,8 +24,8 @@ def counts(name: str) -> dict[str, NDArray[np.int64]]:
 
 def in_no_order(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """The means in an uninformative order: a table of counts is sorted, and a policy that prefers low numbers,
-    in ties or in its first pass over the arms, would profit from it. RandomState's stream is frozen by numpy for
-    good, so that the order is the same on every machine.
+    in ties or in its first pass over the arms, would profit from it. numpy never changes
+    RandomState's stream, so the order is the same on every machine.
 
     >>> in_no_order(np.array([0.1, 0.2, 0.3, 0.4])).tolist()
     [0.2, 0.1, 0.3, 0.4]

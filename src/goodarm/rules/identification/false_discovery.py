@@ -66,7 +66,7 @@ def call(arms: Table, ledger: Ledger, side: int, settled: NDArray[np.int64], bar
 
 
 def strike(ledger: Ledger, side: int, arm: int) -> None:
-    """Take an arm off a list: it was called on the other side."""
+    """Remove an arm from a list because it was called on the other side."""
     length = ledger[side, 0]
     for j in range(length):
         if ledger[side, 2 + j] == arm:

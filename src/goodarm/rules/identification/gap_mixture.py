@@ -85,7 +85,7 @@ def log_average_of_cases(side: float, pulls: float, total: float, bar: Bar) -> f
     good = smallest_good(xi, cases)
     won, null = (total, good - 1.0) if side > 0.0 else (pulls - total, cases - good)
     lost = pulls - won
-    if pulls > cases or lost > cases - null:  # too many failures: impossible under the null, and more so otherwise
+    if pulls > cases or lost > cases - null:  # too many failures for the null and every alternative
         return -CERTAIN
     if won > null:
         return CERTAIN

@@ -11,7 +11,7 @@ from goodarm.verdict import Guarantee
 
 
 def least_pulls(bar: Bar) -> float:
-    """Pulls before the first verdict: 10/min(xi, 1 - xi) for rewards in [0, 1], 10 otherwise.
+    """Pulls before the first verdict: 10/min(xi, 1 - xi) for rewards in [0, 1], 10 for others.
 
     At xi = 0.005 a single early success already gives a studentised mean of 14.
     """

@@ -15,7 +15,7 @@ TRIES = 4
 
 
 def leader_above(arms: Table, bar: Bar, generator: Generator) -> int:
-    """The leader of one joint draw if it exceeds the threshold, otherwise -1."""
+    """The leader of one joint draw if it exceeds the threshold, else -1."""
     best, leader = bar.threshold, -1
     for i in range(len(arms)):
         if is_open(arms, i):
