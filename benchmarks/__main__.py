@@ -37,6 +37,7 @@ BENCHMARKS = {
     "generated": "benchmarks.generated",
     "cases": "benchmarks.cases",
     "families": "benchmarks.families",
+    "revenue": "benchmarks.revenue",
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",
     "scale": "benchmarks.scale",

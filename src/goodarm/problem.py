@@ -10,7 +10,6 @@ from typing import NamedTuple
 from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue
 from goodarm.numerics import bernoulli_kl
-from goodarm.verdict import Guarantee
 
 
 class Bar(NamedTuple):
@@ -292,17 +291,6 @@ class NonNegative:
 
 
 Rewards = Bounded | SubGaussian | NonNegative
-
-
-def label(guarantee: Guarantee, rewards: Rewards) -> str:
-    """A guarantee with the assumption that it rests on; the range of rewards is checked and is no assumption.
-
-    >>> label(Guarantee.CERTIFIED, Gaussian(2.55)), label(Guarantee.CERTIFIED, Bounded())
-    ('certified if rewards are Gaussian with scale 2.55', 'certified')
-    """
-    if isinstance(rewards, SubGaussian) and guarantee in (Guarantee.CERTIFIED, Guarantee.CERTIFIED_UNDER_MODEL):
-        return f"{guarantee} if {rewards.assumption}"
-    return str(guarantee)
 
 
 FAMILIES: dict[str, type[Rewards]] = {

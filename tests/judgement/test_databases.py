@@ -43,6 +43,12 @@ CASES: list[dict[str, Any]] = [
     {"reward": "click", "rewards": "gaussian:0.5"},
 ]
 
+BY_SUMS: list[dict[str, Any]] = [
+    {"reward": "stars", "rule": "bet-mixture"},
+    {"reward": "stars", "rewards": "nonnegative:2", "unit": "hour"},
+]
+"""Evidence from sums of logarithms, equal on all engines to rounding."""
+
 
 def found(data: Any, options: dict[str, Any], **more: Any) -> dict[str, Any]:
     said = goodarm.judge(data, threshold=0.06, arm="item", **options, **more).as_dict()
@@ -70,6 +76,18 @@ def test_postgresql_gives_the_verdicts_of_duckdb(address: str, log: pl.DataFrame
     expected = found(log, options)
     assert found(address, options, table="Log") == expected
     assert found(address, options, query='SELECT * FROM "Log";') == expected
+
+
+@pytest.mark.parametrize("options", BY_SUMS, ids=lambda options: "-".join(options))
+def test_postgresql_adds_up_logarithms_as_duckdb_does(address: str, log: pl.DataFrame, options: dict[str, Any]) -> None:
+    by_sums_alike(found(address, options, table="Log"), found(log, options))
+
+
+def by_sums_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert one["rule"] == other["rule"] == "bet-mixture"
+    for row, same in zip(one["arms"], other["arms"], strict=True):
+        assert (row["arm"], row["verdict"]) == (same["arm"], same["verdict"])
+        assert row["evidence"] == pytest.approx(same["evidence"], rel=1e-9)
 
 
 def test_postgresql_keeps_the_digits_of_rewards_far_from_zero(address: str, log: pl.DataFrame) -> None:
@@ -164,6 +182,8 @@ def test_spark_gives_the_verdicts_of_duckdb(spark: Any, log: pl.DataFrame, tmp_p
     table = spark.read.parquet(str(tmp_path / "log.parquet"))
     for options in CASES:
         assert found(table, options) == found(log, options)
+    for options in BY_SUMS:
+        by_sums_alike(found(table, options), found(log, options))
     table.createOrReplaceTempView("clicks")
     assert found("spark:clicks", CASES[0]) == found(log, CASES[0])
     with pytest.raises(GoodarmError, match=r"values of hour can't be judged.*of arm"):

@@ -50,7 +50,9 @@ def judge(
     reward: Annotated[str | None, _option("Column of the rewards.", "COLUMN")] = None,
     delta: Delta = 0.05,
     where: Annotated[str | None, _option("Keep only these rows; never choose them by reward.", "SQL")] = None,
-    rewards: Annotated[str, typer.Option(metavar="R", help="bounded, bounded:LOW,HIGH or gaussian:SCALE.")] = "bounded",
+    rewards: Annotated[
+        str, typer.Option(metavar="R", help="bounded[:LOW,HIGH], nonnegative[:CAP], gaussian:SCALE.")
+    ] = "bounded",
     criterion: ErrorCriterion = "fwer",
     rule: Annotated[str | None, _option("Identification rule; a rule by totals, or any with --order.", "NAME")] = None,
     by: Annotated[list[str] | None, _option("Judge each value of this column. Repeatable.", "COLUMN")] = None,

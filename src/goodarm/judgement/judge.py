@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from goodarm.arguments import shown
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.judgement.by_sums import decide_by_sums
+from goodarm.judgement.by_sums import notes as by_sums_notes
 from goodarm.judgement.cases import on_cases
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
@@ -73,7 +75,7 @@ def judge(
                 (pandas, polars, Arrow, DuckDB relation, Ibis, PySpark), or a dict of columns
     threshold : the bar that a good arm's mean reaches, in the rewards' own units
     arm, reward : columns; found by their names where they are not given. `pulls` and `total` of a table of totals
-    rewards   : "bounded", "bounded:LOW,HIGH" or "gaussian:SCALE"
+    rewards   : "bounded", "bounded:LOW,HIGH", "nonnegative", "nonnegative:CAP" or "gaussian:SCALE"
     rule      : an identification rule by totals; with `order`, any
     by        : columns whose values are segments; all segments and arms share delta
     versus, margin : in place of a threshold, is the arm's mean at least that of the arm `versus` plus `margin`?
@@ -186,6 +188,11 @@ def _spark_table(name: str) -> LogSource:
 def judge_source(source: LogSource, question: Question, progress: Progress) -> Judgement:
     """Columns, sums, checks, verdicts."""
     columns = choose_columns(question, source.names(), source.title, source.times())
+    if question.by_sums and columns.pulls is not None:
+        raise UnreadableTable(
+            f"{source.title} is a table of totals, and {question.identification.name} needs the rewards themselves. "
+            "Give the log, or declare a range: `rewards='bounded:LOW,HIGH'`."
+        )
     sums, said = checked(source, columns, question, source.sums(columns, question, progress))
     rows = int(sums.rows.sum())
     if question.case is not None:
@@ -284,6 +291,10 @@ def _arms(
         found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
         return replace(_placed(question, sums, found), when=when), notes
     pending = 0.0 if sums.pending is None else sums.pending
+    if sums.logs is not None:
+        problem = question.problem(sums.arm.size)
+        found = decide_by_sums(question, sums.pulls, totals, sums.logs, problem, shares.offset, pending)
+        return _placed(question, sums, found), by_sums_notes(question)
     found = decide(question, sums.pulls, totals, question.problem(sums.arm.size), shares.offset, pending)
     return _placed(question, sums, found), ()
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from goodarm.errors import MissingExtra
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import LOOKS, sentence
-from goodarm.problem import label
+from goodarm.problem import NonNegative, SubGaussian
 from goodarm.verdict import Guarantee
 
 if TYPE_CHECKING:
@@ -90,8 +90,9 @@ class Judgement:
 
     @property
     def label(self) -> str:
-        """The guarantee with the assumption that it rests on."""
-        return label(self.guarantee, self.question.scale.family)
+        """The guarantee with the assumption that it rests on; a range of rewards is checked and is no assumption."""
+        family = self.question.scale.family
+        return f"{self.guarantee} if {family.assumption}" if isinstance(family, SubGaussian) else str(self.guarantee)
 
     @property
     def words(self) -> dict[int, str]:
@@ -124,6 +125,10 @@ class Judgement:
     def sentence_of(self, arms: Arms) -> str:
         """The same for some of the arms."""
         said = sentence(arms.verdict, arms.needs, arms.pulls, self.noun, self.question)
+        family = self.question.scale.family
+        if isinstance(family, NonNegative):
+            none = "below is not judged, since rewards have no ceiling"
+            said += f"; {none}" if family.cap is None else f"; below is about rewards cut at {family.cap:g}"
         return said if self.label == str(self.guarantee) else f"{said}; {self.label}"
 
     def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:

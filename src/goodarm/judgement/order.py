@@ -20,7 +20,7 @@ from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Batch, LogSource, Progress, Sums
 from goodarm.policies import policy
 from goodarm.policies.names import identification_rule
-from goodarm.problem import Problem
+from goodarm.problem import NonNegative, Problem
 
 SEED = 20_260
 """Of the order in which rows of the same time are folded."""
@@ -123,7 +123,9 @@ def _decided(question: Question, problem: Problem, log: OrderedLog, sums: Sums, 
     needs = np.zeros(verdict.size)
     waiting = verdict == 0
     by_totals = rule if rule.by_totals else identification_rule(BY_TOTALS)
-    needs[waiting] = more_pulls_needed(by_totals, sums.pulls[waiting], totals[waiting], bar, needed[waiting])
+    needs[waiting] = math.inf  # for rewards without a range no rule by totals can guess
+    if not isinstance(problem.rewards, NonNegative):
+        needs[waiting] = more_pulls_needed(by_totals, sums.pulls[waiting], totals[waiting], bar, needed[waiting])
     needs = np.where(waiting, np.maximum(needs, 1.0), 0.0)
     return Decided(totals / sums.pulls, low, high, verdict, evidence, needs), int(contradicted.sum())
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.policies.names import identification_names, identification_rule
-from goodarm.problem import Bounded, Gaussian, Problem, Rewards
+from goodarm.problem import Bounded, NonNegative, Problem, Rewards, rewards_from_text
 from goodarm.question import Control, Threshold
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
+from goodarm.rules.identification.bet_mixture import bets
+from goodarm.rules.identification.gap_mixture import GAPS
 from goodarm.verdict import Criterion, Guarantee
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ NULLS = ("error", "drop", "zero")
 PER_UNIT = ("mean", "any", "sum", "ratio")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 BY_TOTALS = "gap-mixture"
+BY_SUMS = "bet-mixture"
 IN_ORDER = "learned-bets"
 """The rules that decide unless told otherwise."""
 
@@ -57,7 +60,7 @@ class RewardScale:
 
 
 def read_scale(text: str | Rewards) -> RewardScale:
-    """`bounded`, `bounded:LOW,HIGH` or `gaussian:SCALE`, or a reward family.
+    """`bounded`, `bounded:LOW,HIGH`, `nonnegative`, `nonnegative:CAP`, `gaussian:SCALE`, or a reward family.
 
     >>> read_scale("bounded:1,5").words
     'rewards in [1, 5]'
@@ -73,10 +76,12 @@ def read_scale(text: str | Rewards) -> RewardScale:
         low, high = numbers or (0.0, 1.0)
         if low < high and math.isfinite(low) and math.isfinite(high):
             return RewardScale(Bounded(), low, high)
-    if kind == "gaussian" and len(numbers) == 1 and not math.isnan(numbers[0]):
-        return RewardScale(Gaussian(numbers[0]))
+    unbounded = kind in ("nonnegative", "gaussian", "sub-gaussian")
+    if unbounded and len(numbers) == (kind != "nonnegative" or bool(rest)) and not any(map(math.isnan, numbers)):
+        return RewardScale(rewards_from_text(text))
     raise InvalidValue(
-        f"can't read rewards {text!r}. Write bounded, bounded:LOW,HIGH (as bounded:1,5) or gaussian:SCALE."
+        f"can't read rewards {text!r}. Write bounded, bounded:LOW,HIGH (as bounded:1,5), nonnegative, nonnegative:CAP, "
+        "gaussian:SCALE or sub-gaussian:SCALE."
     )
 
 
@@ -191,7 +196,20 @@ class Question:
 
     @property
     def identification(self) -> IdentificationRule:
+        if isinstance(self.scale.family, NonNegative):
+            return identification_rule(self.rule or BY_SUMS)
         return identification_rule(self.rule or (IN_ORDER if self.order and self.scale.bounded else BY_TOTALS))
+
+    @property
+    def by_sums(self) -> bool:
+        """Does the verdict follow from sums of logarithms, one for each bet?"""
+        return self.threshold is not None and self.order is None and self.identification.name == BY_SUMS
+
+    @property
+    def bets(self) -> list[float]:
+        """The bets of `bet-mixture` on the rule's scale; without a ceiling only those on a mean above the bar."""
+        bar = self.problem(1).bar
+        return [float(bet) for bet in bets(bar)[: len(GAPS) if math.isinf(bar.ceiling) else None]]
 
     def _check_bar(self) -> None:
         if (self.threshold is None) == (self.versus is None):
@@ -213,7 +231,7 @@ class Question:
         if self.versus is not None:
             if not self.scale.bounded:
                 raise InvalidValue(
-                    "a comparison with a control is certified for bounded rewards only, not for Gaussian."
+                    "a comparison with a control is certified for bounded rewards only; leave `versus` out."
                 )
             if not abs(self.margin) < self.scale.length:
                 raise InvalidValue(
@@ -314,10 +332,11 @@ class Question:
             raise UnknownName("identification rule", self.rule, identification_names())
         rule = self.identification
         if not rule.valid_for(self.scale.family):
-            raise UnsoundPairing(f"{rule.name} is not valid for {self.scale.words}. Use `rule='{BY_TOTALS}'`.")
+            other = BY_SUMS if isinstance(self.scale.family, NonNegative) else BY_TOTALS
+            raise UnsoundPairing(f"{rule.name} is not valid for {self.scale.words}. Use `rule='{other}'`.")
         if rule.guarantee is not Guarantee.CERTIFIED or isinstance(rule, ModelRule):
             raise UnsoundPairing(f"{rule.name} gives no certified verdict from a log. Use `rule='{BY_TOTALS}'`.")
-        if not self.order and not rule.by_totals:
+        if not self.order and not rule.by_totals and rule.name != BY_SUMS:
             raise UnsoundPairing(
                 f"{rule.name} needs the rewards in their order, and totals have none. Give `order=COLUMN`, or use "
                 f"`rule='{BY_TOTALS}'`."

@@ -14,7 +14,8 @@ from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import LogSource, Sums
 from goodarm.numerics import farthest_reward, log_scale_evidence, numbered
-from goodarm.problem import MOST_SUMMED, SubGaussian
+from goodarm.problem import MOST_SUMMED, NonNegative, SubGaussian
+from goodarm.rules.identification.bet_mixture import sums as one_reward
 
 FALSE_ALARMS = 1e-4
 MOST_PULLS = 1e15
@@ -46,7 +47,7 @@ def _check_range(source: LogSource, columns: LogColumns, question: Question, sum
         words = f"{scale.words} were declared, for the sum over a {columns.unit}"
     elif columns.denominator is not None:
         words = f"a reward must lie between 0 and its {columns.denominator}"
-    elif scale.bounded:
+    elif scale.bounded or isinstance(scale.family, NonNegative):
         words = f"{scale.words} were declared"
     else:
         words = "a reward must be a finite number"
@@ -90,6 +91,9 @@ def _without_nulls(
     if question.nulls == "zero" and columns.pulls is None and columns.unit is None:
         zero = (0.0 - question.scale.start) / question.scale.length
         sums = replace(sums, pulls=sums.rows, total=sums.total + zero * sums.missing)
+        if sums.logs is not None:
+            more = one_reward(zero, question.problem(1).bar)
+            sums = replace(sums, logs=sums.logs + sums.missing[:, None] * more)
         if sums.smallest is not None and sums.largest is not None:
             some = sums.missing > 0
             sums = replace(

@@ -42,6 +42,7 @@ class Sums:
                reward before it is added, since a sum of large numbers loses the digits that matter
     outside  : is any of its rewards outside the declared range? One flag costs a third of minimum and maximum
     squares  : sum of the squares, only for Gaussian rewards
+    logs     : sums of log(1 + l_j (x - xi)) for each bet of `Question.bets`, shape (K, J); only by sums
     smallest, largest : of the rewards, only for rewards without a range
     weight   : sum of the weights, of which `total` is the weighted sum; each weight lies in [0, 1]
     capped, improper : rows whose weight was cut, or whose propensity is not a probability; only with propensities
@@ -69,6 +70,7 @@ class Sums:
     pending: Floats | None = None
     unnamed: Floats | None = None
     over: Floats | None = None
+    logs: Floats | None = None
 
 
 class Stray(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import FITS, Batch, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
+from goodarm.problem import NonNegative, SubGaussian
 
 EXTRAS = ("n", "squares", "weight", "capped", "improper")
 EXACT = 2**53
@@ -59,7 +61,7 @@ class FrameSource:
         keys = [f"key{j}" for j in range(len(columns.by) + 1)]
         asked = [nw.len().alias("rows"), nw.col("x").count().alias("pulls"), nw.col("total").sum().alias("total")]
         asked += [nw.col("low").min().alias("smallest"), nw.col("high").max().alias("largest")]
-        asked += [nw.col(name).sum().alias(name) for name in EXTRAS if name in made]
+        asked += [nw.col(name).sum().alias(name) for name in made if name in EXTRAS or name.startswith("log")]
         asked += [nw.col("first").min().alias("first")] if "first" in made else []
         found = self._collected(named.group_by(keys).agg(*asked))
         progress(1.0)
@@ -71,7 +73,7 @@ class FrameSource:
         if question.where is not None:
             return self._filtered(question).stray(columns, _without_where(question))
         named = self._named(columns, question)
-        low, high = (question.scale.low, question.scale.high) if columns.pulls is None else (0.0, 0.0)
+        low, high = _limits(question) if columns.pulls is None else (0.0, 0.0)
         wrong = named.filter((nw.col("low") < low) | (nw.col("high") > high))
         shown = wrong.select("key" + str(len(columns.by)), "x").head(1)
         first, rows = (self._collected(each) for each in (shown, wrong.select(nw.len().alias("rows"))))
@@ -101,7 +103,7 @@ class FrameSource:
             now = float(self._collected(rows.select(nw.col("t").max()))["t"].to_list()[0])
             rows = rows.with_columns(nw.col("t").min().over(*within).alias("start"))
             rows = rows.filter(nw.col("t") < nw.col("start") + question.seconds)
-        low, high = (scale.low, scale.high) if scale.bounded else (-1e300, 1e300)
+        low, high = _limits(question)
         over = nw.col("d") if columns.denominator is not None else nw.lit(high)
         bad = (nw.col("x") < low) | (nw.col("x") > over)
         bad = bad | (nw.col("d") < 0.0) | nw.col("d").is_null() if columns.denominator is not None else bad
@@ -145,10 +147,13 @@ class FrameSource:
         last = [nw.col(name).sum().alias(name) for name in added]
         last += [nw.col(name).max().alias(name) for name in ("outside", "over")]
         last += [nw.col("start").min().alias("first")] if columns.time is not None else []
-        if not scale.bounded:
+        if question.by_sums:
+            units = units.with_columns(*_logs(question, nw.col("kept")))
+            last += [nw.col(f"log{j}").sum().alias(f"log{j}") for j in range(len(question.bets))]
+        elif not scale.bounded:
             last += [nw.col("kept").min().alias("smallest"), nw.col("kept").max().alias("largest")]
-        kept = ("ratio" if question.per_unit == "ratio" else "", "squares" if not scale.bounded else "")
-        drop = [name for name, on in (("weight", kept[0]), ("over", kept[0]), ("squares", kept[1])) if not on]
+        ratio, assumed = question.per_unit == "ratio", isinstance(scale.family, SubGaussian)
+        drop = [name for name, on in (("weight", ratio), ("over", ratio), ("squares", assumed)) if not on]
         return units.group_by(keys).agg(*last).drop(drop)
 
     def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
@@ -272,6 +277,8 @@ class FrameSource:
             made.append(nw.when(~x.is_null()).then(weight).alias("weight"))
             made.append(nw.when(p * question.cap < FITS).then(1).otherwise(0).alias("capped"))
             made.append(nw.when((p > 0.0) & (p <= 1.0)).then(0).otherwise(1).alias("improper"))
+        elif question.by_sums:
+            made += _logs(question, scaled)
         elif not scale.bounded:
             made.append((x * x).alias("squares"))
         return frame.select(*keys, *made)
@@ -316,13 +323,12 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
     low, high = numbers["smallest"], numbers["largest"]
     if question.scale.bounded or columns.pulls is not None:
         del numbers["smallest"], numbers["largest"]
-    outside = np.isinf(low) | np.isinf(high)
+    least, most = _limits(question)
+    outside = (low < least) | (high > most)
     if columns.pulls is not None:
         scale = question.scale
         slack = 1e-9 * scale.length * pulls + 1e-15 * max(abs(scale.low), abs(scale.high)) * pulls
         outside = (low < -slack) | (high > slack) if question.scale.bounded else low < 0.0
-    elif question.scale.bounded:
-        outside = (low < question.scale.low) | (high > question.scale.high)
     return Sums(
         tuple(keys[:-1]),
         keys[-1],
@@ -331,19 +337,41 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
         missing=rows - counted,
         unreadable=0.0 * rows,
         outside=outside,
+        logs=sql.logs_of(found),
         **numbers,
     )
 
 
+def _limits(question: Question) -> tuple[float, float]:
+    """The smallest and the largest reward that is judged."""
+    scale = question.scale
+    if scale.bounded:
+        return scale.low, scale.high
+    return 0.0 if isinstance(scale.family, NonNegative) else -1e300, 1e300
+
+
+def _logs(question: Question, x: Any) -> list[Any]:
+    """log(1 + l (x - xi)) for each bet. Rewards outside of the range are refused later and cut here."""
+    import narwhals as nw
+
+    bar = question.problem(1).bar
+    cut = nw.when(x < 0.0).then(nw.lit(0.0)).otherwise(x)
+    if bar.ceiling < math.inf:
+        cut = nw.when(x > bar.ceiling).then(nw.lit(bar.ceiling)).otherwise(cut)
+    return [(1.0 + bet * (cut - bar.threshold)).log().alias(f"log{j}") for j, bet in enumerate(question.bets)]
+
+
 def _units_as_sums(columns: LogColumns, found: dict[str, list[Any]]) -> Sums:
     keys = [np.array(found.pop(f"key{j}"), dtype=object) for j in range(len(columns.by) + 1)]
+    logs = sql.logs_of(found)
     numbers: dict[str, Any] = {
         name: np.array([np.nan if value is None else value for value in values], dtype=np.float64)
         for name, values in found.items()
+        if not name.startswith("log")
     }
     numbers["missing"], numbers["total"] = numbers.pop("lost"), numbers.pop("value")
     numbers["outside"], numbers["unreadable"] = numbers["outside"] > 0.0, 0.0 * numbers["rows"]
-    return Sums(tuple(keys[:-1]), keys[-1], **numbers)
+    return Sums(tuple(keys[:-1]), keys[-1], **numbers, logs=logs)
 
 
 def _without_where(question: Question) -> Question:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import FITS, NULLISH, Sums
+from goodarm.problem import NonNegative
+from goodarm.rules.identification.bet_mixture import STEPS
 
 FIELDS = (
     "rows",
@@ -111,7 +114,7 @@ def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bo
     if columns.pulls is not None and columns.total is not None:
         chosen = _of_totals(table, columns, question)
     elif columns.unit is not None:
-        relation, chosen = _per_unit(table, columns, question, no_nan), _of_units(question)
+        relation, chosen = _per_unit(table, columns, question, no_nan), _of_units(table, question)
     else:
         assert columns.reward is not None
         chosen = _of_rewards(table, columns, question, no_nan)
@@ -137,10 +140,20 @@ def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: b
         found["weight"] = f"sum(CASE WHEN {x} IS NULL THEN NULL ELSE {weight} END)"
         found["capped"] = f"sum(CASE WHEN {p} * {cap!r} < {FITS!r} THEN 1 ELSE 0 END)"
         found["improper"] = f"sum(CASE WHEN {p} > 0 AND {p} <= 1 THEN 0 ELSE 1 END)"
+    elif question.by_sums:
+        found |= _logs(table, question, table.scaled(reward, question, no_nan))
     elif not question.scale.bounded:
         found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
         found |= {"smallest": f"min({x})", "largest": f"max({x})"}
     return found
+
+
+def _logs(table: Table, question: Question, x: str) -> dict[str, str]:
+    """Sums of log(1 + l (x - xi)), one for each bet. Rewards outside of the range are refused later and cut here."""
+    x, bar = f"CAST({x} AS {table.double})", question.problem(1).bar
+    most = f"WHEN {x} > {bar.ceiling!r} THEN {bar.ceiling!r} " if bar.ceiling < math.inf else ""
+    beyond = f"(CASE {most}WHEN {x} < 0 THEN 0 ELSE {x} END - {bar.threshold!r})"
+    return {f"log{j}": f"sum(ln(1 + {bet!r} * {beyond}))" for j, bet in enumerate(question.bets)}
 
 
 def _per_unit(table: Table, columns: LogColumns, question: Question, no_nan: bool) -> str:
@@ -190,7 +203,7 @@ def _per_unit(table: Table, columns: LogColumns, question: Question, no_nan: boo
     return f"(SELECT {keys}, {shown}{start} FROM {relation} GROUP BY {keys}) AS units"
 
 
-def _of_units(question: Question) -> dict[str, str]:
+def _of_units(table: Table, question: Question) -> dict[str, str]:
     counts = "goodarm_named = 1 AND goodarm_open = 0"
     found = {
         "rows": "sum(goodarm_rows)",
@@ -207,6 +220,8 @@ def _of_units(question: Question) -> dict[str, str]:
     if question.per_unit == "ratio":
         found["weight"] = f"sum(CASE WHEN {counts} THEN goodarm_size END)"
         found["over"] = _any("goodarm_named = 1 AND goodarm_size > 1.000000001")
+    elif question.by_sums:
+        found |= _logs(table, question, f"CASE WHEN {counts} THEN goodarm_value END")
     elif not question.scale.bounded:
         found["squares"] = f"sum(CASE WHEN {counts} THEN goodarm_value * goodarm_value END)"
         ends = {"smallest": "min", "largest": "max"}
@@ -267,6 +282,8 @@ def before_query(table: Table, question: Question, moment: float) -> str:
 
 def _outside(question: Question, x: str) -> str:
     scale = question.scale
+    if isinstance(scale.family, NonNegative):
+        return f"{x} < 0 OR {x} > 1e300"
     return f"{x} < {scale.low!r} OR {x} > {scale.high!r}" if scale.bounded else f"abs({x}) > 1e300"
 
 
@@ -303,7 +320,17 @@ def as_sums(columns: LogColumns, found: dict[str, Any]) -> Sums:
     numbers.setdefault(
         "unreadable", numbers["rows"] - numbers["missing"] - numbers["pulls"] if of_rows else 0.0 * numbers["rows"]
     )
-    return Sums(tuple(keys[:-1]), keys[-1], **numbers)
+    return Sums(tuple(keys[:-1]), keys[-1], **numbers, logs=logs_of(found))
+
+
+def logs_of(found: dict[str, Any]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    """The sums of logarithms as one array, shape (K, J); 0 for arms without a reward."""
+    columns = [_numbers(found[f"log{j}"]) for j in range(2 * STEPS) if f"log{j}" in found]
+    if not columns:
+        return None
+    logs = np.zeros((columns[0].size, 2 * STEPS))
+    logs[:, : len(columns)] = np.nan_to_num(np.column_stack(columns))
+    return logs
 
 
 def _texts(values: Any) -> np.ndarray[Any, np.dtype[np.object_]]:
