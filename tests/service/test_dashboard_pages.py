@@ -326,3 +326,16 @@ def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: Ne
     expect(page.locator(".words")).to_contain_text("Difference from the control +100.00% after")
     shown(page, f"{server.address}/#/campaign/versus/arm/now")
     expect(page.locator(".words")).to_contain_text("The control, which all others are compared with: 60 samples.")
+
+
+def test_a_learned_bound_and_a_goal_that_is_reached_are_said(server: Server, new_page: NewPage) -> None:
+    terms = {"name": "goal", "arms": ["a", "b"], "threshold": 0.5, "policy": "dgai+gap-mixture", "stop_after": 1}
+    assert server.call("POST", "/api/v1/campaigns", terms).status == 201
+    page = new_page()
+    shown(page, f"{server.address}/#/campaign/goal")
+    expect(page.locator(".words")).to_contain_text("the campaign ends after 1 arm above 50%")
+    for _ in range(40):
+        assert server.call("POST", path_of("goal", "/tell-arm"), {"arm": "a", "reward": 1.0}).status == 200
+    expect(page.locator(".words")).to_contain_text("1 arm above 50% found, so the campaign has ended")
+    expect(page.locator(".words")).to_contain_text(re.compile(r"Learned so far.* beta = [\d.]+ for sampling\."))
+    expect(page.locator(".words")).not_to_contain_text("false")
