@@ -157,12 +157,13 @@ def test_a_policy_that_other_processes_could_not_find_is_refused() -> None:
         Campaign.create("memory:", "c", ["a", "b"], 0.5, policy=policy(mine, "gap-mixture"))
 
 
-def test_ids_and_labels_may_contain_anything(address: str) -> None:
-    names = ["<script>", "a,b", 'quo"te', "tab\tnew\nline", "\u202eright to left", "\x00nul", "🙂", " ", "\ud800"]
-    with Campaign.create(address, "c", [{"id": name, "label": name} for name in names], 0.5) as campaign:
+def test_ids_and_labels_may_contain_anything_that_can_be_told_apart(address: str) -> None:
+    names = ["<script>", "a,b", 'quo"te', "tab\tnew\nline", "\u202eright to left", "\x00nul", "🙂", "\ud800"]
+    arms = [{"id": name, "label": f" \u200b{name}"} for name in names]
+    with Campaign.create(address, "c", arms, 0.5) as campaign:
         tickets = campaign.ask(len(names))
         assert [ticket.arm for ticket in tickets] == names
         campaign.tell_many([(ticket, 0.5) for ticket in tickets])
         assert campaign.check().ok
     with Campaign.open(address, "c") as again:
-        assert [row.label for row in again.arms()] == names
+        assert [row.label for row in again.arms()] == [arm["label"] for arm in arms]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from goodarm.cli.token import token
 from goodarm.errors import InvalidValue
 from goodarm.service.guard import Guard
 from goodarm.service.run import serve
+from goodarm.service.sender import PER_RECEIVER
 from goodarm.service.settings import Settings
 from goodarm.service.side import open_side
 from goodarm.service.tokens import Tokens
@@ -168,3 +171,42 @@ def test_operations_on_a_stopped_server_are_told_to_come_back(tmp_path: Path) ->
         server.app.state.desk.stop()
         refused = server.call("POST", path_of("c", "/ask"), {"n": 1})
         assert (refused.status, refused.headers["retry-after"], refused.json["kind"]) == (503, "1", "ending")
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_names_that_browsers_remove_from_addresses_are_refused(server: InProcess, name: str) -> None:
+    assert create(server, name) == 400
+
+
+@pytest.mark.parametrize("arms", [["calm", "calm "], ["ca\u200blm"], ["caf\u00e9", "cafe\u0301"], ["\ufb01t", "fit"]])
+def test_arms_that_can_not_be_told_apart_are_refused(server: InProcess, arms: list[str]) -> None:
+    assert create(server, "look-alikes", arms=arms) == 400
+
+
+def test_one_live_stream_too_many_is_told_to_come_back(tmp_path: Path) -> None:
+    with in_process(f"sqlite:///{tmp_path}/a.db", most_streams=0) as server:
+        assert create(server, "c") == 201
+        refused = server.call("GET", path_of("c", "/events"))
+        assert (refused.status, refused.json["kind"], refused.headers["retry-after"]) == (503, "streams", "10")
+
+
+def test_a_receiver_that_never_answers_delays_no_login(tmp_path: Path) -> None:
+    """With 30 verdicts owed to it, more than there are threads for tokens and for the store."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        in_process(f"sqlite:///{tmp_path}/a.db", private_targets=True) as server,
+    ):
+        arms = [f"arm {i}" for i in range(30)]
+        assert create(server, "c", arms=arms, policy="uniform+gap-mixture", delta=0.5) == 201
+        hook = {"url": f"http://127.0.0.1:{silent.getsockname()[1]}/"}
+        assert server.call("POST", path_of("c", "/webhooks"), hook).status == 201
+        while tickets := server.call("POST", path_of("c", "/ask"), {"n": 300}).json["tickets"]:
+            told = {"rewards": [{"ticket": each["ticket"], "reward": 1.0} for each in tickets]}
+            assert server.call("POST", path_of("c", "/tell-many"), told).status == 200
+        silent.settimeout(60.0)
+        connections = [silent.accept()[0] for _ in range(PER_RECEIVER)]
+        threads = [thread for thread in threading.enumerate() if thread.name.startswith("goodarm-webhooks")]
+        assert len(threads) == PER_RECEIVER
+        assert server.call("GET", "/readyz").status == 200
+        for connection in connections:
+            connection.close()

@@ -120,3 +120,36 @@ def test_a_look_that_fails_does_not_end_the_poller() -> None:
         await fanout.stop()
 
     asyncio.run(play())
+
+
+def test_a_change_is_encoded_once_for_300_streams() -> None:
+    encoded = 0
+
+    class Counted(dict[str, object]):
+        def items(self):  # type: ignore[no-untyped-def]  # what json.dumps calls
+            nonlocal encoded
+            encoded += 1
+            return super().items()
+
+    async def play() -> int:
+        number = 0
+
+        async def look(name: str, after: int | None) -> Change | None:
+            return None if after is not None and after >= number else Change(number, Counted(to=number))
+
+        fanout, texts = Fanout(look, every=0.001), list[str]()
+
+        async def follow() -> None:
+            async for change in fanout.follow("a", 0):
+                texts.append(change.text)
+
+        tasks = [asyncio.create_task(follow()) for _ in range(300)]
+        await until(lambda: fanout.clients == 300)
+        number = 1
+        await until(lambda: len(texts) == 300)
+        await fanout.stop()
+        await asyncio.gather(*tasks)
+        return len(set(map(id, texts)))
+
+    assert asyncio.run(play()) == 1
+    assert encoded <= 1

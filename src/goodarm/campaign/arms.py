@@ -7,12 +7,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import normalize
 
 from goodarm.arguments import number, shown
 from goodarm.errors import InvalidValue
 
 FIELDS = ("id", "label", "metadata", "features", "weight")
 LONGEST_ID = 1000
+INVISIBLE = frozenset("\u00ad\u180e\u200b\u200c\u200d\u2060\ufeff")
+"""Characters of no width, by which two ids differ that look the same."""
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
@@ -79,6 +82,7 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
     if not entries:
         raise InvalidValue("a campaign needs at least one arm; got none.")
     seen = dict(known or {})
+    forms = {normalize("NFKC", id): id for id in seen}
     for entry in entries:
         if entry.id in seen:
             where = "in this campaign already, and ids are never reused" if entry.id in (known or {}) else None
@@ -86,6 +90,12 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
                 f"the id {entry.id!r} is {where}. Give the new arm another id."
                 if where
                 else f"two arms have the id {entry.id!r}; ids must differ. Give one of them another id."
+            )
+        twin = forms.setdefault(normalize("NFKC", entry.id), entry.id)
+        if twin != entry.id:
+            raise InvalidValue(
+                f"the ids {twin!a} and {entry.id!a} look alike: they are the same text in different Unicode "
+                "forms, and people would tell rewards for the wrong arm. Give one of them another id."
             )
         seen[entry.id] = len(seen)
     _check_features(entries)
@@ -141,6 +151,11 @@ def _checked(entry: ArmEntry) -> ArmEntry:
         raise InvalidValue(f"an arm's id must be a non-empty string; got {entry.id!r}. Write it as str(...).")
     if len(entry.id) > LONGEST_ID:
         raise InvalidValue(f"an arm's id may have {LONGEST_ID} characters; {entry.id[:20]!r}... has {len(entry.id)}.")
+    if entry.id != entry.id.strip() or INVISIBLE.intersection(entry.id):
+        raise InvalidValue(
+            "an arm's id may not begin or end with blanks, or contain characters of no width; got "
+            f"{entry.id!a}. Remove them."
+        )
     if not isinstance(entry.label, str):
         raise InvalidValue(f"the label of arm {entry.id!r} must be a string; got {entry.label!r}.")
     check_metadata(entry.metadata, f"the metadata of arm {entry.id!r}")

@@ -239,6 +239,8 @@ def check_name(name: Any) -> None:
     """Refuse what can't be a campaign's name."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
         raise InvalidValue(f"a campaign's name must be a printable string of at most 200 characters; got {name!r}.")
+    if name in (".", ".."):
+        raise InvalidValue(f"a campaign can't be called {name!r}: browsers remove it from addresses. Use letters.")
 
 
 def check_terms(terms: Terms) -> None:

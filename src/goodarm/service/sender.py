@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from goodarm.service.desk import Desk
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 EVERY = 0.5
 """Seconds between two looks at the journals."""
 AT_ONCE = 20
+"""Maximum number of deliveries under way at the same time."""
+PER_RECEIVER = 4
+"""Maximum number of deliveries to one webhook under way at the same time."""
 RENEW_SECONDS = LEASE_SECONDS / 4.0
 """Seconds between two renewals of the sender's lease."""
 log = logging.getLogger("goodarm.service")
@@ -49,6 +54,9 @@ class Sender:
     def __init__(self, desk: Desk[Campaign], webhooks: Webhooks, lease: Lease, *, private: bool) -> None:
         self._desk, self._webhooks, self._lease, self._private = desk, webhooks, lease, private
         self._journals: dict[str, _Read] = {}
+        self._pool = ThreadPoolExecutor(AT_ONCE, "goodarm-webhooks")
+        """Threads that wait for receivers. Tokens and the store are looked up in others, which never wait for these."""
+        self._held = True
 
     async def run(self) -> None:
         """Send until cancelled; another worker takes over then."""
@@ -61,6 +69,7 @@ class Sender:
                 except Exception as error:  # the store may be away; what is owed stays owed
                     log.warning("webhooks wait: %s", error)
         finally:
+            self._pool.shutdown(wait=False, cancel_futures=True)
             self._lease.release()
 
     async def deliveries(self, name: str) -> list[dict[str, Any]]:
@@ -83,39 +92,39 @@ class Sender:
         by_campaign: dict[str, list[Webhook]] = {}
         for hook in await asyncio.to_thread(self._webhooks.active):
             by_campaign.setdefault(hook.campaign, []).append(hook)
-        for name, hooks in by_campaign.items():
-            try:
-                if not await self._send_due(name, hooks):
-                    return
-            except Exception as error:  # the journal of one campaign must not hold up the others
-                log.warning("webhooks of %r wait: %s", name, error)
-
-    async def _send_due(self, name: str, hooks: list[Webhook]) -> bool:
-        """Send what one campaign owes; False if another worker has become the sender."""
-        owed, now = await self._outbox(name, hooks), time.time()
-        due = [each for each in owed.values() if not each.delivered and not each.given_up and each.due_at <= now]
-        by_id = {hook.id: hook for hook in hooks}
-        for first in range(0, len(due), AT_ONCE):
-            some = due[first : first + AT_ONCE]
-            sending = asyncio.gather(*(self._deliver(name, by_id[each.webhook], each) for each in some))
-            if not await self._held_during(sending):
-                return False
-        return True
-
-    async def _held_during(self, sending: asyncio.Future[Any]) -> bool:
-        """Keep the lease while receivers take their time: otherwise another worker would send the same again."""
-        held = True
-        while held and not sending.done():
+        self._held = True
+        sending = asyncio.gather(*(self._send_due(name, hooks) for name, hooks in by_campaign.items()))
+        while not sending.done():  # keep the lease while receivers take their time: another worker would send the same
             await asyncio.wait({sending}, timeout=RENEW_SECONDS)
-            held = await asyncio.to_thread(self._lease.take)
+            self._held = await asyncio.to_thread(self._lease.take)
         await sending
-        return held
 
-    async def _deliver(self, name: str, hook: Webhook, delivery: Delivery) -> None:
+    async def _send_due(self, name: str, hooks: list[Webhook]) -> None:
+        """Send what one campaign owes, to all of its receivers at the same time."""
+        try:
+            owed, now = await self._outbox(name, hooks), time.time()
+            due = [each for each in owed.values() if not each.delivered and not each.given_up and each.due_at <= now]
+            theirs = [[each for each in due if each.webhook == hook.id] for hook in hooks]
+            await asyncio.gather(*(self._send_to(name, hook, some) for hook, some in zip(hooks, theirs, strict=True)))
+        except Exception as error:  # the journal of one campaign must not hold up the others
+            log.warning("webhooks of %r wait: %s", name, error)
+
+    async def _send_to(self, name: str, hook: Webhook, due: list[Delivery]) -> None:
+        """Send to one receiver, a few at a time. After a failure the rest waits for the next turn."""
+        for first in range(0, len(due), PER_RECEIVER):
+            if not self._held:  # another worker has become the sender
+                return
+            some = due[first : first + PER_RECEIVER]
+            if not all(await asyncio.gather(*(self._deliver(name, hook, each) for each in some))):
+                return
+
+    async def _deliver(self, name: str, hook: Webhook, delivery: Delivery) -> bool:
         content = {"campaign": name, "verdict": self._journals[name].verdicts[delivery.verdict]}
         id = delivery_id(hook.id, delivery.verdict)
-        note = await asyncio.to_thread(send, hook, id, content, private=self._private, now=time.time())
+        attempt = partial(send, hook, id, content, private=self._private, now=time.time())
+        note = await asyncio.get_running_loop().run_in_executor(self._pool, attempt)
         await self._desk.write(name, lambda campaign: campaign.note(note))
+        return bool(note["delivered"])
 
     async def _outbox(self, name: str, hooks: list[Webhook]) -> dict[str, Delivery]:
         journal = self._journals.setdefault(name, _Read())

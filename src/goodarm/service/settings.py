@@ -51,6 +51,8 @@ class Settings:
     """Maximum time from a request's head to the end of its body."""
     most_connections: int = 900
     """Maximum number of open connections per worker; many systems allow a process 1,024 open files."""
+    most_streams: int = 500
+    """Maximum number of live streams per worker."""
     parent: int = 0
     """The process that started the workers; 0 where the server is one process."""
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 QUEUE = 32
@@ -21,6 +23,11 @@ class Change:
 
     number: int
     data: dict[str, Any]
+
+    @cached_property
+    def text(self) -> str:
+        """The data as JSON, made once for all clients."""
+        return json.dumps(self.data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 Look = Callable[[str, int | None], Awaitable[Change | None]]

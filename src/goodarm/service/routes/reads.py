@@ -10,7 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 from goodarm.service.campaigns import campaigns_of
 from goodarm.service.guard import role_now, route_of
-from goodarm.service.problems import documented
+from goodarm.service.problems import Refusal, documented
 from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply
 from goodarm.service.shown import (
     ArmPage,
@@ -126,6 +126,10 @@ async def export(
 
 async def _there(request: Request, name: CampaignName) -> str:
     """Refuse a stream of a campaign that does not exist, or whose store is away, before it begins."""
+    most = request.app.state.settings.most_streams
+    if request.app.state.fanout.clients >= most:
+        detail = f"{most:,} live streams are open at this worker already. Try again later, or read the campaign itself."
+        raise Refusal(503, "streams", detail, {"Retry-After": "10"})
     await campaigns_of(request).desk.read(name, lambda campaign: campaign.number)
     return name
 
@@ -144,4 +148,4 @@ async def events(
     async for change in request.app.state.fanout.follow(name, last_event_id):
         if await role_now(request) is None:  # revoked or expired while the stream was open
             return
-        yield ServerSentEvent(data=change.data, event="change", id=str(change.number))
+        yield ServerSentEvent(raw_data=change.text, event="change", id=str(change.number))
