@@ -11,6 +11,7 @@ from goodarm import Campaign
 from goodarm.campaign.cases import CaseSet, Draw, order_key, read_cases
 from goodarm.campaign.session import Session
 from goodarm.errors import InvalidValue, Refused, UnreadableTable
+from goodarm.problem import GradedCases
 
 RATES = (0.95, 0.85, 0.8, 0.79, 0.7, 0.3)
 CASES = 60
@@ -230,6 +231,45 @@ def test_rewards_are_told_by_ticket() -> None:
         ticket = running.ask()[0]
         with pytest.raises(InvalidValue, match=r"0 \(failed\) or 1 \(passed\)"):
             running.tell(ticket, 0.5)
+
+
+GRADES = {"high": 0.9, "near": 0.6, "below": 0.58, "low": 0.2}
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_graded_results_are_decided_in_the_order_of_asking(
+    batch: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Means of exactly 0.9, 0.6, 0.58 and 0.2 over 40 graded cases. The answers of a batch come back in reverse."""
+    monkeypatch.setattr("goodarm.campaign.terms.os.urandom", random.Random(2).randbytes)  # the same orders every time
+    store = f"sqlite:///{tmp_path / 'graded.db'}"
+    with Campaign.create(store, "graded", list(GRADES), threshold=0.6, rewards=GradedCases(40)) as running:
+        told = 0
+        while tickets := running.ask(batch):
+            for ticket in reversed(tickets):
+                running.tell(ticket, GRADES[ticket.arm] + (0.1 if int(ticket.case) % 2 else -0.1))
+            told += len(tickets)
+        found = {row.arm: row.verdict for row in running.arms()}
+        assert found == {"high": "good", "near": "good", "below": "bad", "low": "bad"}
+        assert told < 160 or batch > 1
+    with Campaign.open(store, "graded") as opened:
+        assert opened.check().ok
+        assert opened.tally().told == told
+
+
+def test_grades_against_a_control_are_paired() -> None:
+    with Campaign.create(
+        "memory:", "graded", list(GRADES), control="near", cases=40, rewards=GradedCases(40)
+    ) as running:
+        while tickets := running.ask(9):
+            running.tell_many([(each, GRADES[each.arm] + 0.002 * (int(each.case) - 20.5)) for each in tickets])
+        found = {row.arm: row.verdict for row in running.arms()}
+        assert found == {"high": "better", "near": "control", "below": "worse", "low": "worse"}
+
+
+def test_the_number_of_graded_cases_must_agree() -> None:
+    with pytest.raises(InvalidValue, match="fixed test set of 60 cases"):
+        campaign(rewards=GradedCases(59))
 
 
 def test_cases_from_files(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
 from goodarm.engine.live.checks import by_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
-from goodarm.policies import Policy
+from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
-from goodarm.problem import Bounded, Cases, Gaussian, Problem, Rewards, SubGaussian
+from goodarm.problem import Bounded, Cases, Gaussian, GradedCases, Problem, Rewards, SubGaussian
 from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Criterion, Guarantee
@@ -32,6 +32,7 @@ STOP_AFTER_FORMAT = 4
 """The first format of journals whose campaign may end after a number of good arms."""
 FORMAT = max(CASES_FORMAT, STOP_AFTER_FORMAT, *(kind.format for kind in KINDS))
 """The newest format of journals. A journal has the oldest format that can express it."""
+ON_GRADES = "value+bet-mixture"
 SOURCE = "source:"
 """Begins a fingerprint of source code. Without it a fingerprint is of byte code, as goodarm 0.1.0 wrote it."""
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
@@ -291,18 +292,27 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
 def _check_kinds(delta: float, rewards: Any) -> None:
     if 0.0 < delta < LEAST_DELTA:
         raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
-    if type(rewards) not in (Bounded, Cases, Gaussian, SubGaussian):
+    if type(rewards) not in (Bounded, Cases, GradedCases, Gaussian, SubGaussian):
         raise InvalidValue(f"rewards must be Bounded(), Gaussian(scale) or SubGaussian(scale); got {rewards!r}.")
 
 
 def _on_cases(given: CasesGiven | None, rewards: Rewards) -> tuple[CaseSet | None, Rewards]:
     """The test set and the rewards on it."""
     if given is None:
-        return (CaseSet(rewards.count) if isinstance(rewards, Cases) else None), rewards
+        return (CaseSet(rewards.count) if isinstance(rewards, GradedCases) else None), rewards
     cases = read_cases(given)
-    if rewards not in (Bounded(), Cases(cases.count)):
-        raise InvalidValue(f"on a fixed test set a reward is 0 (failed) or 1 (passed); leave out rewards={rewards!r}.")
-    return cases, Cases(cases.count)
+    graded = GradedCases(cases.count)
+    if rewards not in (Bounded(), Cases(cases.count), graded):
+        raise InvalidValue(
+            f"on a fixed test set of {cases.count:,} cases a reward is 0 (failed) or 1 (passed), or lies in between "
+            f"with rewards={graded!r}; got rewards={rewards!r}."
+        )
+    return cases, graded if rewards == graded else Cases(cases.count)
+
+
+def _default_on(rewards: Rewards, policy: str | Policy) -> str | Policy:
+    """For graded results the default policy decides by `bet-mixture`: `gap-mixture` needs results of 0 and 1."""
+    return ON_GRADES if type(rewards) is GradedCases and policy == LIVE_POLICY else policy
 
 
 def agreed(
@@ -326,7 +336,7 @@ def agreed(
     delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
     _check_kinds(delta, rewards)
     check_metadata(metadata or {}, "metadata")
-    made = evidence_for(question, rewards).policy(policy, rewards, criterion)
+    made = evidence_for(question, rewards).policy(_default_on(rewards, policy), rewards, criterion)
     terms = Terms(
         question=question,
         delta=float(delta),
