@@ -18,6 +18,7 @@ CASES = [
     ("uniform+learned-bets-normal", LATE, FEW),
     ("uniform+gap-mixture@linear", LATE, FEW),
     ("uniform+learned-bets@linear", SHARED, FEW),
+    ("uniform+learned-bets-normal@linear", SHARED, MANY),
 ]
 
 pytestmark = pytest.mark.slow
