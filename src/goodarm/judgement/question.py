@@ -223,7 +223,7 @@ class Question:
             raise InvalidValue(
                 f"threshold must lie strictly between {self.scale.low:g} and {self.scale.high:g} for "
                 f"{self.scale.words}; got {self.threshold:g}. Give the rewards' own range as bounded:LOW,HIGH, or "
-                "gaussian:SCALE for rewards without bounds."
+                "nonnegative for rewards of 0 or more without a ceiling."
             )
         self.problem(1)
 
