@@ -153,12 +153,11 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                 trace[now - 1] = a
             while fresh < count and arms[fresh, PULLS] > 0.0:
                 fresh += 1
-            if now >= due:
+            fitted = now >= due
+            if fitted:
                 pool = fit(arms, pool, bar, *fitting)
                 due = np.int64(next_round(float(now), bar, *timing))
-                if fresh >= count:
-                    prepare(kept, arms, pool, bar, choosing)
-            elif fresh >= count and not ready:
+            if fresh >= count and (fitted or not ready):
                 prepare(kept, arms, pool, bar, choosing)
         progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH] = now, open_arms, due, fresh
         return pool, False

@@ -147,6 +147,7 @@ def _scan(value: Formula) -> Selector:
 
 
 def _winner(index: Formula, read: Formula) -> Selector:
+    @inlined
     def prepare(tree: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
         for i in range(len(arms)):
             key = index(read(arms, i), pool, bar, *parameters[0]) if is_open(arms, i) else -math.inf
@@ -167,6 +168,7 @@ def _winner(index: Formula, read: Formula) -> Selector:
 
 
 def _kinetic(slope: Formula, clock: Formula, read: Formula) -> Selector:
+    @inlined
     def prepare(tree: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
         for i in range(len(arms)):
             if is_open(arms, i):
