@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.engine.compile import inlined
 from goodarm.numerics.shuffle import shuffled
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row, Table
@@ -67,7 +68,7 @@ def identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
         def decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
             return decide_by_evidence(arm, bar)
 
-        return rule.observe, decide_evidence
+        return inlined(rule.observe), decide_evidence
     if isinstance(rule, RadiusRule):
         radius = rule.radius
 
