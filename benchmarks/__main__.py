@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import sys
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ BENCHMARKS = {
     "arms": "benchmarks.arms",
     "memory": "benchmarks.memory",
     "start": "benchmarks.start",
+    "first": "benchmarks.first",
     "rules": "benchmarks.rules",
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
@@ -43,6 +45,9 @@ BENCHMARKS = {
     "scale": "benchmarks.scale",
 }
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+LOAD_AT_START = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+BUSY = 0.5
+"""Load per processor, before a benchmark was started, from which on its seconds are not to be trusted."""
 PACKAGES = ("goodarm", "numba", "numpy", "mabwiser", "optuna", "river")
 
 
@@ -99,7 +104,13 @@ def between_marks(page: str, tables: str, begin_mark: str = BEGIN, end_mark: str
 def measured(name: str, quiet: object) -> Section:
     """Run one benchmark; show its table at once unless everything is to be printed at the end."""
     print(f"measuring {name} ...", file=sys.stderr)
-    section: Section = import_module(BENCHMARKS[name]).run()
+    try:
+        section: Section = import_module(BENCHMARKS[name]).run()
+    except ModuleNotFoundError as missing:
+        raise SystemExit(
+            f"the benchmark {name} needs the package {missing.name}, which is not installed. Install what the "
+            "benchmarks need: pip install -e '.[test,bench,cluster,ray,service,kernel,logs]'"
+        ) from missing
     if not quiet:
         section.print(Console())
     return section
@@ -109,11 +120,29 @@ def machine() -> dict[str, str]:
     """Where and with what the numbers were taken."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
+        "load": load(),
         "command": " ".join(["python", "-m", "benchmarks", *sys.argv[1:]]),
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}",
         "python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
     }
+
+
+def load(before: float | None = None) -> str:
+    """The load average at the start, and a mark if other programs were running too.
+
+    before : in place of the load average of the last minute when this program was started
+
+    >>> load(0.3)
+    '0.30'
+    >>> load(1e9).endswith("BUSY: only the ratios mean something")
+    True
+    """
+    average = LOAD_AT_START if before is None else before
+    if average is None:
+        return "unknown"
+    busy = average > BUSY * (os.cpu_count() or 1)
+    return f"{average:.2f}{' BUSY: only the ratios mean something' if busy else ''}"
 
 
 def machine_text() -> str:

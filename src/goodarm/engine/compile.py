@@ -27,10 +27,13 @@ class Patience(NamedTuple):
 
     per_call : Maximum number of items (arms, entries) that one call handles as Python
     in_total : Maximum number of items that all calls of a process together handle as Python
+    uncached : in place of `in_total` where the compiled code is not on the disk yet: loading it takes a tenth of a
+               second, the compiler seconds, and a process that ends soon should not wait for it
     """
 
     per_call: float
     in_total: float = math.inf
+    uncached: float | None = None
 
     def compiles(self, items: float, before: float = 0.0) -> bool:
         """Does a call with this many items, after `before` items in earlier calls, run as compiled code?
@@ -40,15 +43,25 @@ class Patience(NamedTuple):
         """
         return items > self.per_call or items + before > self.in_total
 
+    def waits(self, items: float, before: float) -> bool:
+        """Does such a call run as compiled code even where that means to wait for the compiler?
+
+        >>> Patience(10, 15, uncached=100).waits(8, before=8), Patience(10, 15).waits(8, before=8)
+        (False, True)
+        """
+        return self.uncached is None or items > self.per_call or items + before > self.uncached
+
 
 ALWAYS = Patience(0)
 """Compile at the first call: for functions that Python rounds differently, or that take long for any input."""
-SLOW_RULE = Patience(1, 50)
-"""Single evaluations of a rule that takes about a millisecond as Python."""
+SLOW_RULE = Patience(1, 50, uncached=4000)
+"""Single evaluations of a rule that takes half a millisecond as Python. The compiler takes about two seconds for it."""
 EVERY_ARM = Patience(5000)
 """A pass over all arms with a quick rule. Python takes up to a quarter of a second, at geometrically spaced rounds."""
-EVERY_ARM_OF_SLOW_RULE = Patience(1000, 1000)
-"""A pass over all arms with a rule that takes about a millisecond per arm as Python."""
+EVERY_ARM_OF_SLOW_RULE = Patience(1000, 1000, uncached=4000)
+"""A pass over all arms with a rule that takes about half a millisecond per arm as Python."""
+FIT_OF_SLOW_RULE = Patience(200, 0, uncached=2000)
+"""A fit to all arms that takes about two milliseconds per arm as Python."""
 BLOCK = Patience(16)
 """Arms that are judged after a block was told."""
 AGAINST_CONTROL = Patience(100, 100)
@@ -85,6 +98,13 @@ def compiled(loop: Callable[..., Any]) -> Any:
     dispatcher = njit(nogil=True, error_model="numpy")(loop)
     keep_on_disk(dispatcher)
     return Explained(dispatcher)
+
+
+def is_on_disk(function: Any) -> bool:
+    """Has an earlier process compiled this function, and left the result in the disk cache?"""
+    from goodarm.engine.disk_cache import is_kept
+
+    return is_kept(function.dispatcher)
 
 
 def inlined(function: Formula) -> Formula:
@@ -148,17 +168,31 @@ class JustInTime:
 
         self.py_func = call
         self._patience, self._over = patience, over
-        self._done = 0
-        self._built: Formula | None = None
+        self._done, self._look_at, self._ready = 0, 0, False
+        self._built: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._built is None:
+        if not self._ready:
             items = 1 if self._over is None else len(arguments[self._over])
-            if not self._patience.compiles(items, self._done):
+            self._ready = self._patience.compiles(items, self._done) and self._is_due(items)
+            if not self._ready:
                 self._done += items
                 return self.py_func(*arguments)
+        return self._code()(*arguments)
+
+    def _is_due(self, items: int) -> bool:
+        """Is the compiled code on the disk, or is it time to wait for the compiler? The disk is asked now and then."""
+        if self._patience.waits(items, self._done):
+            return True
+        if self._done < self._look_at:
+            return False
+        self._look_at = 2 * (self._done + items)
+        return is_on_disk(self._code())
+
+    def _code(self) -> Any:
+        if self._built is None:
             self._built = compiled(self.py_func)
-        return self._built(*arguments)
+        return self._built
 
 
 _made: dict[tuple[Formula, Patience, int | None], JustInTime] = {}

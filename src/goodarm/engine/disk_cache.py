@@ -44,6 +44,14 @@ class DiskCache(FunctionCache):  # type: ignore[misc]  # numba has no types
                 _say(str(error))
 
 
+def is_kept(dispatcher: Any) -> bool:
+    """Is the function on the disk, compiled for some types of arguments?"""
+    try:
+        return bool(dispatcher._cache._cache_file._load_index())
+    except Exception:  # no cache, a damaged one, or another version of numba: then it has to be compiled
+        return False
+
+
 def keep_on_disk(dispatcher: Any) -> None:
     """Let numba keep what it compiles for this function, if a folder is writable."""
     try:

@@ -19,6 +19,7 @@ from goodarm.engine.assemble import Assembly, loop_parameters
 from goodarm.engine.compile import (
     EVERY_ARM,
     EVERY_ARM_OF_SLOW_RULE,
+    FIT_OF_SLOW_RULE,
     SLOW_RULE,
     as_native_rounds,
     compiled,
@@ -98,13 +99,13 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
         fit=fit,
         next_round=next_round,
     )
-    # rules that read what a learner marked as native has learned take about a millisecond as Python
+    # rules that read what a learner marked as native has learned take about half a millisecond as Python
     bets_slowly = rule.learner is not None and rule.learner.native
     slow = learner is not None and learner.native
     observe = just_in_time(plain_observe, SLOW_RULE) if bets_slowly else as_native_rounds(plain_observe)
     prepare = just_in_time(prepare, EVERY_ARM_OF_SLOW_RULE if slow else EVERY_ARM, over=1)
     if learner is not None:
-        fit = just_in_time(fit) if slow else just_in_time(fit, EVERY_ARM, over=0)
+        fit = just_in_time(fit, FIT_OF_SLOW_RULE if slow else EVERY_ARM, over=0)
     update = just_in_time(update, SLOW_RULE) if slow else update
     parts = Parts(prepare, told_arm, update, told_reward, told_pool, observe, decide, fit, next_round)
     run = independent.rounds(parts, kind_of_live(policy))
