@@ -172,13 +172,15 @@ class JustInTime:
         self._built: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if not self._ready:
-            items = 1 if self._over is None else len(arguments[self._over])
-            self._ready = self._patience.compiles(items, self._done) and self._is_due(items)
-            if not self._ready:
-                self._done += items
-                return self.py_func(*arguments)
-        return self._code()(*arguments)
+        if self._ready:
+            return self._built(*arguments)
+        items = 1 if self._over is None else len(arguments[self._over])
+        if not (self._patience.compiles(items, self._done) and self._is_due(items)):
+            self._done += items
+            return self.py_func(*arguments)
+        found = self._code()
+        self._ready = True  # after the code, since another thread may look
+        return found(*arguments)
 
     def _is_due(self, items: int) -> bool:
         """Is the compiled code on the disk, or is it time to wait for the compiler? The disk is asked now and then."""

@@ -17,6 +17,7 @@ from goodarm.engine import loop as independent
 from goodarm.engine import structured
 from goodarm.engine.assemble import Assembly, loop_parameters
 from goodarm.engine.compile import (
+    ALWAYS,
     EVERY_ARM,
     EVERY_ARM_OF_SLOW_RULE,
     FIT_OF_SLOW_RULE,
@@ -50,6 +51,7 @@ from goodarm.rules.beliefs import (
 )
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.false_discovery import decide_by_rank
+from goodarm.rules.learners.ladder import ladder_learner
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.verdict import Criterion
@@ -105,7 +107,9 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     observe = just_in_time(plain_observe, SLOW_RULE) if bets_slowly else as_native_rounds(plain_observe)
     prepare = just_in_time(prepare, EVERY_ARM_OF_SLOW_RULE if slow else EVERY_ARM, over=1)
     if learner is not None:
-        fit = just_in_time(fit, FIT_OF_SLOW_RULE if slow else EVERY_ARM, over=0)
+        # of the slow fits, that of the ladder is known to round alike as Python and compiled
+        patience = EVERY_ARM if not slow else FIT_OF_SLOW_RULE if learner is ladder_learner else ALWAYS
+        fit = just_in_time(fit, patience, over=0)
     update = just_in_time(update, SLOW_RULE) if slow else update
     parts = Parts(prepare, told_arm, update, told_reward, told_pool, observe, decide, fit, next_round)
     run = independent.rounds(parts, kind_of_live(policy))
