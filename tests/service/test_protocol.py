@@ -91,7 +91,8 @@ def test_trailers_have_the_same_limit_as_heads(port: int) -> None:
 def test_a_long_body_in_small_chunks_is_neither_head_nor_trailers(port: int) -> None:
     letters = 20_000 * b"1\r\n \r\n"
     assert len(letters) > HEAD_BYTES
-    assert answer_to(port, CHUNKED + letters + b"2\r\n{}\r\n0\r\n\r\n") == 422
+    request = CHUNKED.replace(b"/login", b"/api/v1/campaigns")  # a login has a shorter body
+    assert answer_to(port, request + letters + b"2\r\n{}\r\n0\r\n\r\n") == 422
 
 
 def test_the_refusal_of_a_head_says_what_to_do(port: int) -> None:

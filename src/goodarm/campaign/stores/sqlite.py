@@ -249,5 +249,6 @@ _REASONS = {
     "not a database": "this is not an SQLite database; name another file",
     "malformed": "the file is damaged; restore it from a backup",
     "unique": "a ticket can end only once; somebody else has ended it. Nothing was changed",
+    "is a directory": "a folder can't be opened as a store; name a file in it",
     "unable to open": "the file can't be opened; is the folder there, and may this user read it?",
 }

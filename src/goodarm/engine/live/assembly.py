@@ -120,7 +120,8 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
 
 def kind_of_live(policy: Policy) -> Kind:
     """The constants of a live pairing's round."""
-    return Kind(policy.criterion is Criterion.FDR, rows=True, outside=True)
+    waits = policy.identification.waits
+    return Kind(policy.criterion is Criterion.FDR, rows=True, outside=True, waits=waits)
 
 
 def _with_model(
