@@ -156,7 +156,7 @@ def test_the_journals_have_entries_of_every_kind(clock: Any) -> None:
 
 
 def test_an_arm_that_is_decided_while_suspended_is_subtracted_once(clock: Any) -> None:
-    """Under fdr. Subtracted twice from the open arms, it would leave none, and the last arm would never be asked for."""
+    """Under fdr. Subtracted twice from the open arms, it would leave none, and the last arm would never be chosen."""
     campaign = Campaign.create("memory:", "c", ["a", "b", "c"], 0.5, 0.1, criterion="fdr", clock=clock)
     campaign.suspend("a")
     while campaign.arm("a").verdict == "open":
