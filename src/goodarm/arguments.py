@@ -1,6 +1,7 @@
 """Checks of plain arguments before they reach any arithmetic: numbers are numbers, whole numbers are whole.
 
-Numbers of Python and of numpy are accepted; booleans, strings and arrays are not.
+Numbers of Python and of numpy are accepted; booleans, strings and arrays are not. A threshold may also be a percentage
+written as text, and a reward may be a boolean.
 """
 
 from __future__ import annotations
@@ -63,6 +64,32 @@ def number(value: Any) -> float | None:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def truth_value(value: Any) -> bool:
+    """Whether the value is a boolean, of Python or of numpy.
+
+    >>> truth_value(True), truth_value(1)
+    (True, False)
+    """
+    return isinstance(value, bool) or (
+        getattr(getattr(value, "dtype", None), "kind", "") == "b" and not getattr(value, "ndim", 1)
+    )
+
+
+def percentage(value: Any) -> Any:
+    """A percentage written as text as a number; any other value unchanged.
+
+    >>> percentage("1.5%"), percentage(" 80 % "), percentage("high"), percentage(0.5)
+    (0.015, 0.8, 'high', 0.5)
+    """
+    if isinstance(value, str) and value.strip().endswith("%"):
+        try:
+            # "7e-2" is the float nearest to 0.07; 7 / 100 rounds twice for some values.
+            return float(f"{value.strip()[:-1].strip()}e-2")
+        except ValueError:
+            return value
+    return value
 
 
 def whole(value: Any) -> int | None:

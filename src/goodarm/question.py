@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from goodarm.arguments import checked_number
+from goodarm.arguments import checked_number, percentage
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.problem import Bounded, Problem, Rewards
 
@@ -213,7 +213,7 @@ class Threshold(Question):
     format: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", float(checked_number("threshold", self.value)))
+        object.__setattr__(self, "value", float(checked_number("threshold", percentage(self.value))))
 
     @property
     def bar(self) -> float:

@@ -16,7 +16,7 @@ from goodarm.errors import GoodarmError, InvalidValue, Refused, UnknownName, Uns
 from goodarm.sampling import IndexRule
 
 NO_REWARDS = [
-    math.nan, math.inf, -0.1, 1.1, True, "1", None, [1.0], 1j, np.bool_(True), np.array([1.0]), 10**400, -(10**400),
+    math.nan, math.inf, -0.1, 1.1, "1", None, [1.0], 1j, np.array([1.0]), 10**400, -(10**400),
     np.nextafter(1.0, 2.0), Decimal(1), b"1",
 ]  # fmt: skip
 

@@ -250,7 +250,7 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/ask", b"{", 422, "JSON"),
     ("POST", "/tell", {"ticket": "17-abcd", "reward": 1}, 404, "'17-abcd'"),
     ("POST", "/tell", {"ticket": "x", "reward": 1}, 404, "'x' is not a ticket"),
-    ("POST", "/tell", {"ticket": "x", "reward": True}, 422, "a valid number"),
+    ("POST", "/tell", {"ticket": "x", "reward": "1"}, 422, "a valid number"),
     ("POST", "/tell", {"ticket": "x", "reward": "1"}, 422, "body.reward"),
     ("POST", "/tell", b'{"ticket": "x", "reward": NaN}', 422, "finite"),
     ("POST", "/tell-arm", {"arm": "calm", "reward": 2.0}, 400, "must lie in [0, 1]; got 2.0"),

@@ -23,7 +23,7 @@ from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, Waiting
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import Terms, agreed, check_name
-from goodarm.campaign.tickets import Block, Ticket
+from goodarm.campaign.tickets import Block, Ticket, TicketGiven
 from goodarm.campaign.words import details, headline
 from goodarm.campaign.workers import Evaluate
 from goodarm.errors import LateReward, Refused
@@ -63,7 +63,7 @@ at most 5%
         store: str | Store,
         name: str,
         arms: ArmsGiven,
-        threshold: float | None = None,
+        threshold: float | str | None = None,
         delta: float = 0.05,
         policy: str | Policy = LIVE_POLICY,
         rewards: Rewards = Bounded(),
@@ -80,6 +80,7 @@ at most 5%
         criterion: str | None = None,
         cases: CasesGiven | None = None,
         stop_after: int | None = None,
+        exist_ok: bool = False,
         clock: Clock = time.time,
         token: str | None = None,
         key: str | None = None,
@@ -97,6 +98,7 @@ at most 5%
                      Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar is about
                      the share of these cases that an arm passes
         stop_after : end the campaign after this many good arms. 1 asks for one good arm, or whether there is none
+        exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
@@ -117,7 +119,7 @@ at most 5%
             "stop_after": stop_after,
         }
         if is_server(store):
-            return cast(Self, _served().make(str(store), token, name, arms, given, key))
+            return cast(Self, _served().make(str(store), token, name, arms, given, key, exist_ok))
         terms = agreed(arms, **given)
         check_name(name)
         events = requests.opening(terms, float(clock()), key)
@@ -126,8 +128,13 @@ at most 5%
                 found = opened.find(name)
                 if found is None:
                     opened.append(opened.add(name), events)
+                elif exist_ok:
+                    requests.refuse_other_terms(opened, found, name, terms)
                 elif not requests.created_it(opened, found, key, terms):
-                    raise Refused(f"the store already has a campaign {name!r}. Choose another name.")
+                    raise Refused(
+                        f"the store already has a campaign {name!r}. Open it with Campaign.open(store, {name!r}), pass "
+                        "exist_ok=True to create or open it, or choose another name."
+                    )
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
     @classmethod
@@ -152,27 +159,25 @@ at most 5%
         with self._writing():
             return operations.ask(self._session, count, key)
 
-    def tell(self, ticket: Ticket | str, reward: float) -> Told:
+    def tell(self, ticket: TicketGiven, reward: float) -> Told:
         """The reward of a ticket. The same reward again is fine; another one is refused."""
         told = self.tell_many([(ticket, reward)])
         if told.late:
             raise LateReward(operations.too_late(self._session.fold, told.late[0]))
         return told
 
-    def tell_many(self, rewards: Mapping[Ticket | str, float] | Iterable[tuple[Ticket | str, float]]) -> Told:
+    def tell_many(self, rewards: Mapping[TicketGiven, float] | Iterable[tuple[TicketGiven, float]]) -> Told:
         """Many rewards in one transaction: all of them, or none if one is refused; late ones are only noted."""
         pairs = operations.pairs_of(rewards)
         with self._writing():
             late = operations.tell(self._session, pairs)
             return Told(self._own_verdicts(), late)
 
-    def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
+    def step(self, ticket: TicketGiven, reward: float, *, key: str | None = None) -> Ticket | None:
         """Tell and ask in one transaction: the next ticket, the same one for the same key; None if none is open."""
         return self.tell_and_ask(ticket, reward, key=key)[1]
 
-    def tell_and_ask(
-        self, ticket: Ticket | str, reward: float, *, key: str | None = None
-    ) -> tuple[Told, Ticket | None]:
+    def tell_and_ask(self, ticket: TicketGiven, reward: float, *, key: str | None = None) -> tuple[Told, Ticket | None]:
         """`step`, with what telling has led to; the same key again gets both again."""
         with self._writing() as fold:
             late, decided, following = operations.step(self._session, ticket, reward, key)
@@ -181,7 +186,7 @@ at most 5%
             raise LateReward(operations.too_late(self._session.fold, late[0]))
         return told, following[0] if following else None
 
-    def void(self, ticket: Ticket | Block | str, reason: str) -> None:
+    def void(self, ticket: TicketGiven | Block, reason: str) -> None:
         """Withdraw a ticket, as if it had never been asked: only if that has nothing to do with its reward."""
         with self._writing():
             operations.void(self._session, ticket, reason)
@@ -213,7 +218,7 @@ at most 5%
         """`ask` in a thread of its own, so that the event loop goes on."""
         return await asyncio.to_thread(self.ask, n, key=key)
 
-    async def atell(self, ticket: Ticket | str, reward: float) -> Told:
+    async def atell(self, ticket: TicketGiven, reward: float) -> Told:
         """`tell` in a thread of its own, so that the event loop goes on."""
         return await asyncio.to_thread(self.tell, ticket, reward)
 

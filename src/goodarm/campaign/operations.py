@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from goodarm.arguments import check_whole, number, shown
+from goodarm.arguments import check_whole, number, shown, truth_value
 from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
@@ -66,7 +66,7 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
 
     A key is for one ticket and reward: with it again the answer is the same, even if the campaign has ended since.
     """
-    told = given.ticket if isinstance(given, Ticket) else str(given)
+    told = str(getattr(given, "ticket", given))
     asked = {"told": told, "reward": checked_reward(session.fold, reward)}
     before = answered(session, key, "step", **asked)  # refused before anything is told
     if before is not None:
@@ -152,8 +152,8 @@ def checked_reward(fold: Fold, reward: Any) -> float:
 
 
 def read_reward(reward: Any) -> float:
-    """A reward as a float, whatever its range."""
-    found = number(reward)
+    """A reward as a float, whatever its range; True is 1 and False is 0."""
+    found = number(float(reward) if truth_value(reward) else reward)
     if found is None:
         raise InvalidValue(f"a reward must be a number; got {shown(reward)}. Write 1.0 for a success and 0.0 for none.")
     if not math.isfinite(found):

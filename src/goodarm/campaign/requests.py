@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from goodarm.arguments import shown
 from goodarm.campaign import journal
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, as_payload, chained, digest
@@ -58,6 +59,19 @@ def created_it(store: Store, campaign: int, key: str | None, terms: Terms) -> bo
     if found.content.get("for") != "create" or _agreed(first) != _agreed(terms.as_json()):
         raise _used(key)
     return True
+
+
+def refuse_other_terms(store: Store, campaign: int, name: str, terms: Terms) -> None:
+    """Refuse if the campaign was created with other terms than these."""
+    was = _agreed(Event(*next(store.chunks(campaign, 0, 1))[0]).content)
+    now = _agreed(terms.as_json())
+    differs = [field for field in now | was if now.get(field) != was.get(field)]
+    if differs:
+        field = differs[0]
+        raise Refused(
+            f"the store has a campaign {name!r} with other terms: {field} was {shown(was.get(field))} and is "
+            f"{shown(now.get(field))} now. Open it as it is with Campaign.open, or choose another name."
+        )
 
 
 def _agreed(content: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple
 
+from goodarm.plain_table import plain_table
 from goodarm.question import OPEN
 
 BRIEF = (
@@ -110,6 +111,23 @@ class Verdicts(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         return self._asdict() | {"arms": [row.brief() for row in self.arms]}
 
+    def __str__(self) -> str:
+        """A table for `print`."""
+        return plain_table(
+            ["arm", "verdict", "samples", "out", "mean", "interval"],
+            [
+                [
+                    row.label,
+                    row.verdict if row.sign else row.state or "undecided",
+                    f"{row.pulls:,}",
+                    f"{row.pending:,}",
+                    _figure(row.mean),
+                    f"{_figure(row.low)} to {_figure(row.high)}",
+                ]
+                for row in self.arms
+            ],
+        )
+
 
 FOUND, FEWER = "found", "fewer"
 """Answers of a campaign that stops after a number of good arms."""
@@ -151,6 +169,11 @@ class Bounds(NamedTuple):
     def from_json(content: Mapping[str, Any]) -> Bounds:
         """The inverse of `as_json`."""
         return Bounds(unknown_as_nan(content["alpha"]), unknown_as_nan(content["beta"]), content["learned"])
+
+
+def _figure(value: float) -> str:
+    """A number of a table, to four digits; a dash where it is not known."""
+    return f"{value:.4g}" if math.isfinite(value) else "-"
 
 
 def plain(value: Any) -> Any:

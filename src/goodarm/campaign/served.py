@@ -26,7 +26,7 @@ from goodarm.campaign.requests import check_key
 from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
-from goodarm.campaign.tickets import Block, Ticket
+from goodarm.campaign.tickets import Block, Ticket, TicketGiven
 from goodarm.campaign.views import announce
 from goodarm.campaign.words import details
 from goodarm.errors import InvalidValue, Refused
@@ -59,9 +59,12 @@ class ServedCampaign(Campaign):
         arms: ArmsGiven,
         terms: Mapping[str, Any],
         key: str | None = None,
+        exist_ok: bool = False,
     ) -> Self:
         """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
         given = {key: value for key, value in terms.items() if value is not None}
+        if exist_ok:
+            given["exist_ok"] = True
         given["question"] = given["question"].as_json()
         if "policy" in given and not isinstance(given["policy"], str):
             given["policy"] = given["policy"].name
@@ -92,25 +95,23 @@ class ServedCampaign(Campaign):
         answer = self._post("/ask", {"n": checked_count(n)}, key=_key(key))
         return [Ticket(**ticket) for ticket in answer["tickets"]]
 
-    def tell(self, ticket: Ticket | str, reward: float) -> Told:
+    def tell(self, ticket: TicketGiven, reward: float) -> Told:
         return Told.from_json(self._post("/tell", {"ticket": _text(ticket), "reward": read_reward(reward)}))
 
-    def tell_many(self, rewards: Mapping[Ticket | str, float] | Iterable[tuple[Ticket | str, float]]) -> Told:
+    def tell_many(self, rewards: Mapping[TicketGiven, float] | Iterable[tuple[TicketGiven, float]]) -> Told:
         listed = [{"ticket": _text(ticket), "reward": read_reward(reward)} for ticket, reward in pairs_of(rewards)]
         return Told.from_json(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
 
-    def step(self, ticket: Ticket | str, reward: float, *, key: str | None = None) -> Ticket | None:
+    def step(self, ticket: TicketGiven, reward: float, *, key: str | None = None) -> Ticket | None:
         return self.tell_and_ask(ticket, reward, key=key)[1]
 
-    def tell_and_ask(
-        self, ticket: Ticket | str, reward: float, *, key: str | None = None
-    ) -> tuple[Told, Ticket | None]:
+    def tell_and_ask(self, ticket: TicketGiven, reward: float, *, key: str | None = None) -> tuple[Told, Ticket | None]:
         body = {"ticket": _text(ticket), "reward": read_reward(reward)}
         answer = self._post("/step", body, key=_key(key))
         following = answer["ticket"]
         return Told.from_json(answer), None if following is None else Ticket(**following)
 
-    def void(self, ticket: Ticket | Block | str, reason: str) -> None:
+    def void(self, ticket: TicketGiven | Block, reason: str) -> None:
         self._post("/void", {"ticket": _text(ticket), "reason": reason})
 
     def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
@@ -298,5 +299,5 @@ def _key(given: str | None) -> str:
     return uuid.uuid4().hex if given is None else check_key(given)
 
 
-def _text(ticket: Ticket | Block | str) -> str:
-    return ticket.ticket if isinstance(ticket, Ticket | Block) else ticket
+def _text(ticket: TicketGiven | Block) -> str:
+    return ticket if isinstance(ticket, str) else ticket.ticket

@@ -9,6 +9,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from goodarm.arguments import number, whole
+from goodarm.campaign.rows import WaitingTicket
 from goodarm.engine.live.step import Asked
 from goodarm.errors import InvalidValue, Refused, UnknownTicket
 
@@ -40,6 +41,10 @@ class Block(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
+TicketGiven = Ticket | WaitingTicket | str
+"""A ticket as a caller may pass it: from `ask`, from `waiting`, or its text."""
+
+
 def check_letters(key: str, number: int) -> str:
     """Four letters that reveal a ticket of another campaign, or a typing error."""
     return blake2b(f"{key}{number}".encode(), digest_size=2).hexdigest()
@@ -56,7 +61,12 @@ def spell(key: str, number: int) -> str:
 
 def read_ticket(key: str, given: Any, handed_out: int) -> int:
     """The number of a ticket that this campaign handed out."""
-    text = given.ticket if isinstance(given, Ticket | Block) else given
+    if isinstance(given, list) and given and isinstance(given[0], Ticket):
+        raise UnknownTicket(
+            f"a reward is told for one ticket; got a list of {len(given)}, as ask returns it. Tell them one by one, or "
+            "all at once: tell_many([(ticket, reward), ...])."
+        )
+    text = getattr(given, "ticket", given)  # of `ask`, `ask_block` or `waiting`
     number, _, letters = text.partition("-") if isinstance(text, str) else ("", "", "")
     if not (number.isascii() and number.isdigit() and len(number) < 19 and letters):
         raise UnknownTicket(

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from goodarm.arguments import percentage
+
 
 def whole(text: str | int) -> int:
     """A whole number, also as 1e6 or 1_000_000.
@@ -23,11 +25,15 @@ def whole(text: str | int) -> int:
 
 
 def number(text: str | float) -> float:
-    """A number; whether it lies in its range is checked where the range is known."""
+    """A number, or a percentage; whether it lies in its range is checked where the range is known.
+
+    >>> number("0.05"), number("1.5%")
+    (0.05, 0.015)
+    """
     try:
-        return float(text)
+        return float(percentage(text))
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number. Write it like 0.05.") from None
+        raise typer.BadParameter(f"{text!r} is not a number. Write it like 0.05 or 5%.") from None
 
 
 def some_path(text: str | Path) -> Path:

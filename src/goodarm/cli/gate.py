@@ -47,8 +47,8 @@ def gate(
     """Exit with 0 if every arm clears the bar, with 1 if one is below it, with 3 if it is not certain yet."""
     from goodarm.judgement import judge
     from goodarm.report import gate as report
-    from goodarm.report.files import explained, write_text
-    from goodarm.report.files import whole as complete
+    from goodarm.whole_files import explained, write_text
+    from goodarm.whole_files import whole as complete
 
     found = judge(
         source,

@@ -110,7 +110,7 @@ def judge(
     from goodarm.judgement import judge as ask
 
     if out is not None:
-        from goodarm.report.judged import check_folder
+        from goodarm.judgement.files import check_folder
 
         check_folder(out)
     with _progress(source) as progress:
@@ -155,7 +155,7 @@ def judge(
         )
     _print(found, json)
     if out is not None:
-        from goodarm.report.judged import write
+        from goodarm.judgement.files import write
 
         for path in write(found, out):
             typer.echo(f"written: {path}", err=json)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.arguments import shown
+from goodarm.arguments import percentage, shown
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.by_sums import decide_by_sums
@@ -32,7 +32,7 @@ from goodarm.verdict import Criterion
 def judge(
     data: Any,
     *,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     arm: str | None = None,
     reward: str | None = None,
     delta: float = 0.05,
@@ -109,7 +109,7 @@ def judge(
     if case is not None and unit is not None:
         raise InvalidValue("a case is the unit of a fixed test set; give `case` or `unit`, not both.")
     question = Question(
-        threshold=threshold,
+        threshold=percentage(threshold),
         delta=delta,
         arm=arm,
         reward=reward,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from goodarm.errors import MissingExtra
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import LOOKS, sentence
+from goodarm.plain_table import plain_table
 from goodarm.problem import NonNegative, SubGaussian
 from goodarm.verdict import Guarantee
 
@@ -55,6 +57,22 @@ class Arms:
             self.evidence[which],
             self.needs[which],
             None if self.when is None else self.when[which],
+        )
+
+    def __str__(self) -> str:
+        """A table for `print`."""
+        return plain_table(
+            ["arm", "samples", "mean", "interval", "verdict"],
+            [
+                [
+                    ", ".join(str(part) for part in (*(key[i] for key in self.segment), self.arm[i])),
+                    f"{self.pulls[i]:,.0f}",
+                    _figure(self.mean[i]),
+                    f"{_figure(self.low[i])} to {_figure(self.high[i])}",
+                    "undecided" if self.verdict[i] == 0 else VERDICTS[int(self.verdict[i])],
+                ]
+                for i in range(self.arm.size)
+            ],
         )
 
     def ranked(self) -> Arms:
@@ -222,6 +240,44 @@ class Judgement:
             found.append(row)
         return found
 
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame."""
+        if find_spec("pandas") is None:
+            raise MissingExtra("to_pandas", "frames")
+        import pandas as pd
+
+        return pd.DataFrame(self.columns())
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the table as CSV; returns the path."""
+        from goodarm.judgement.files import csv_file, write_whole
+
+        return write_whole(path, lambda part: csv_file(self, part))
+
+    def to_excel(self, path: str | Path) -> Path:
+        """Write the table as an Excel workbook, with the sentence and the conditions on a second sheet."""
+        if find_spec("openpyxl") is None:
+            raise MissingExtra("to_excel", "excel")
+        from goodarm.judgement.files import excel_file, write_whole
+
+        return write_whole(path, lambda part: excel_file(self, part))
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the page: sentence, intervals and conditions in one HTML file that needs no network."""
+        from goodarm.judgement.files import write_whole
+        from goodarm.judgement.page import page
+
+        return write_whole(path, lambda part: part.write_text(page(self), encoding="utf-8"))
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write the table as CSV and Parquet, the forest plot as SVG and PNG, and the page; returns the paths.
+
+        This is what `goodarm judge --out` writes.
+        """
+        from goodarm.judgement.files import write
+
+        return write(self, Path(folder))
+
     def plot(self) -> Figure:
         """The forest plot: each arm's interval and the bar."""
         from goodarm.judgement.figure import draw, info
@@ -235,6 +291,11 @@ class Judgement:
         from goodarm.judgement.page import notebook
 
         return notebook(self)
+
+
+def _figure(value: float) -> str:
+    """A number of a table, to four digits; a dash where it is not known."""
+    return "-" if math.isnan(value) else f"{value:.4g}"
 
 
 def _known(value: float) -> float | None:

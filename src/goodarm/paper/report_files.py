@@ -13,8 +13,8 @@ from goodarm.paper.report import Reproduction, as_json
 from goodarm.paper.report_text import markdown
 from goodarm.report.chart import draw
 from goodarm.report.drawing import save
-from goodarm.report.files import explained, whole, write_text
 from goodarm.report.numbers import json_text
+from goodarm.whole_files import explained, whole, write_text
 
 VERDICTS = np.array(["open", "good", "bad"])  # a verdict is its own place, -1 the last
 

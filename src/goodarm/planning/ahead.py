@@ -111,7 +111,7 @@ def _report(module: str) -> Any:
 
 def plan(
     *,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     arms: int | None = None,
     delta: float = 0.05,
     gap: float | None = None,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_real
+from goodarm.arguments import check_real, percentage
 from goodarm.engine.evidence import evidence_for
 from goodarm.environments._base import Environment
 from goodarm.errors import InvalidValue
@@ -337,7 +337,7 @@ class PlannedControl(PlannedQuestion):
 
 
 def planned_question(
-    threshold: float | None, control: float | None, margin: float, cases: int | None = None
+    threshold: float | str | None, control: float | None, margin: float, cases: int | None = None
 ) -> PlannedQuestion:
     """The question of a threshold, or of a control of this expected mean with its margin."""
     if control is not None and threshold is not None:
@@ -356,7 +356,7 @@ def planned_question(
         raise InvalidValue(
             "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
         )
-    return PlannedThreshold(threshold, cases)
+    return PlannedThreshold(percentage(threshold), cases)
 
 
 class SimulatedPlayer(Player):

@@ -39,7 +39,7 @@ class QuickPlan(NamedTuple):
 
 def quick_plan(
     *,
-    threshold: float | None = None,
+    threshold: float | str | None = None,
     control: float | None = None,
     margin: float = 0.0,
     arms: int,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -25,6 +24,7 @@ from goodarm.report.rewards import as_json as rewards_as_json
 from goodarm.simulation.compare import Comparison
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.summary import Summary, as_json
+from goodarm.whole_files import explained, whole, write_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -167,28 +167,3 @@ def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
                     for name, kind in types.items()
                 ]
                 writer.write_table(pa.table(columns, schema=schema))
-
-
-def write_text(path: Path, text: str) -> None:
-    """Text as UTF-8, whatever the machine's own encoding."""
-    path.write_text(text, encoding="utf-8")
-
-
-def whole(path: Path, write: Callable[[Path], None]) -> Path:
-    """Write beside the path and move it there when it is complete: a reader never sees half a file."""
-    partial = path.with_name(f".partial-{path.name}")
-    try:
-        write(partial)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return path
-
-
-@contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or error
-        raise UnusableFolder(f"can't write into {folder}: {reason}. Give `out` another folder.") from None

@@ -1,23 +1,14 @@
-"""A judgement for the terminal and on disk."""
+"""A judgement for the terminal."""
 
 from __future__ import annotations
 
-import csv
-import os
-from collections.abc import Callable, Iterator
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from goodarm.errors import MissingExtra, UnusableFolder
 from goodarm.judgement import Judgement
-from goodarm.judgement.figure import save
-from goodarm.judgement.page import page
 from goodarm.judgement.words import LOOKS, amount, visible, whole
-from goodarm.report.files import explained, write_text
-from goodarm.report.files import whole as whole_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -98,45 +89,3 @@ def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
         more = int((judgement.arms.verdict == value).sum()) - each
         if more > 0:
             yield f"{more:,} more {judgement.words[value]}; --out writes all"
-
-
-def check_folder(folder: Path) -> None:
-    """Can results be written there? Checked before a log is read, without making the folder."""
-    if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
-        raise MissingExtra("writing a judgement", "report")
-    if folder.exists() and not folder.is_dir():
-        raise UnusableFolder(f"{folder} is a file, not a folder. Give --out a folder; it is made if it does not exist.")
-    parent = next((each for each in (folder, *folder.absolute().parents) if each.exists()), folder)
-    if not os.access(parent, os.W_OK):
-        raise UnusableFolder(f"can't write into {folder}: {parent} is not writable. Give --out another folder.")
-
-
-def write(judgement: Judgement, folder: Path) -> list[Path]:
-    """Write the table as Parquet and CSV, the forest plot as SVG and PNG, and the page; returns their paths."""
-    check_folder(folder)
-    figure = judgement.plot()
-    writers: dict[str, Callable[[Path], None]] = {
-        "arms.parquet": lambda path: _write_parquet(judgement, path),
-        "arms.csv": lambda path: _write_csv(judgement, path),
-        "forest.svg": lambda path: save(figure, path),
-        "forest.png": lambda path: save(figure, path),
-        "judgement.html": lambda path: write_text(path, page(judgement)),
-    }
-    with explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        return [whole_file(folder / name, writer) for name, writer in writers.items()]
-
-
-def _write_parquet(judgement: Judgement, path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as parquet
-
-    parquet.write_table(pa.table(judgement.columns()), path)
-
-
-def _write_csv(judgement: Judgement, path: Path) -> None:
-    columns = judgement.columns()
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))

@@ -13,8 +13,8 @@ from goodarm.learning.gain import Gain
 from goodarm.learning.train import LearnedPolicy
 from goodarm.report import learning_curve
 from goodarm.report.drawing import save
-from goodarm.report.files import explained, whole
 from goodarm.report.numbers import counted, percent, short
+from goodarm.whole_files import explained, whole
 
 
 def check_file(path: Path) -> None:

@@ -39,6 +39,9 @@ def _whole(value: Any) -> Any:
 
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Percentage = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?%$", max_length=50, examples=["1.5%"])]
+Reward = Number | bool
+"""True is 1, false is 0."""
 Delta = Annotated[Number, Field(gt=0.0, lt=1.0)]
 Share = Annotated[Number, Field(ge=0.0, le=1.0)]
 # Limits come before the validator: those after it would be checked, but not shown in the OpenAPI document.
@@ -79,7 +82,7 @@ class NewCampaign(Body):
 
     name: Name
     arms: Arms = Field(examples=[["calm", "loud", {"id": "odd", "label": "An odd one"}]])
-    threshold: Number | None = Field(None, examples=[0.5], description="the bar; or name a control")
+    threshold: Number | Percentage | None = Field(None, examples=[0.5], description="the bar; or name a control")
     control: ArmId | None = Field(None, examples=[None], description="the arm that the others are compared with")
     margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
     question: dict[str, Any] | None = Field(
@@ -104,6 +107,7 @@ class NewCampaign(Body):
     )
     seed: Seed | None = None
     metadata: Metadata | None = None
+    exist_ok: bool = Field(False, description="open the campaign if it exists with the same terms")
 
 
 class NewArms(Body):
@@ -122,7 +126,7 @@ class Tell(Body):
     """A ticket's reward."""
 
     ticket: TicketId
-    reward: Number = Field(examples=[1.0])
+    reward: Reward = Field(examples=[1.0])
 
 
 class TellMany(Body):
@@ -151,7 +155,7 @@ class TellArm(Body):
     """A reward without a ticket: an import, or a pull made by hand."""
 
     arm: ArmId
-    reward: Number = Field(examples=[1.0])
+    reward: Reward = Field(examples=[1.0])
 
 
 class Void(Body):
@@ -177,7 +181,9 @@ class PlanWish(Body):
     """What is known before a campaign."""
 
     arms: ArmCount = Field(examples=[20], description="those that get a verdict: without the control")
-    threshold: Number | None = Field(None, examples=[0.5], description="the bar; or name the control's mean")
+    threshold: Number | Percentage | None = Field(
+        None, examples=[0.5], description="the bar; or name the control's mean"
+    )
     control: Number | None = Field(None, examples=[None], description="what mean the control is expected to have")
     margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
     delta: Delta = 0.05

@@ -1,0 +1,35 @@
+"""Files that are written whole or not at all, and errors that say why one can't be written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from goodarm.errors import UnusableFolder
+
+
+def write_text(path: Path, text: str) -> None:
+    """Text as UTF-8, whatever the machine's own encoding."""
+    path.write_text(text, encoding="utf-8")
+
+
+def whole(path: Path, write: Callable[[Path], object]) -> Path:
+    """Write beside the path and move it there when it is complete: a reader never sees half a file."""
+    partial = path.with_name(f".partial-{path.name}")
+    try:
+        write(partial)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+@contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or error
+        raise UnusableFolder(f"can't write into {folder}: {reason}. Give `out` another folder.") from None

@@ -1,0 +1,72 @@
+"""Values as people write them: truth values, percentages, tickets from a list; creating what exists; printing."""
+
+import numpy as np
+import pytest
+
+from goodarm import Campaign
+from goodarm.campaign.stores import open_store
+from goodarm.errors import InvalidValue, Refused, UnknownTicket
+
+
+@pytest.mark.parametrize(("written", "counted"), [(True, 1.0), (False, 0.0), (np.True_, 1.0), (np.bool_(False), 0.0)])
+def test_a_truth_value_is_a_reward(written, counted):
+    with Campaign.create("memory:", "x", ["a"], threshold=0.5) as campaign:
+        campaign.tell(campaign.ask()[0], written)
+        assert campaign.arm("a").total == counted
+
+
+@pytest.mark.parametrize("written", ["1.5%", " 1.5 % ", 0.015])
+def test_a_threshold_may_be_a_percentage(written):
+    with Campaign.create("memory:", "x", ["a"], threshold=written) as campaign:
+        assert campaign.terms.question.bar == 0.015
+
+
+@pytest.mark.parametrize("written", ["high%", "%", "nan%", "150%", "0.5"])
+def test_a_percentage_that_is_none_is_refused(written):
+    with pytest.raises(InvalidValue, match="threshold must"):
+        Campaign.create("memory:", "x", ["a"], threshold=written)
+
+
+def test_tell_accepts_a_waiting_ticket():
+    with Campaign.create("memory:", "x", ["a"], threshold=0.5) as campaign:
+        campaign.ask()
+        campaign.tell(campaign.waiting()[0], 1.0)
+        assert campaign.tally().told == 1
+        campaign.ask()
+        assert campaign.step(campaign.waiting()[0], 0.0) is not None
+
+
+def test_telling_the_list_that_ask_returns_says_how():
+    with (
+        Campaign.create("memory:", "x", ["a"], threshold=0.5) as campaign,
+        pytest.raises(UnknownTicket, match="tell_many"),
+    ):
+        campaign.tell(campaign.ask(), 1.0)
+
+
+def test_exist_ok_opens_what_exists(tmp_path):
+    with open_store(f"sqlite:///{tmp_path}/c.db") as store:
+        first = Campaign.create(store, "x", ["a", "b"], threshold=0.5)
+        first.tell(first.ask()[0], 1.0)
+        again = Campaign.create(store, "x", ["a", "b"], threshold=0.5, exist_ok=True)
+        assert again.tally().told == 1
+        with pytest.raises(Refused, match=r"threshold was 0.5 and is 0.6 now"):
+            Campaign.create(store, "x", ["a", "b"], threshold=0.6, exist_ok=True)
+        with pytest.raises(Refused, match=r"Campaign.open\(store, 'x'\)"):
+            Campaign.create(store, "x", ["a", "b"], threshold=0.5)
+        assert Campaign.create(store, "new", ["a"], threshold=0.5, exist_ok=True).tally().told == 0
+
+
+def test_verdicts_print_as_a_table_of_80_columns():
+    names = ["a", "日本語" * 20, "x" * 150]
+    with Campaign.create("memory:", "x", names, threshold=0.5) as campaign:
+        for _ in range(300):
+            for ticket in campaign.ask():
+                campaign.tell(ticket, ticket.arm == "a")
+        lines = str(campaign.verdicts()).splitlines()
+    assert lines[0].split() == ["arm", "verdict", "samples", "out", "mean", "interval"]
+    assert lines[1].split()[:2] == ["a", "good"]
+    assert len(lines) == 4
+    assert "…" in lines[2]
+    assert "…" in lines[3]
+    assert max(map(len, lines)) <= 80
