@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from goodarm.problem import MOST_CASES
 
@@ -40,7 +40,7 @@ def _whole(value: Any) -> Any:
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Percentage = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?%$", max_length=50, examples=["1.5%"])]
-Reward = Number | bool
+Reward = Number | StrictBool
 """True is 1, false is 0."""
 Delta = Annotated[Number, Field(gt=0.0, lt=1.0)]
 Share = Annotated[Number, Field(ge=0.0, le=1.0)]
@@ -107,7 +107,7 @@ class NewCampaign(Body):
     )
     seed: Seed | None = None
     metadata: Metadata | None = None
-    exist_ok: bool = Field(False, description="open the campaign if it exists with the same terms")
+    exist_ok: StrictBool = Field(False, description="open the campaign if it exists with the same terms")
 
 
 class NewArms(Body):
