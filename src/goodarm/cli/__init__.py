@@ -22,6 +22,7 @@ from goodarm.cli.data import EXAMPLES as DATASETS
 from goodarm.cli.data import data
 from goodarm.cli.environments import environments
 from goodarm.cli.gate import gate
+from goodarm.cli.init import init
 from goodarm.cli.judge import judge
 from goodarm.cli.learn import learn
 from goodarm.cli.plan import plan
@@ -32,7 +33,18 @@ from goodarm.cli.token import EXAMPLES as TOKENS
 from goodarm.cli.token import token
 from goodarm.errors import GoodarmError
 
-VERBS: tuple[Callable[..., None], ...] = (judge, gate, compare, learn, plan, reproduce, policies, environments, serve)
+VERBS: tuple[Callable[..., None], ...] = (
+    init,
+    judge,
+    gate,
+    compare,
+    learn,
+    plan,
+    reproduce,
+    policies,
+    environments,
+    serve,
+)
 
 
 def _say_warning(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goodarm.cli._options import Delta, Json, Seed, Workers, cores, some_path, whole
+from goodarm.cli._options import Delta, Json, Seed, Workers, cores, number, some_path, whole
 from goodarm.cli._show import console, in_options, print_json
 
 if TYPE_CHECKING:
@@ -24,10 +24,12 @@ EXAMPLES = (
 )
 
 Bar = Annotated[
-    float | None, typer.Option(metavar="X", help="The bar that a good arm's mean reaches; rewards are in [0, 1].")
+    float | None,
+    typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean reaches; rewards are in [0, 1]."),
 ]
 Versus = Annotated[
-    float | None, typer.Option(metavar="X", help="In place of a threshold: the mean of the control to compare with.")
+    float | None,
+    typer.Option(parser=number, metavar="X", help="In place of a threshold: the mean of the control to compare with."),
 ]
 Margin = Annotated[float, typer.Option(metavar="M", help="By how much an arm is to be better than the control.")]
 Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]
