@@ -219,6 +219,32 @@ def test_a_ledger_refuses_another_control_or_margin(tmp_path: Path) -> None:
         goodarm.judge(log, versus="a", margin=0.1, ledger=tmp_path / "looks.json")
 
 
+def test_a_ledger_refuses_another_window_or_test_set(tmp_path: Path) -> None:
+    log = {
+        "arm": ["a", "b"] * 5, "reward": [1, 0] * 5, "user": list(range(10)), "at": list(range(10)),
+        "later": list(range(10)),
+    }  # fmt: skip
+    for j, (options, change) in enumerate(
+        (
+            ({"unit": "user", "window": 5.0, "time": "at"}, {"time": "later"}),
+            ({"unit": "user", "window": 5.0, "time": "at"}, {"window": 6.0}),
+            ({"case": "user", "cases": 50}, {"cases": 60}),
+        )
+    ):
+        ledger = tmp_path / f"{j}.json"
+        goodarm.judge(log, threshold=0.5, ledger=ledger, **options)
+        with pytest.raises(InvalidValue, match="What is asked must be fixed before the first look"):
+            goodarm.judge(log, threshold=0.5, ledger=ledger, **{**options, **change})
+    kept = json.loads(ledger.read_text())
+    del kept["asked"]["cases"], kept["asked"]["time"]  # a ledger of an earlier version goes on
+    kept["asked"]["unit"] = None
+    ledger.write_text(json.dumps(kept))
+    plain = {name: values for name, values in log.items() if name in ("arm", "reward")}
+    kept["asked"]["per_unit"] = None
+    ledger.write_text(json.dumps(kept))
+    assert goodarm.judge(plain, threshold=0.5, ledger=ledger).case == "ledger"
+
+
 def test_a_look_that_fails_writes_nothing(tmp_path: Path) -> None:
     log = {"arm": ["a", "b"], "reward": [1, 0], "at": [1.0, None]}
     with pytest.raises(GoodarmError, match="no place in the order"):
@@ -235,6 +261,7 @@ def test_a_look_that_fails_writes_nothing(tmp_path: Path) -> None:
         ("cut", "is damaged: it is not what a look wrote"),
         ("greedy", "its shares are not shares of one delta"),
         ("twice", "an arm has two shares"),
+        ("reserve", "its first look has spent the reserve"),
     ],
 )
 def test_a_damaged_ledger_is_refused(tmp_path: Path, text: str, reason: str) -> None:
@@ -245,6 +272,7 @@ def test_a_damaged_ledger_is_refused(tmp_path: Path, text: str, reason: str) -> 
         "cut": whole[: len(whole) // 2],
         "greedy": whole.replace('"share": 0.45', '"share": 0.95'),
         "twice": whole.replace('"b"', '"a"'),
+        "reserve": whole.replace('"reserve": 0.1', '"reserve": 0.5'),
     }.get(text, text)
     assert changed != whole
     ledger.write_text(changed)

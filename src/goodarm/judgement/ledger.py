@@ -93,11 +93,11 @@ class Ledger:
         return dict(kept)
 
     def _refuse_other(self, kept: Mapping[str, Any], terms: Mapping[str, Any]) -> None:
-        before = kept["asked"]
         wanted = json.loads(json.dumps(dict(terms)))
-        if before is None or before == wanted:
+        before = wanted if kept["asked"] is None else kept["asked"]
+        other = next((name for name in {**before, **wanted} if before.get(name) != wanted.get(name)), None)
+        if other is None:
             return
-        other = next(name for name in {**before, **wanted} if before.get(name) != wanted.get(name))
         raise InvalidValue(
             f"the ledger {self.path} was begun with {other} {shown(before.get(other))}; this look has "
             f"{shown(wanted.get(other))}. What is asked must be fixed before the first look: ask the same, or keep a "
@@ -144,6 +144,9 @@ def _wrong_with(kept: Any) -> str:
     shares = [float(entry["share"]) for entry in entries]
     if not (0.0 < kept["reserve"] < 1.0 and all(0.0 < share <= 1.0 for share in shares) and sum(shares) <= 1.0 + 1e-9):
         return "its shares are not shares of one delta"
+    first: list[Any] = next((look["arms"] for look in kept["looks"] if look["arms"]), [])
+    if sum(float(entry["share"]) for entry in first) > 1.0 - kept["reserve"] + 1e-9:
+        return "its first look has spent the reserve for later arms"
     if len({tuple(entry["arm"]) for entry in entries}) < len(entries):
         return "an arm has two shares"
     return "" if isinstance(kept["asked"], dict) else "it does not say what was asked"

@@ -166,7 +166,7 @@ class Question:
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
         """What must stay the same from look to look, for a ledger: anything that would change an arm's evidence."""
-        fixed = ("threshold", "delta", "margin", "nulls", "where", "cap", "unit_limit", "seconds")
+        fixed = ("threshold", "delta", "margin", "nulls", "where", "cap", "unit_limit", "seconds", "cases")
         return {
             **{name: getattr(self, name) for name in fixed},
             "control": self.versus,
@@ -176,6 +176,7 @@ class Question:
             **{name: getattr(columns, name) for name in ("arm", "reward", "pulls", "total", "order", "propensity")},
             "by": list(columns.by),
             "unit": columns.unit,
+            "time": columns.time if self.window is not None else None,
             "per_unit": self.per_unit if columns.unit else None,
             "denominator": columns.denominator,
         }

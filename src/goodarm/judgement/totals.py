@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
-from goodarm.judgement.sources._base import LogSource, Sums
+from goodarm.judgement.sources._base import Floats, LogSource, Sums
 from goodarm.numerics import farthest_reward, log_scale_evidence, numbered
 from goodarm.problem import MOST_SUMMED, NonNegative, SubGaussian
 from goodarm.rules.identification.bet_mixture import sums as one_reward
@@ -28,6 +28,8 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
         which = " that `where` keeps" if question.where else ""
         raise UnreadableTable(f"{source.title}: there is no row{which}.")
     _check_range(source, columns, question, sums)
+    if question.propensity is not None:
+        sums = replace(sums, around=per_segment(sums, sums.rows))
     sums, notes = _without_nulls(source, columns, question, sums)
     if sums.improper is not None and sums.improper.sum() > 0:
         raise UnreadableTable(
@@ -206,6 +208,23 @@ def _other_families(sums: Sums) -> str:
 def _sorted(sums: Sums) -> Sums:
     """In the order of segments and names, so that every engine gives the same table."""
     return taken(sums, np.lexsort(tuple(np.array(key, dtype=str) for key in (sums.arm, *reversed(sums.segment)))))
+
+
+def per_segment(sums: Sums, values: Floats) -> Floats:
+    """The sum of the values over the arm's segment."""
+    which = segment_numbers(sums)
+    together: Floats = np.zeros(which.size)
+    np.add.at(together, which, values)
+    return np.asarray(together[which])
+
+
+def segment_numbers(sums: Sums) -> NDArray[np.int64]:
+    """The number of each arm's segment."""
+    if not sums.segment:
+        return np.zeros(sums.arm.size, dtype=np.int64)
+    keys = list(zip(*sums.segment, strict=True))
+    numbers = {key: j for j, key in enumerate(dict.fromkeys(keys))}
+    return np.array([numbers[key] for key in keys], dtype=np.int64)
 
 
 def taken(sums: Sums, which: NDArray[np.int64]) -> Sums:

@@ -39,7 +39,8 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
         *assumed,
         f"{bar} fixed before anybody looked at these rewards",
         news,
-        "no row was left out because of its reward",
+        "no row was left out because of its reward"
+        + (", or of the arm that was shown" if question.propensity is not None else ""),
         "which arm was shown did not depend on the reward being judged; it may depend on the past",
         {
             "fixed": f"the set of arms was fixed in advance: every look had all {arms:,} of them. If arms may come "

@@ -49,6 +49,7 @@ class Sums:
     pending  : units whose window is still open; they are in `rows` and in nothing else
     unnamed  : rows without a unit; likewise
     over     : is any unit larger than `unit_limit`?
+    around   : rows of the arm's segment, those without an arm or a reward included; only with propensities
     first    : time of its first row, in seconds or the column's own unit; only where a time is known
     """
 
@@ -71,6 +72,7 @@ class Sums:
     unnamed: Floats | None = None
     over: Floats | None = None
     logs: Floats | None = None
+    around: Floats | None = None
 
 
 class Stray(NamedTuple):
