@@ -108,6 +108,54 @@ def test_postgresql_shares_delta_by_appearance_and_tells_of_late_arms(address: s
     assert one.as_dict()["arms"] == two.as_dict()["arms"]
 
 
+def biased(rows: int = 12_000) -> pl.DataFrame:
+    """Days whose rows are sorted by click, and an arm that exists from the second half on, with propensities."""
+    chance = np.random.default_rng(6)
+    late = np.arange(rows) >= rows // 2
+    new = late & (chance.random(rows) < 0.5)
+    click = (chance.random(rows) < np.where(new, 0.45, 0.3)).astype(np.int64)
+    made = pl.DataFrame(
+        {
+            "item": np.where(new, "new", "old"), "click": click, "p": np.where(late, 0.5, 1.0),
+            "day": np.arange(rows) // 600, "shop": np.where(chance.random(rows) < 0.5, "x", "y"),
+        }
+    )  # fmt: skip
+    return made.sort("day", "click", maintain_order=True)
+
+
+TIES = {"threshold": 0.3, "arm": "item", "reward": "click", "order": "day", "rule": "kt"}
+WEIGHTED = {"threshold": 0.4, "arm": "item", "reward": "click", "propensity": "p", "cap": 2.0, "max_arms": 2}
+
+
+def ties_and_weights_alike(data: Any, table: str | None = None) -> None:
+    """Ties in a random order, the same everywhere; an arm that came late is judged by the rows in which it could be
+    shown; a filter by the arm is refused. Before, the export's own order decided, and the late arm was called bad."""
+    here, more = biased(), {} if table is None else {"table": table}
+    ordered = goodarm.judge(data, **TIES, **more)
+    assert ordered.as_dict()["arms"] == goodarm.judge(here, **TIES).as_dict()["arms"]
+    assert any("12,000 rows have the same day" in note for note in ordered.notes)
+    weighted, plain = goodarm.judge(data, **WEIGHTED, **more), goodarm.judge(here, **WEIGHTED)
+    assert (weighted.good, weighted.bad) == (["new"], ["old"])
+    assert weighted.arms.low == pytest.approx(plain.arms.low, rel=1e-9)
+    assert any("new in about" in note for note in weighted.notes)
+    with pytest.raises(GoodarmError, match="with propensities no row may be left out"):
+        goodarm.judge(data, where="item = 'new'", **WEIGHTED, **more)
+
+
+def test_postgresql_breaks_ties_and_weighs_as_duckdb_does(address: str) -> None:
+    import psycopg
+
+    with psycopg.connect(address) as con:
+        con.execute("CREATE TABLE biased (item text, click bigint, p float8, day bigint, shop text)")
+        with con.cursor().copy("COPY biased FROM STDIN") as copy:
+            for row in biased().iter_rows():
+                copy.write_row(row)
+        con.execute("CREATE VIEW undated AS SELECT item, click, nullif(day, 3) AS day FROM biased")
+    ties_and_weights_alike(address, "biased")
+    with pytest.raises(GoodarmError, match="some rows have no day"):
+        goodarm.judge(address, table="undated", **TIES)
+
+
 UNITS: list[dict[str, Any]] = [
     {"unit": "visitor"},
     {"unit": "visitor", "per_unit": "any", "by": "shop"},
@@ -204,3 +252,12 @@ def test_spark_gives_the_verdicts_of_duckdb(spark: Any, log: pl.DataFrame, tmp_p
     assert any("not all arms are there from the beginning" in note for note in late.notes)
     for options in ({"reward": "click", "order": "hour"}, {**CASES[2], "order": "hour"}):
         assert found(table, options) == found(log, options)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_spark_breaks_ties_and_weighs_as_duckdb_does(spark: Any, tmp_path: Any) -> None:
+    biased().write_parquet(tmp_path / "log.parquet")
+    table = spark.read.parquet(str(tmp_path / "log.parquet"))
+    ties_and_weights_alike(table)
+    with pytest.raises(GoodarmError, match="some rows have no day"):
+        goodarm.judge(table.selectExpr("item", "click", "nullif(day, 3) AS day"), **TIES)
