@@ -76,11 +76,26 @@ def bar_with(bar: Bar, delta: float, budget: float) -> Bar:
     )
 
 
+LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100
+"""Range of scales for which the square of a sum of `MOST_PULLS` rewards is a float, even of the largest rewards."""
+LEAST_DELTA = 1e-200
+"""Minimum of delta, so that K/delta is a float for any number of arms."""
+
+
+def _too_fine(name: str, value: float) -> str:
+    return (
+        f"{name} must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, since squares of sums must be floats; got "
+        f"{value:g}. Give the rewards and the threshold in another unit."
+    )
+
+
 @dataclass(frozen=True)
 class Bounded:
     """Rewards in [0, 1], 0/1 or in between: 1/2-sub-Gaussian whatever their distribution."""
 
     def check_threshold(self, threshold: float) -> None:
+        if 0.0 < threshold < LEAST_SCALE:
+            raise InvalidValue(_too_fine("threshold", threshold))
         if not 0.0 < threshold < 1.0:
             raise InvalidValue(
                 f"threshold must lie strictly between 0 and 1 for rewards in [0, 1]; got {threshold}. "
@@ -162,8 +177,6 @@ MOST_SUMMED = 1e14
 """Maximum of |threshold|/scale times pulls. Beyond it, rounding errors affect verdicts."""
 MOST_PULLS = 10**15
 """Maximum number of pulls of an arm. Floats count up to 9e15; closer to that, a sum of rewards loses single rewards."""
-LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100
-"""Range of scales for which the square of a sum of `MOST_PULLS` rewards is a float, even of the largest rewards."""
 LARGEST_REWARD = 1e9
 """Maximum of |reward|/scale. Such a reward is an error in the data or in the declared scale; without a limit, sums of
 rewards near 1e308 overflow, and the rules fail."""
@@ -180,10 +193,7 @@ class SubGaussian:
         if not (math.isfinite(self.scale) and self.scale > 0.0):
             raise InvalidValue(f"scale, a reward's standard deviation, must be a positive number; got {self.scale}.")
         if not LEAST_SCALE <= self.scale <= LARGEST_SCALE:
-            raise InvalidValue(
-                f"scale must lie between {LEAST_SCALE:g} and {LARGEST_SCALE:g}, since squares of sums must be floats; "
-                f"got {self.scale:g}. Give the rewards and the threshold in another unit."
-            )
+            raise InvalidValue(_too_fine("scale", self.scale))
 
     def check_threshold(self, threshold: float) -> None:
         if not math.isfinite(threshold):
@@ -262,6 +272,8 @@ class NonNegative:
     def check_threshold(self, threshold: float) -> None:
         if not (math.isfinite(threshold) and threshold > 0.0):
             raise InvalidValue(f"threshold must be a positive number for rewards of 0 or more; got {threshold}.")
+        if not LEAST_SCALE <= threshold <= LARGEST_SCALE:
+            raise InvalidValue(_too_fine("threshold", threshold))
         if threshold >= self.ceiling:
             raise InvalidValue(
                 f"threshold {threshold:g} is not below the cap {self.ceiling:g}: no capped mean reaches it. "
@@ -361,6 +373,11 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
     def __post_init__(self) -> None:
         check_real(threshold=self.threshold, delta=self.delta)
         check_whole("arms", self.arms)
+        if 0.0 < self.delta < LEAST_DELTA:
+            raise InvalidValue(
+                f"delta must be at least {LEAST_DELTA:g}, since K/delta must be a float; got {self.delta:g}. Nothing "
+                "that can be observed is that certain."
+            )
         if not 0.0 < self.delta < 1.0:
             raise InvalidValue(
                 f"delta must lie strictly between 0 and 1; got {self.delta}. "

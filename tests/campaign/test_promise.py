@@ -236,21 +236,27 @@ def test_what_the_tests_can_see() -> None:
 
 # Bets that use a model of the arms
 
-MODELLED = ["uniform+learned-bets@linear", "uniform+learned-bets-normal@linear", "uniform+learned-bets-normal@mixed"]
+MODELLED = [
+    "uniform+learned-bets@linear", "uniform+learned-bets-normal@linear", "uniform+learned-bets-normal@mixed",
+    "uniform+learned-bets-normal@kernel", "uniform+learned-bets@neural", "dgai@linear",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", MODELLED)
 def test_a_bet_does_not_know_what_was_told_after_its_ticket_was_asked(rule: str) -> None:
-    """Two arms of one batch: whichever reward the first one brings, the evidence of the second one is the same."""
+    """Whatever the other arms of a batch bring, told first, the evidence of the arm that is told last is the same."""
     arms = [{"id": f"arm {i}", "features": [1.0 + 0.01 * i, 0.1 * i]} for i in range(4)]
     found = set()
-    for first in (0.0, 1.0):
+    for others in (0.0, 1.0):
         campaign = Campaign.create("memory:", "c", arms, 0.5, policy=rule)
-        campaign.tell_many([(ticket, 1.0) for ticket in campaign.ask(4)])
-        tickets = campaign.ask(4)
-        campaign.tell_many([(ticket, first) for ticket in tickets[:3]])
-        campaign.tell(tickets[3], 1.0)
-        found.add(campaign._session.fold.step.row(3)[3:5])
+        campaign.tell_many([(ticket, float(ticket.arm > "arm 1")) for ticket in campaign.ask(8)])
+        tickets = campaign.ask(8)
+        last = tickets[-1].arm
+        assert {ticket.arm for ticket in tickets} > {last}, "another arm is in the batch"
+        campaign.tell_many([(ticket, others) for ticket in tickets if ticket.arm != last])
+        campaign.tell_many([(ticket, 1.0) for ticket in tickets if ticket.arm == last])
+        row = campaign._session.fold.step.row(int(last.split()[1]))
+        found.add((row.for_good, row.for_bad))
         assert campaign.check().ok
     assert len(found) == 1
 

@@ -151,6 +151,21 @@ def test_extremes_are_refused_in_one_line(columns: dict[str, Any], message: str)
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        {"delta": 1e-320}, {"delta": 1e-250}, {"threshold": 1e-310}, {"threshold": 1e-310, "rewards": "nonnegative"},
+        {"threshold": 1e150, "rewards": "nonnegative"}, {"rewards": "bounded:0,1e-310", "threshold": 5e-311},
+        {"rewards": "bounded:-1e308,1e308", "threshold": 0.0}, {"rewards": "gaussian:1e-160", "threshold": 0.0},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_numbers_that_floats_can_not_hold_are_refused(options: dict[str, Any]) -> None:
+    """Before: a bare ValueError, or verdicts on bets of infinite size."""
+    with pytest.raises(GoodarmError, match=r"must be|must lie between"):
+        goodarm.judge({"arm": ["a"] * 3, "reward": [0.0, 0.0, 0.0]}, **{"threshold": 0.5, **options})
+
+
+@pytest.mark.parametrize(
     ("values", "kind", "message"),
     [
         ([0, 1, 3, 1], "int8", "The first lies outside: 3"),

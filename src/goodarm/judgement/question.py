@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.policies.names import identification_names, identification_rule
-from goodarm.problem import Bounded, NonNegative, Problem, Rewards, rewards_from_text
+from goodarm.problem import LARGEST_SCALE, LEAST_SCALE, Bounded, NonNegative, Problem, Rewards, rewards_from_text
 from goodarm.question import Control, Threshold
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
 from goodarm.rules.identification.bet_mixture import bets
@@ -75,6 +75,11 @@ def read_scale(text: str | Rewards) -> RewardScale:
     if kind == "bounded" and len(numbers) in (0, 2):
         low, high = numbers or (0.0, 1.0)
         if low < high and math.isfinite(low) and math.isfinite(high):
+            if not LEAST_SCALE <= high - low <= LARGEST_SCALE:
+                raise InvalidValue(
+                    f"the range of rewards {text!r} must be between {LEAST_SCALE:g} and {LARGEST_SCALE:g} wide. Give "
+                    "them in another unit."
+                )
             return RewardScale(Bounded(), low, high)
     unbounded = kind in ("nonnegative", "gaussian", "sub-gaussian")
     if unbounded and len(numbers) == (kind != "nonnegative" or bool(rest)) and not any(map(math.isnan, numbers)):

@@ -14,12 +14,10 @@ from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Floats, LogSource, Sums
 from goodarm.numerics import farthest_reward, log_scale_evidence, numbered
-from goodarm.problem import MOST_SUMMED, NonNegative, SubGaussian
+from goodarm.problem import MOST_PULLS, MOST_SUMMED, NonNegative, SubGaussian
 from goodarm.rules.identification.bet_mixture import sums as one_reward
 
 FALSE_ALARMS = 1e-4
-MOST_PULLS = 1e15
-"""Maximum number of pulls of an arm. With more, the total as a float is no longer exact."""
 
 
 def checked(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
