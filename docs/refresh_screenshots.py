@@ -1,4 +1,9 @@
-"""Take the pictures of docs/dashboard.md anew: `python docs/refresh_screenshots.py`. Clicks are simulated."""
+"""Take the pictures of docs/dashboard.md anew: `python docs/refresh_screenshots.py [FOLDER [PAGE ...]]`.
+
+Every page at 390, 1280 and 2560 pixels, light and dark; campaigns of 5, 48 and 5,000 arms, against a bar and against a
+control. The six pictures of a page are kept as one sheet at half the size; some are also kept as they are. Rewards
+are simulated.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +27,23 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 SEED = 7
-COLOURS = 128
-"""Of a picture: plenty for flat colours, and a third of the size."""
-HEADLINES = 2_000
-PULLS, BLOCK = 3_000_000, 100_000
+COLOURS = 96
+"""Colours of a picture."""
+SIZES = {390: 844, 1280: 960, 2560: 1440}
+SCHEMES = ("light", "dark")
+KEPT = {
+    ("bar-5000", 1280, "light"),
+    ("bar-48", 390, "light"),
+    ("bar-48", 390, "dark"),
+    ("bar-48", 1280, "dark"),
+    ("control-48", 1280, "light"),
+    ("arm", 1280, "dark"),
+    ("list", 1280, "light"),
+    ("new", 1280, "light"),
+    ("demo", 1280, "light"),
+}
+"""Pictures that are also kept as they are."""
+SAMPLES = {5: 3_000, 48: 40_000, 5_000: 2_000_000}
 OPENINGS = ("Everything new in", "How to keep", "The truth about", "Why we love", "The cheapest way into",
             "What nobody says of")  # fmt: skip
 TOPICS = ("bread", "maps", "bridges", "kitchens", "clouds", "bicycles", "islands", "letters")
@@ -36,38 +54,50 @@ def label(i: int) -> str:
     return f"{OPENINGS[i % len(OPENINGS)]} {TOPICS[i // len(OPENINGS) % len(TOPICS)]} no. {number}"
 
 
-def headlines(server: Server) -> None:
-    """2,000 headlines against 2%, some way on."""
+def campaign(server: Server, arms: int, control: bool) -> str:
+    """Headlines against 5%, or against the headline that is used now, some way on; the name of the campaign."""
     random = np.random.default_rng(SEED)
-    means = dict(zip((f"h{i}" for i in range(HEADLINES)), random.beta(1.5, 60.0, HEADLINES), strict=True))
-    arms = [{"id": id, "label": label(i)} for i, id in enumerate(means)]
-    server.call("POST", "/api/v1/campaigns", {"name": "Headlines", "arms": arms, "threshold": 0.02})
-    for _ in range(PULLS // BLOCK):
-        block = server.call("POST", path_of("Headlines", "/ask-block"), {"n": BLOCK}).json
+    means = dict(zip((f"h{i}" for i in range(arms)), random.beta(2.0, 30.0, arms), strict=True))
+    question: dict[str, Any] = {"threshold": 0.05}
+    if control:
+        means["h0"] = 0.05
+        question = {"control": "h0", "margin": 0.01}
+    name = f"{arms:,} headlines against {'the present one' if control else '5%'}"
+    metadata = {"measured": "click rate", "by": "the front page team"}
+    listed = [{"id": id, "label": label(i)} for i, id in enumerate(means)]
+    server.call("POST", "/api/v1/campaigns", {"name": name, "arms": listed, "metadata": metadata, **question})
+    left = SAMPLES[arms]
+    while left > 0:
+        block = server.call("POST", path_of(name, "/ask-block"), {"n": max(left // 20, 100)}).json
+        left -= sum(block["pulls"].values()) or left
         clicks = {arm: [pulls, int(random.binomial(pulls, means[arm]))] for arm, pulls in block["pulls"].items()}
-        server.call("POST", path_of("Headlines", "/tell-block"), {"ticket": block["ticket"], "rewards": clicks})
-    server.call("POST", path_of("Headlines", "/ask"), {"n": 40})
+        if clicks:
+            server.call("POST", path_of(name, "/tell-block"), {"ticket": block["ticket"], "rewards": clicks})
+    server.call("POST", path_of(name, "/ask"), {"n": 40})
+    return name
 
 
 def others(server: Server) -> str:
-    """A screen of measured compounds, and variants against the page as it is; the id of a compound that is good."""
+    """A campaign without samples, one with overdue tickets, ended ones, measured compounds; the id of a good one."""
     random = np.random.default_rng(SEED)
+    for i in range(8):
+        name = f"Subject lines, week {i + 30}"
+        server.call("POST", "/api/v1/campaigns", {"name": name, "arms": ["a", "b", "c"], "threshold": 0.2})
+        server.call("POST", path_of(name, "/end"), {})
+    late = {"name": "Prompts for support", "arms": ["short", "long"], "threshold": 0.8, "after": "0.001s"}
+    server.call("POST", "/api/v1/campaigns", late)
+    server.call("POST", path_of(late["name"], "/ask"), {"n": 4})
+    new = {"name": "Checkout buttons", "arms": ["green", "blue", "large"], "threshold": 0.03}
+    server.call("POST", "/api/v1/campaigns", new | {"metadata": {"measured": "orders per visit", "by": "Ana"}})
     compounds = {f"compound {i:02}": mean for i, mean in enumerate(random.normal(10.0, 1.5, 48))}
-    variants = {"now": 0.3} | {f"variant {i}": mean for i, mean in enumerate(random.normal(0.32, 0.06, 9))}
-    server.call(
-        "POST",
-        "/api/v1/campaigns",
-        {"name": "Screening", "arms": list(compounds), "threshold": 10.0, "rewards": "gaussian:2"},
-    )
-    server.call(
-        "POST", "/api/v1/campaigns", {"name": "Checkout", "arms": list(variants), "control": "now", "margin": 0.02}
-    )
-    for name, draw in (("Screening", lambda arm: float(random.normal(compounds[arm], 2.0))),
-                       ("Checkout", lambda arm: float(random.random() < variants[arm]))):  # fmt: skip
-        for _ in range(10):
-            tickets = server.call("POST", path_of(name, "/ask"), {"n": 300}).json["tickets"]
-            rewards = [{"ticket": each["ticket"], "reward": draw(each["arm"])} for each in tickets]
-            server.call("POST", path_of(name, "/tell-many"), {"rewards": rewards})
+    screen = {"name": "Screening", "arms": list(compounds), "threshold": 10.0, "rewards": "gaussian:2"}
+    server.call("POST", "/api/v1/campaigns", screen | {"metadata": {"measured": "yield in mg"}})
+    for _ in range(10):
+        tickets = server.call("POST", path_of("Screening", "/ask"), {"n": 300}).json["tickets"]
+        rewards = [
+            {"ticket": each["ticket"], "reward": float(random.normal(compounds[each["arm"]], 2.0))} for each in tickets
+        ]
+        server.call("POST", path_of("Screening", "/tell-many"), {"rewards": rewards})
     rows: list[dict[str, Any]] = server.call("GET", path_of("Screening", "/verdicts")).json["arms"]
     return str(max((row for row in rows if row["verdict"] == "good"), key=lambda row: row["pulls"])["arm"])
 
@@ -75,44 +105,90 @@ def others(server: Server) -> str:
 def fill_form(page: Page) -> None:
     page.fill("#arms", "\n".join(label(i) for i in range(200)))
     page.fill("#name", "Spring headlines")
+    page.fill("#measured", "click rate")
     page.fill("#bar", "2%")
     page.wait_for_selector(".plan .sentence")
+    page.evaluate("scrollTo(0, 0)")
 
 
-def picture(browser: Browser, address: str, name: str, width: int, scheme: Any) -> None:
+def picture(browser: Browser, address: str, path: Path, width: int, scheme: Any) -> None:
     """One page as people see it first."""
-    height = 844 if width < 500 else 960
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, locale="en-US")
+    size = {"width": width, "height": SIZES[width]}
+    context = browser.new_context(viewport=size, color_scheme=scheme, locale="en-US")  # type: ignore[arg-type]
     page = context.new_page()
     page.goto(address)
     page.wait_for_selector("main h1")
     if address.endswith("#/new"):
         fill_form(page)
-    page.wait_for_timeout(2_000)
-    path = HERE / "images" / f"{name}-{width}-{scheme}.png"
+    page.wait_for_timeout(1_500)
     page.screenshot(path=path)
     context.close()
-    Image.open(path).convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
-def main() -> None:
+def small(image: Image.Image, path: Path) -> None:
+    image.convert("RGB").quantize(COLOURS).save(path, optimize=True)
+
+
+def sheet(folder: Path, name: str, out: Path) -> None:
+    """All pictures of a page, half their size: one row per scheme."""
+    rows = [[Image.open(folder / f"{name}-{width}-{scheme}.png") for width in SIZES] for scheme in SCHEMES]
+    halves = [
+        [each.resize((each.width // 2, each.height // 2), Image.Resampling.LANCZOS) for each in row] for row in rows
+    ]
+    gap = 12
+    wide = sum(each.width + gap for each in halves[0]) - gap
+    tall = max(each.height for each in halves[0])
+    made = Image.new("RGB", (wide, 2 * tall + gap), "#808080")
+    for i, row in enumerate(halves):
+        left = 0
+        for each in row:
+            made.paste(each, (left, i * (tall + gap)))
+            left += each.width + gap
+    small(made, out / f"sheet-{name}.png")
+
+
+def pages(server: Server, wanted: list[str]) -> dict[str, str]:
+    """Names and addresses of the pages."""
+    found = {"list": "/", "new": "/#/new", "api": "/docs/"}
+    arm = others(server)
+    found["arm"] = f"/#/campaign/Screening/arm/{quote(arm)}"
+    found["feed"] = "/#/campaign/Checkout%20buttons"
+    for arms in SAMPLES:
+        for kind in ("bar", "control"):
+            if not wanted or f"{kind}-{arms}" in wanted or "list" in wanted:
+                found[f"{kind}-{arms}"] = f"/#/campaign/{quote(campaign(server, arms, kind == 'control'))}"
+    return {name: server.address + path for name, path in found.items() if not wanted or name in wanted}
+
+
+def main(out: Path, wanted: list[str]) -> None:
     from playwright.sync_api import sync_playwright
 
-    with tempfile.TemporaryDirectory() as folder, serving(f"sqlite:///{folder}/a.db") as server:
-        arm = others(server)
-        headlines(server)
-        campaign = f"{server.address}/#/campaign/Headlines"
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags())
-            for width in (1280, 390):
-                for scheme in ("light", "dark"):
-                    picture(browser, campaign, "dashboard", width, scheme)
-            picture(browser, f"{server.address}/#/campaign/Screening/arm/{quote(arm)}", "arm", 1280, "dark")
-            picture(browser, f"{server.address}/", "list", 1280, "light")
-            picture(browser, f"{server.address}/#/new", "new", 1280, "light")
-            picture(browser, f"{server.address}/#/campaign/Checkout", "control", 1280, "light")
-            browser.close()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=flags())
+        raw = Path(folder)
+
+        def take(name: str, address: str) -> None:
+            for width in SIZES:
+                for scheme in SCHEMES:
+                    path = raw / f"{name}-{width}-{scheme}.png"
+                    picture(browser, address, path, width, scheme)
+                    if (name, width, scheme) in KEPT:
+                        small(Image.open(path), out / path.name)
+            sheet(raw, name, out)
+
+        with serving(f"sqlite:///{folder}/a.db") as server:
+            for name, address in pages(server, wanted).items():
+                take(name, address)
+        if not wanted or "demo" in wanted:
+            with serving(f"sqlite:///{folder}/unused.db", "--demo") as server:
+                import time
+
+                time.sleep(45.0)  # bad verdicts come within the first minute
+                take("demo", f"{server.address}/#/campaign/demo")
+        browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "images"
+    out.mkdir(parents=True, exist_ok=True)
+    main(out, sys.argv[2:])

@@ -42,7 +42,7 @@ def play(server: Server, name: str, means: dict[str, float], until: Callable[[di
 
 
 def headline(page: Page) -> str:
-    return page.locator("h1.headline").inner_text()
+    return page.locator(".words .headline").inner_text()
 
 
 def row_of(page: Page, label: str) -> Any:
@@ -59,12 +59,12 @@ def test_from_the_form_to_the_export(server: Server, new_page: NewPage, tmp_path
     expect(page.get_by_text("3 arms")).to_be_visible()
     expect(page.locator(".plan .sentence")).to_contain_text("samples")
     page.get_by_role("button", name="Start the campaign").click()
-    expect(page.locator("h1.headline")).to_have_text(re.compile(r"0 of 3 above 50%, .?0 below, .?3 undecided"))
+    expect(page.locator(".words .headline")).to_have_text(re.compile(r"0 of 3 above 50%, .?0 below, .?3 undecided"))
     page.evaluate("window.notReloaded = true")
 
     means = {"calm": 0.95, "loud": 0.05, "odd": 0.5}
     play(server, "from the form", means, lambda known: known["good"] == 1 and known["bad"] == 1)
-    expect(page.locator("h1.headline")).to_have_text(re.compile(r"1 of 3 above 50%, .?1 below, .?1 undecided"))
+    expect(page.locator(".words .headline")).to_have_text(re.compile(r"1 of 3 above 50%, .?1 below, .?1 undecided"))
     expect(row_of(page, "calm").get_by_text("good")).to_be_visible()
     expect(row_of(page, "loud").get_by_text("bad")).to_be_visible()
     expect(page.get_by_label("Latest verdicts").get_by_role("link")).to_have_count(2)
@@ -78,7 +78,7 @@ def test_from_the_form_to_the_export(server: Server, new_page: NewPage, tmp_path
     page.go_back()
 
     with page.expect_download() as waiting:
-        page.get_by_role("link", name="Export JSON Lines").click()
+        page.get_by_role("link", name="Journal as JSON Lines").click()
     waiting.value.save_as(tmp_path / "journal.jsonl")
     exported = (tmp_path / "journal.jsonl").read_bytes()
     assert exported == server.call("GET", path_of("from the form", "/export?format=jsonl")).body
@@ -94,7 +94,7 @@ def test_two_browsers_see_the_same_without_reloading(server: Server, new_page: N
     play(server, "together", {"a": 0.97, "b": 0.5}, lambda known: known["good"] == 1)
     for page in pages:
         expect(row_of(page, "a").get_by_text("good")).to_be_attached()
-        expect(page.locator("h1.headline")).to_have_text(re.compile("1 of 2 above 50%"))
+        expect(page.locator(".words .headline")).to_have_text(re.compile("1 of 2 above 50%"))
     assert headline(pages[0]) == headline(pages[1])
 
 
@@ -169,7 +169,7 @@ def test_arms_from_a_file(server: Server, new_page: NewPage, tmp_path: Path) -> 
     page.get_by_label("Name").fill("from a file")
     page.get_by_label("The bar", exact=True).fill("0.3")
     page.get_by_role("button", name="Start the campaign").click()
-    expect(page.locator("h1.headline")).to_contain_text("0 of 3 above 30%")
+    expect(page.locator(".words .headline")).to_contain_text("0 of 3 above 30%")
     arms = server.call("GET", path_of("from a file", "/verdicts")).json["arms"]
     assert [(arm["arm"], arm["label"]) for arm in arms] in (
         [("h1", "Calm; seas"), ("h2", 'Say "hello"'), ("h3", None)],
@@ -184,10 +184,21 @@ def test_what_the_library_refuses_is_said_in_its_words(server: Server, new_page:
     page.get_by_label("Name").fill("beyond")
     page.get_by_label("The bar", exact=True).fill("150%")
     page.get_by_role("button", name="Start the campaign").click()
-    expect(page.locator("p.problem[role=alert]")).to_contain_text("threshold must lie strictly between 0 and 1")
+    expect(page.locator("#bar-problem")).to_contain_text("threshold must lie strictly between 0 and 1")
+    expect(page.locator("#bar")).to_be_focused()
+    expect(page.locator("#bar")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("The bar", exact=True).fill("50%")
+    expect(page.locator("#bar-problem")).to_be_empty()
     page.get_by_role("textbox", name="Arms").fill("a\nb\na")
-    expect(page.get_by_text("more than once: a")).to_be_visible()
-    expect(page.get_by_role("button", name="Start the campaign")).to_be_disabled()
+    expect(page.locator("#arms-problem")).to_have_text("More than once: a.")
+    page.get_by_role("textbox", name="Arms").fill("")
+    page.get_by_label("Name").fill("")
+    page.get_by_label("The bar", exact=True).fill("much")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.locator("#arms-problem")).to_have_text("Give at least one arm, one per line.")
+    expect(page.locator("#name-problem")).to_have_text("Give the campaign a name.")
+    expect(page.locator("#bar-problem")).to_have_text("Give a number, such as 2%; got much.")
+    expect(page).to_have_url(f"{server.address}/#/new")
 
 
 def test_a_reader_logs_in_and_only_looks(new_page: NewPage, tmp_path: Path) -> None:
@@ -204,7 +215,7 @@ def test_a_reader_logs_in_and_only_looks(new_page: NewPage, tmp_path: Path) -> N
         page.get_by_label("Token").fill(reader)
         page.get_by_role("button", name="Log in").click()
         expect(page.locator("#live")).to_have_text("live")
-        expect(page.get_by_role("button", name="Close campaign")).to_have_count(0)
+        expect(page.get_by_role("button", name="End the campaign")).to_have_count(0)
         assert page.evaluate("document.cookie") == ""
         page.get_by_role("link", name="goodarm").click()
         expect(page.get_by_role("link", name="watched")).to_be_visible()

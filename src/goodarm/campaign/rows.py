@@ -29,6 +29,7 @@ BRIEF = (
     "needed",
     "decided_at",
     "state",
+    "own_mean",
 )
 """The fields of an arm in lists that are sent often."""
 
@@ -67,9 +68,15 @@ class ArmRow(NamedTuple):
         """The status of an arm that is not asked for."""
         return None if self.status == OPEN else self.status
 
+    @property
+    def own_mean(self) -> float:
+        """The arm's own mean, also where `mean` is a difference; NaN without rewards."""
+        return self.total / self.pulls if self.pulls else math.nan
+
     def as_json(self) -> dict[str, Any]:
         """Everything that is known about the arm."""
-        return {name: plain(value) for name, value in self._asdict().items()} | {"state": self.state}
+        known = {name: plain(value) for name, value in self._asdict().items()}
+        return known | {"state": self.state, "own_mean": plain(self.own_mean)}
 
     def brief(self) -> dict[str, Any]:
         """What lists show."""

@@ -42,6 +42,7 @@ QUERY = {
     "history": ("after", "limit", "kind"),
     "remaining": ("draws",),
     "export": ("format",),
+    "verdicts.csv": ("only",),
     "waiting": ("limit",),
 }
 """Query parameters by the last part of the path; other names are refused on these routes."""

@@ -32,8 +32,9 @@ def model_of(row: type[Any], name: str, only: Sequence[str] | None = None, **mor
 
 
 STATE = (str | None, Field(description="suspended or retired; null while the arm may be asked for"))
-Row: Any = model_of(ArmRow, "Row", BRIEF, state=STATE)
-FullRow: Any = model_of(ArmRow, "FullRow", state=STATE)
+OWN_MEAN = (float | None, Field(description="the arm's own mean; against a control `mean` is the difference"))
+Row: Any = model_of(ArmRow, "Row", BRIEF, state=STATE, own_mean=OWN_MEAN)
+FullRow: Any = model_of(ArmRow, "FullRow", state=STATE, own_mean=OWN_MEAN)
 TallyShown: Any = model_of(Tally, "Tally")
 BoundsShown: Any = model_of(Bounds, "Bounds")
 

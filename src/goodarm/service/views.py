@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import time
 from typing import TYPE_CHECKING, Any
@@ -107,6 +109,35 @@ def verdicts(campaign: Campaign) -> dict[str, Any]:
     now = counts(campaign)
     shown = {name: now[name] for name in ("number", "good", "bad", "open", "sentence")}
     return shown | {"arms": [arm.brief() for arm in campaign.arms()]}
+
+
+COLUMNS = ("arm", "label", "verdict", "pulls", "mean", "low", "high", "own_mean", "guarantee", "decided_at", "state")
+"""Columns of the verdicts as CSV."""
+SIGNS = {"good": 1, "bad": -1, "open": 0}
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""First characters of a text that a spreadsheet would run as a formula."""
+
+
+def verdict_table(campaign: Campaign, only: str | None = None) -> str:
+    """The verdicts as CSV; arms that others are compared with are left out if `only` one verdict is wanted."""
+    judges = campaign.terms.question.judges
+    file = io.StringIO()
+    lines = csv.writer(file)
+    lines.writerow(COLUMNS)
+    for row in campaign.arms():
+        if only is None or (row.sign == SIGNS[only] and judges(row.arm)):
+            known = row.brief()
+            lines.writerow([cell(known[name]) for name in COLUMNS])
+    return file.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """A value of a CSV file; a quote before a text that a spreadsheet would run as a formula.
+
+    >>> cell("=1+1"), cell("calm"), cell(-0.5), cell(None)
+    ("'=1+1", 'calm', -0.5, None)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def arm_table(campaign: Campaign) -> dict[str, Any]:

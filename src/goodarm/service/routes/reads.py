@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -23,7 +23,16 @@ from goodarm.service.shown import (
     WaitingShown,
 )
 from goodarm.service.tokens import Role
-from goodarm.service.views import arm_page, arm_table, history, progress, remaining_pulls, verdicts, waiting_tickets
+from goodarm.service.views import (
+    arm_page,
+    arm_table,
+    history,
+    progress,
+    remaining_pulls,
+    verdict_table,
+    verdicts,
+    waiting_tickets,
+)
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["reads"], responses=documented((401, 403, 404, 422, 429)))
 MOST_EVENTS = 10_000
@@ -37,6 +46,23 @@ Kind = Annotated[str | None, Query(max_length=20, examples=["verdict"])]
 async def all_verdicts(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """Every arm against the bar."""
     return await campaigns_of(request).answer(name, if_none_match, verdicts, "verdicts", forecast=True)
+
+
+@router.get(
+    "/verdicts.csv",
+    response_class=Response,
+    **route_of(Role.reader),
+    responses={200: {"description": "One line per arm.", "content": {"text/csv": {}}}},
+)
+async def verdicts_as_csv(
+    request: Request,
+    name: CampaignName,
+    only: Annotated[Literal["good", "bad", "open"] | None, Query(description="arms with this verdict only")] = None,
+) -> Response:
+    """The verdicts as a table for a spreadsheet."""
+    text = await campaigns_of(request).desk.read(name, lambda campaign: verdict_table(campaign, only))
+    headers = {"Content-Disposition": 'attachment; filename="verdicts.csv"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @router.get("/arms", response_model=ArmTable, responses=NOT_CHANGED, **route_of(Role.reader))

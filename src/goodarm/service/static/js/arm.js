@@ -3,12 +3,14 @@ import { get, post, url } from "./api.js";
 import { evidenceChart, pathChart } from "./arm_charts.js";
 import { auditOf } from "./audit.js";
 import { showLive } from "./campaign.js";
-import { byId, h, say } from "./dom.js";
-import { count, counted, evidence, fullTime, scaleOf } from "./format.js";
+import { byId, h, say, term } from "./dom.js";
+import { count, counted, evidence, fullTime, lift, scaleOf } from "./format.js";
 import { nameOf } from "./intervals.js";
 import { Stream } from "./live.js";
+import { ESTIMATE, EVIDENCE, INTERVAL } from "./meanings.js";
 import { mayWrite } from "./rights.js";
 import { simulatedBy } from "./simulate.js";
+import { relative } from "./table_row.js";
 
 /** @typedef {import("./types.js").ArmDetail} ArmDetail */
 /** @typedef {import("./intervals.js").Scale} Scale */
@@ -20,10 +22,11 @@ const REFRESH = 1_000;
 function sentence(arm, scale, threshold) {
   const waiting = arm.pending ? ` ${counted(arm.pending, "ticket")} waiting.` : "";
   if (arm.mean === null) return `No samples yet.${waiting}`;
-  const between = `between ${scale.value(arm.low)} and ${scale.value(arm.high)}`;
-  if (scale.isReference(arm)) return `The ${scale.word(arm)}, which all others are compared with: ${counted(arm.pulls, "sample")}.${waiting}`;
+  const between = arm.low === null ? "without an interval" : `between ${scale.value(arm.low)} and ${scale.value(arm.high)}`;
+  if (scale.isReference(arm))
+    return `The ${scale.word(arm)}, which all others are compared with: mean ${scale.own(arm.own_mean)} after ${counted(arm.pulls, "sample")}.${waiting}`;
   const what = scale.labels.measured;
-  const where = `${what} ${scale.value(arm.mean)} after ${counted(arm.pulls, "sample")}, ${between}`;
+  const where = `${what} ${scale.value(arm.mean)}${base(arm, scale)} after ${counted(arm.pulls, "sample")}, ${between}`;
   const bar = `the ${scale.labels.bar} of ${scale.amount(threshold)}`;
   const still =
     arm.needed !== null && arm.evidence !== null
@@ -32,6 +35,15 @@ function sentence(arm, scale, threshold) {
   if (arm.verdict === "open") return `${where}; ${bar} lies inside${still}.${waiting}`;
   const decided = `Decided ${fullTime(arm.decided_at)}, ${arm.guarantee ?? "no guarantee"}.`;
   return `${where}, beyond ${bar}. ${decided}${waiting}`;
+}
+
+/** Own mean, baseline and relative lift behind a difference. @param {ArmDetail} arm @param {Scale} scale */
+function base({ mean, own_mean }, scale) {
+  if (!scale.compared || mean === null || own_mean === null) return "";
+  const baseline = own_mean - mean;
+  const times = relative(mean, baseline);
+  const change = times === null ? "" : `, ${lift(times)} relative`;
+  return ` (${scale.own(own_mean)} against ${scale.own(baseline)}${change})`;
 }
 
 /** The charts' numbers, for screen readers. @param {ArmDetail} arm @param {Scale} scale */
@@ -104,18 +116,19 @@ class ArmPage {
       h("section", { class: "card", "aria-label": title }, h("h2", {}, title), ...inside);
     const band = h(
       "p",
-      { class: "legend lines", "aria-hidden": "true" },
-      h("span", { class: "mean" }, "mean"),
-      this.scale.compared ? "" : h("span", { class: "band" }, "interval"),
+      { class: "legend lines" },
+      h("span", { class: "mean" }, term("mean", ESTIMATE.mean)),
+      this.scale.compared ? "" : h("span", { class: "band" }, term("interval", INTERVAL)),
     );
     const axisName = () => h("p", { class: "axis-name" }, "samples of this arm");
     const lines = h(
       "p",
-      { class: "legend lines", "aria-hidden": "true" },
-      h("span", { class: "good" }, "that it is good"),
-      h("span", { class: "bad" }, "that it is bad"),
+      { class: "legend lines" },
+      h("span", { class: "good" }, `that it is ${this.scale.kinds.good}`),
+      h("span", { class: "bad" }, `that it is ${this.scale.kinds.bad}`),
+      term("what is evidence?", EVIDENCE),
     );
-    this.evidenceCard = card("Evidence against the line that decides", this.evidence.element, axisName(), lines);
+    this.evidenceCard = card("Evidence, and the line that decides", this.evidence.element, axisName(), lines);
     return h(
       "div",
       { class: "arm-page" },

@@ -1,6 +1,7 @@
 /** The two charts of an arm's page. */
 import { axis, axisWidth, chart, colour, level, rem } from "./chart.js";
-import { domain } from "./domain.js";
+import { clipped, domain } from "./domain.js";
+import { h, say } from "./dom.js";
 import { count, evidence, short } from "./format.js";
 
 /** @typedef {import("./types.js").PathPoint} PathPoint */
@@ -38,13 +39,17 @@ export function pathChart(threshold, scale) {
     [[], [], [], []],
   );
   made.box.setAttribute("role", "img");
+  const beyond = h("p", { class: "hint" });
   return {
-    element: made.box,
+    element: h("div", {}, made.box, beyond),
     /** @param {PathPoint[]} path */
     show(path) {
       const late = path.slice(Math.floor(path.length / 8)); // the first samples say next to nothing, and fill the scale
       const seen = late.length ? late : path;
-      range = domain(/** @type {any} */ (seen), threshold ?? seen.at(-1)?.mean ?? 0.5, scale.bounded);
+      range = domain(seen, threshold ?? seen.at(-1)?.mean ?? 0.5, scale.bounded);
+      const { above, below, highest, lowest } = clipped(path, range);
+      const ends = [above && `up to ${scale.value(highest)}`, below && `down to ${scale.value(lowest)}`];
+      say(beyond, above || below ? `Earlier intervals go on, ${ends.filter(Boolean).join(" and ")}.` : "");
       made.show([path.map((p) => p.pulls), path.map((p) => p.low), path.map((p) => p.high), path.map((p) => p.mean)]);
       const last = path.at(-1);
       const between = last && `${scale.value(last.low)} to ${scale.value(last.high)}`;

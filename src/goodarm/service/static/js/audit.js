@@ -1,33 +1,44 @@
-/** The audit of a verdict: everything that it rests on, as the journal has it, with plainer words where there are any. */
+/** The audit of a verdict: everything that it rests on, as the journal has it, in groups and with plainer words. */
 import { h } from "./dom.js";
 import { count, decimal, fullTime } from "./format.js";
 
 /** @typedef {import("./intervals.js").Scale} Scale */
-/** @type {Record<string, string>} */
-const NAMES = {
-  at: "decided",
-  number: "journal entry",
-  first: "first ticket",
-  last: "last ticket",
-  needed: "evidence needed",
-  total: "sum of rewards",
-  weight: "share of delta",
-  version: "goodarm",
+/** Words and meanings of the entries, in the order in which they are shown. @type {Record<string, Record<string, [string, string]>>} */
+const GROUPS = {
+  "The decision": {
+    verdict: ["verdict", ""],
+    guarantee: ["guarantee", "Certified: proved for data that meet the terms. Heuristic: without a proof."],
+    at: ["decided", ""],
+    evidence: ["evidence", "A logarithm; the verdict fell when it reached what was needed."],
+    needed: ["evidence needed", "From the allowed error and this arm's share of it."],
+    interval: ["interval", "Where the true value lies, at the allowed error."],
+    low: ["interval from", ""],
+    high: ["interval to", ""],
+    delta: ["allowed error", "The probability that any verdict of the campaign is wrong."],
+    weight: ["share of the allowed error", ""],
+    criterion: ["kind of error", "fwer: any wrong verdict. fdr: the expected share of wrong ones among the good."],
+  },
+  "The data": {
+    mean: ["mean", ""],
+    total: ["sum of rewards", ""],
+    pulls: ["samples", ""],
+    asked: ["asked for", "Samples that were handed out, void ones not counted."],
+    told: ["told", "Samples whose reward was known."],
+    pending: ["waiting", "Samples whose reward was not known yet; they counted at their worst."],
+    missing: ["counted as 0", "Their time had passed without an answer."],
+    void: ["void", "Withdrawn samples."],
+    control: ["control", "What was known of the control at that moment."],
+    rewards: ["rewards", "What was declared about them."],
+  },
+  Provenance: {
+    policy: ["policy", "Which arm is sampled next, and what decides."],
+    rule: ["deciding rule", ""],
+    number: ["journal entry", "The entry that holds this verdict."],
+    first: ["first ticket", ""],
+    last: ["last ticket", ""],
+    version: ["goodarm", "The version that decided."],
+  },
 };
-const FIRST = [
-  "verdict",
-  "guarantee",
-  "at",
-  "number",
-  "evidence",
-  "needed",
-  "mean",
-  "low",
-  "high",
-  "asked",
-  "told",
-  "pending",
-];
 const REWARDS = new Set(["low", "high", "mean", "interval"]);
 
 /** @param {string} key @param {unknown} value @param {Scale} scale @returns {string} */
@@ -46,21 +57,30 @@ function written(key, value, scale) {
   );
 }
 
+/** One group; what no group names belongs to the last. @param {string} title @param {Record<string, unknown>} facts @param {Scale} scale */
+function group(title, facts, scale) {
+  const known = GROUPS[title] ?? {};
+  const named = new Set(Object.values(GROUPS).flatMap((each) => Object.keys(each)));
+  const rest = title === "Provenance" ? Object.keys(facts).filter((key) => !named.has(key)) : [];
+  const rows = [...Object.keys(known).filter((key) => key in facts), ...rest].map((key) => {
+    const [word, meaning] = known[key] ?? [key.replaceAll("_", " "), ""];
+    return h(
+      "div",
+      {},
+      h("dt", meaning ? { title: meaning } : {}, word),
+      h("dd", {}, h("bdi", {}, written(key, facts[key], scale))),
+    );
+  });
+  return rows.length ? h("section", {}, h("h3", {}, title), h("dl", { class: "audit" }, ...rows)) : null;
+}
+
 /** @param {Record<string, unknown>} audit @param {Scale} scale @returns {Node[]} */
 export function auditOf(audit, scale) {
   const { notes, ...facts } = audit;
-  const rank = (/** @type {string} */ key) => (FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length);
-  const ordered = Object.entries(facts).sort(([a], [b]) => rank(a) - rank(b));
-  const rows = ordered.map(([key, value]) =>
-    h(
-      "div",
-      {},
-      h("dt", {}, NAMES[key] ?? key.replaceAll("_", " ")),
-      h("dd", {}, h("bdi", {}, written(key, value, scale))),
-    ),
-  );
-  const words = (Array.isArray(notes) ? notes : []).map((note) => h("p", {}, h("bdi", {}, String(note))));
+  const sentence = (/** @type {unknown} */ note) => String(note).replace(/^./u, (first) => first.toUpperCase()).replace(/[^.]$/, "$&.");
+  const words = (Array.isArray(notes) ? notes : []).map((note) => h("p", {}, h("bdi", {}, sentence(note))));
   const fact = (/** @type {string} */ key) => written(key, facts[key], scale);
   const how = `The evidence that it is ${fact("verdict")} reached ${fact("evidence")}; ${fact("needed")} was needed.`;
-  return [h("p", { class: "lead" }, how), ...words, h("dl", { class: "audit" }, ...rows)];
+  const groups = Object.keys(GROUPS).map((title) => group(title, facts, scale));
+  return [h("p", { class: "lead" }, how), ...words, h("div", { class: "audit-groups" }, ...groups)];
 }

@@ -1,8 +1,28 @@
 /** The strip of good, undecided and bad arms, and the headline in words; the same in the list and on the page. */
 import { h, s } from "./dom.js";
-import { about, count, counted, evidence, GLYPH, scaleOf } from "./format.js";
+import { count, counted, dayOf, evidence, fullTime, GLYPH, percent, scaleOf } from "./format.js";
 
 /** @typedef {import("./types.js").Summary} Summary */
+
+/** A text from the metadata; anything else is left out. @param {unknown} value */
+const text = (value) => (typeof value === "string" ? value.trim() : "");
+
+/** What people call the campaign. @param {Summary} of */
+export const titleOf = (of) => text(of.metadata?.title) || of.name;
+
+/** What is measured, the bar, the allowed error, since when and by whom. @param {Summary} of */
+export function terms(of) {
+  const scale = scaleOf(of);
+  const measured = text(of.metadata?.measured) || "mean reward";
+  const by = text(of.created_by) || text(of.metadata?.by);
+  const parts = [
+    `${measured[0]?.toUpperCase()}${measured.slice(1)} of ${counted(of.arms, "arm")}`,
+    scale.compared ? `against ${of.question.references.join(", ")}: ${scale.line}` : scale.line,
+    `${percent(of.delta)} allowed error`,
+  ];
+  const since = h("time", { datetime: of.created_at, title: fullTime(of.created_at) }, `since ${dayOf(of.created_at)}`);
+  return h("p", { class: "terms" }, h("bdi", {}, `${parts.join(" · ")} · `), since, by && h("bdi", {}, ` by ${by}`));
+}
 
 /** Good from the left, bad from the right, hatched; undecided between. @param {Summary} of */
 export function strip(of) {
@@ -23,13 +43,13 @@ export function strip(of) {
 export const figures = (of) =>
   `${count(of.good)} of ${count(of.arms)} good, ${count(of.bad)} bad, ${count(of.open)} undecided`;
 
-/** "358 of 2,000 above 2%, 671 below, 971 undecided", in colours. @param {Summary} of @param {"h1" | "p"} tag */
-export function headline(of, tag) {
+/** "358 of 2,000 above 2%, 671 below, 971 undecided", in colours. @param {Summary} of */
+export function headline(of) {
   const [above, below] = [` ${scaleOf(of).above}, `, ` ${of.question.below}, `];
   const figure = (/** @type {"good" | "bad" | "open"} */ kind, /** @type {string} */ text) =>
     h("span", { class: `figure ${kind}` }, h("span", { class: "glyph", "aria-hidden": "true" }, GLYPH[kind]), text);
   return h(
-    tag,
+    "p",
     { class: "headline" },
     figure("good", `${count(of.good)} of ${count(of.arms)}`),
     above,
@@ -46,21 +66,22 @@ const rest = (of) => {
   return retired > 0 ? ` undecided, ${count(retired)} retired` : " undecided";
 };
 
+/** What it took and will take. @param {Summary} of @param {import("./forecast.js").Forecast} forecast */
+export function effort(of, forecast) {
+  const left = of.sentence.split("; ").slice(1, -1);
+  const said = left.map((clause) => (LEFT.test(clause) && forecast.samples ? `${forecast.samples} to finish` : clause));
+  return `${[`${counted(of.told, "sample")} so far`, ...said].join("; ")}.`;
+}
+const LEFT = /^(about|between) .* to finish$/; // numbers that are written anew
+
 /**
  * What it took, what it will take, and what is promised. The sentence is the server's: figures; what is left; promise.
  * Only its numbers are written anew, in the reader's locale.
- * @param {Summary} of
+ * @param {Summary} of @param {import("./forecast.js").Forecast} forecast
  */
-export function subline(of) {
-  const [, ...clauses] = of.sentence.split("; ");
-  const promise = clauses.pop() ?? "";
-  const left = clauses.map((clause) =>
-    clause.startsWith("about ") && of.remaining !== null && of.remaining !== undefined
-      ? `about ${about(of.remaining)} more samples to finish`
-      : clause,
-  );
-  const first = [`${counted(of.told, "sample")} so far`, ...left].join("; ");
-  return promise ? `${first}. ${promise[0]?.toUpperCase()}${promise.slice(1)}.` : `${first}.`;
+export function subline(of, forecast) {
+  const promise = of.sentence.split("; ").at(-1) ?? "";
+  return `${effort(of, forecast)} ${promise[0]?.toUpperCase() ?? ""}${promise.slice(1)}.`;
 }
 
 /** The bounds that the policy has learned so far; nothing for a policy that learns none. @param {Summary} of */

@@ -1,13 +1,16 @@
-/** One campaign: the headline in words, every arm against the bar, what happened, and the table. */
+/** One campaign: its title, the headline in words, what to do now, every arm against the bar, and the table. */
 import { get, post, url } from "./api.js";
-import { headline, learned, strip, subline } from "./bar.js";
+import { headline, learned, strip, subline, terms, titleOf } from "./bar.js";
+import { connect } from "./connect.js";
 import { domain } from "./domain.js";
-import { announce, byId, h, say } from "./dom.js";
+import { announce, byId, h, say, term } from "./dom.js";
+import { Forecast } from "./forecast.js";
 import { count, counted, scaleOf, timeOfDay } from "./format.js";
-import { IntervalChart } from "./intervals.js";
+import { IntervalChart, nameOf, ranked } from "./intervals.js";
 import { Stream } from "./live.js";
+import { UNDECIDED, WAITING } from "./meanings.js";
+import { WhatNow } from "./now.js";
 import { OverTime } from "./over_time.js";
-import { mayWrite } from "./rights.js";
 import { Selection } from "./selection.js";
 import { latest, waiting } from "./side.js";
 import { SimulatedBanner } from "./simulated.js";
@@ -24,6 +27,7 @@ const REFRESH = 5_000; // what no event tells: tickets that become overdue, a be
 /** @param {string} name @param {{arm: string}} row */
 const armHref = (name, row) => `#/campaign/${encodeURIComponent(name)}/arm/${encodeURIComponent(row.arm)}`;
 const OLDEST = 1_000; // waiting tickets that are looked at
+const narrow = matchMedia("(max-width: 48rem)");
 
 /** "live", or since when what you see is old. @param {import("./live.js").State} state */
 export function showLive({ live, since }) {
@@ -42,7 +46,7 @@ export async function campaignView(name) {
   /** @type {Summary} */
   const summary = await get(url(name));
   const note = h("p", { class: "hint", role: "status" }, `Fetching ${counted(summary.arms, "arm")}…`);
-  const element = h("div", { class: "campaign-page" }, h("div", { class: "words" }, ...words(summary)), note);
+  const element = h("div", { class: "campaign-page" }, h("div", { class: "words" }, ...words(summary, estimated(summary))), note);
   let page = /** @type {CampaignPage | null} */ (null);
   let closed = false;
   rest.then(
@@ -65,10 +69,19 @@ export async function campaignView(name) {
   return { element, close };
 }
 
-/** The headline, what it took and will take, and the strip. @param {Summary} summary */
-const words = (summary) => [
-  headline(summary, "h1"),
-  h("p", { class: "subline" }, subline(summary)),
+/** @param {Summary} summary */
+function estimated(summary) {
+  const forecast = new Forecast();
+  forecast.note(summary);
+  return forecast;
+}
+
+/** The title, what is asked, the headline, what it took and will take, and the strip. @param {Summary} summary @param {Forecast} forecast */
+const words = (summary, forecast) => [
+  h("h1", {}, h("bdi", {}, titleOf(summary))),
+  terms(summary),
+  headline(summary),
+  h("p", { class: "subline" }, subline(summary, forecast)),
   ...learned(summary),
   strip(summary),
 ];
@@ -85,6 +98,8 @@ class CampaignPage {
       location.hash = armHref(name, row);
     });
     this.over = new OverTime();
+    this.forecast = estimated(summary);
+    this.now = new WhatNow(summary, this.scale, (row) => armHref(name, row), () => void this.end());
     this.latest = latest(this.scale, (row) => armHref(name, row));
     this.waiting = waiting(
       this.scale.bounded,
@@ -93,10 +108,12 @@ class CampaignPage {
     );
     this.simulation = new SimulatedBanner(summary);
     this.selection = new Selection(() => this.order(), this.scale);
-    this.table = new ArmTable({ threshold, scale: this.scale, href: (row) => armHref(name, row) }, (key) =>
+    const baseline = () => this.rows.get(summary.question.references[0] ?? "")?.own_mean ?? null;
+    this.table = new ArmTable({ threshold, scale: this.scale, href: (row) => armHref(name, row), baseline }, (key) =>
       this.selection.sortBy(key),
     );
     this.parts = this.layout();
+    narrow.addEventListener("change", this.arrange);
     this.timer = 0;
     this.ordered = 0;
     this.cost = 0;
@@ -121,51 +138,62 @@ class CampaignPage {
       );
     const legend = h(
       "p",
-      { class: "legend", "aria-hidden": "true" },
-      ...Object.entries(this.scale.kinds).map(([kind, word]) => h("span", { class: kind }, word)),
-    );
-    return [
-      this.words,
-      this.simulation.element,
-      h(
-        "div",
-        { class: "grid" },
-        card("wide", `Every arm against ${this.scale.labels.against}`, this.chart.element, legend),
-        card("", "Verdicts over time", h("div", {}, this.over.element, h("p", { class: "axis-name" }, "samples"))),
-        card("", "Latest verdicts", this.latest.element),
-        card("", "Waiting tickets", this.waiting.element),
-        h(
-          "section",
-          { class: "card wide table-card", "aria-label": "Arms" },
-          h("h2", {}, "Arms"),
-          this.selection.element,
-          this.table.element,
-          this.actions(),
-        ),
+      { class: "legend" },
+      ...Object.entries(this.scale.kinds).map(([kind, word]) =>
+        h("span", { class: kind }, kind === "open" ? term(word, UNDECIDED) : word),
       ),
-    ];
+    );
+    const table = h(
+      "section",
+      { class: "card wide table-card", "aria-label": "Arms" },
+      h("h2", {}, "Arms"),
+      this.selection.element,
+      this.table.element,
+    );
+    this.connect = connect(this.summary);
+    this.baseline = h("p", { class: "hint baseline" });
+    const drawn = h("div", { class: "drawing" }, this.baseline, this.chart.element);
+    const first = card("chart", `Every arm against ${this.scale.labels.against}`, drawn, legend);
+    this.cards = {
+      connect: this.connect,
+      chart: first,
+      now: card("", "What now", this.now.element),
+      table,
+      over: card("", "Verdicts over time", h("div", {}, this.over.element, h("p", { class: "axis-name" }, "samples"))),
+      latest: card("", "Latest verdicts", this.latest.element),
+      waiting: card("", "Waiting tickets", this.waiting.element, term("what is that?", WAITING)),
+      exports: card("wide exports", "Data", this.exports()),
+    };
+    this.grid = h("div", { class: "grid" });
+    this.arrange();
+    return [this.words, this.simulation.element, this.grid];
   }
 
-  actions() {
-    const link = (/** @type {string} */ format, /** @type {string} */ text) =>
+  /** On a phone the table comes directly below the headline. */
+  arrange = () => {
+    const { connect, chart, now, table, ...rest } = this.cards ?? {};
+    const order = narrow.matches ? [connect, table, now, chart] : [connect, chart, now, table];
+    this.grid?.replaceChildren(...[...order, ...Object.values(rest)].filter((card) => card !== undefined));
+  };
+
+  exports() {
+    const link = (/** @type {string} */ path, /** @type {string} */ kind, /** @type {string} */ text) =>
       h(
         "a",
-        {
-          class: "button",
-          href: url(this.summary.name, `/export?format=${format}`),
-          download: `${this.summary.name}.${format}`,
-        },
+        { class: "button", href: url(this.summary.name, path), download: `${this.summary.name}${kind}` },
         text,
       );
-    const close =
-      mayWrite() &&
-      !this.summary.ended &&
-      h("button", { type: "button", class: "quiet", onclick: () => this.end() }, "Close campaign");
-    return h("div", { class: "actions" }, link("jsonl", "Export JSON Lines"), link("parquet", "Parquet"), close);
+    return h(
+      "div",
+      { class: "actions" },
+      link("/verdicts.csv", " verdicts.csv", "Verdicts as CSV"),
+      link("/export?format=jsonl", ".jsonl", "Journal as JSON Lines"),
+      link("/export?format=parquet", ".parquet", "Journal as Parquet"),
+    );
   }
 
   async end() {
-    if (!confirm("Close this campaign? Nothing more is asked; what is out may still be told. Verdicts and journal stay.")) return;
+    if (!confirm("End this campaign? Nothing more is asked; what is out may still be told. Verdicts and journal stay.")) return;
     this.summary = await post(url(this.summary.name, "/end"));
     this.draw();
   }
@@ -181,6 +209,7 @@ class CampaignPage {
     const fresh = await get(url(this.summary.name)).catch(() => null);
     if (!fresh || fresh.number < this.summary.number) return;
     Object.assign(this.summary, fresh);
+    this.forecast.note(fresh);
     void this.lookAtWaiting();
     this.timer ||= window.setTimeout(() => this.draw(), REDRAW);
   }
@@ -198,6 +227,7 @@ class CampaignPage {
     const fresh = arms.filter((row) => row.verdict !== "open" && before.get(row.arm)?.verdict === "open");
     for (const row of arms) before.set(row.arm, { ...before.get(row.arm), ...row });
     Object.assign(this.summary, figures);
+    if (figures.remaining !== undefined) this.forecast.note(this.summary);
     this.summary.arms = Math.max(this.summary.arms, before.size - this.summary.question.references.length);
     this.over.add({ ...figures, at: new Date().toISOString() });
     if (fresh.length) {
@@ -216,10 +246,14 @@ class CampaignPage {
         this.cost = performance.now() - started;
       }),
     ); // after uPlot's own
-    this.words.replaceChildren(...words(this.summary));
-    const rows = [...this.rows.values()];
-    const ranked = rows.sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
-    this.chart.show(ranked.filter((row) => !this.scale.isReference(row)));
+    this.words.replaceChildren(...words(this.summary, this.forecast));
+    const rows = ranked([...this.rows.values()]);
+    if (this.connect) this.connect.hidden = this.summary.told > 0 || this.summary.ended || this.simulation.by !== null;
+    this.chart.show(rows.filter((row) => !this.scale.isReference(row)));
+    const control = this.rows.get(this.summary.question.references[0] ?? "");
+    if (this.baseline && control)
+      say(this.baseline, `◆ ${nameOf(control)}: ${this.scale.own(control.own_mean)} after ${counted(control.pulls, "sample")}`);
+    this.now.show(this.summary, rows, this.forecast, this.over.points);
     this.over.draw();
     this.latest.show(rows);
     this.waiting.show(this.summary, rows);
@@ -252,6 +286,7 @@ class CampaignPage {
     this.stream?.close();
     clearTimeout(this.timer);
     clearInterval(this.clock);
+    narrow.removeEventListener("change", this.arrange);
     for (const part of [this.chart, this.over, this.table, this.simulation]) part.close();
   }
 }

@@ -3,7 +3,7 @@ import { post } from "./api.js";
 import { doubled, fromCsv, fromLines } from "./csv.js";
 import { h, s, say } from "./dom.js";
 import { about, counted } from "./format.js";
-import { field, Question } from "./question.js";
+import { complain, field, Question } from "./question.js";
 
 /** @typedef {import("./types.js").NewArm} NewArm */
 /** @typedef {import("./types.js").Plan} Plan */
@@ -21,7 +21,9 @@ export function createView() {
 class CreateForm {
   constructor() {
     const oninput = () => this.changed();
-    this.name = h("input", { autocomplete: "off", oninput, required: true, maxlength: "200" });
+    this.name = h("input", { autocomplete: "off", oninput, maxlength: "200" });
+    this.measured = h("input", { autocomplete: "off", maxlength: "200", placeholder: "click rate" });
+    this.by = h("input", { autocomplete: "name", maxlength: "200", placeholder: "you or your team" });
     this.question = new Question(oninput);
     const typed = () => {
       this.dropped = null;
@@ -37,7 +39,7 @@ class CreateForm {
       hint("Shown here as soon as there are arms and something to compare them with."),
     );
     this.problem = h("p", { class: "problem", role: "alert" });
-    this.start = h("button", { class: "main", type: "submit", disabled: true }, "Start the campaign");
+    this.start = h("button", { class: "main", type: "submit" }, "Start the campaign");
     this.dropped = /** @type {NewArm[] | null} */ (null);
     this.timer = 0;
     this.abort = new AbortController();
@@ -48,7 +50,7 @@ class CreateForm {
   layout() {
     return h(
       "form",
-      { class: "create", onsubmit: (/** @type {Event} */ e) => void this.submit(e) },
+      { class: "create", novalidate: true, onsubmit: (/** @type {Event} */ e) => void this.submit(e) },
       h("h1", {}, "New campaign"),
       h(
         "div",
@@ -61,7 +63,13 @@ class CreateForm {
 
   fields() {
     return [
-      field("name", "Name", this.name, "What you will call it."),
+      field("name", "Name", this.name, "What you will call it: the title of its page."),
+      h(
+        "div",
+        { class: "two" },
+        field("measured", "What is measured", this.measured, "Shown under the title."),
+        field("by", "Started by", this.by, "Shown under the title."),
+      ),
       ...this.question.fields,
       h("h2", {}, "What it will take"),
       this.plan,
@@ -121,26 +129,59 @@ class CreateForm {
   wish() {
     const arms = this.arms();
     const asked = this.question.asked(arms);
-    return arms.length && asked ? { name: this.name.value.trim(), arms, ...asked } : null;
+    const said = Object.entries({ measured: this.measured.value.trim(), by: this.by.value.trim() }).filter(([, text]) => text);
+    const metadata = said.length ? { metadata: Object.fromEntries(said) } : {};
+    return arms.length && asked ? { name: this.name.value.trim(), arms, ...asked, ...metadata } : null;
   }
 
   changed() {
     const arms = this.arms();
-    const twice = [...new Set(doubled(arms))];
-    const named = `${twice.slice(0, 3).join(", ")}${twice.length > 3 ? ", …" : ""}`;
-    say(
-      this.found,
-      arms.length ? counted(arms.length, "arm") + (twice.length ? `; more than once: ${named}` : "") : "",
-    );
+    const twice = this.twice();
+    say(this.found, arms.length ? counted(arms.length, "arm") : "");
     say(this.problem, "");
     this.question.show(arms);
     const wish = this.wish();
-    this.start.disabled = !wish || !wish.name || twice.length > 0;
+    for (const input of [this.name, ...Object.values(this.question.inputs)]) complain(input, "");
+    complain(this.text, twice);
     clearTimeout(this.timer);
     this.abort.abort();
-    const planned = wish && !twice.length ? this.question.planned(arms) : null;
+    const planned = wish && !twice ? this.question.planned(arms) : null;
     if (planned) this.timer = window.setTimeout(() => void this.makePlan(planned), WAIT);
     else if (wish) this.plan.replaceChildren(hint("For a plan, say what mean you expect of the control."));
+  }
+
+  /** Which arms are named more than once, in words. */
+  twice() {
+    const twice = [...new Set(doubled(this.arms()))];
+    return twice.length ? `More than once: ${twice.slice(0, 3).join(", ")}${twice.length > 3 ? ", …" : ""}.` : "";
+  }
+
+  /** Fields that stand in the way, and why. @returns {[HTMLElement, string][]} */
+  problems() {
+    const arms = this.arms();
+    const few = this.question.against && arms.length === 1 ? "Give the control and at least one arm to compare with it." : "";
+    const wrong = !arms.length ? "Give at least one arm, one per line." : few || this.twice();
+    return [
+      ...(wrong ? /** @type {[HTMLElement, string][]} */ ([[this.text, wrong]]) : []),
+      ...(this.name.value.trim() ? [] : /** @type {[HTMLElement, string][]} */ ([[this.name, "Give the campaign a name."]])),
+      ...this.question.problems(),
+    ];
+  }
+
+  /** A refusal of the server, beside the field that it names first. @param {string} message */
+  refused(message) {
+    const inputs = { ...this.question.inputs, campaign: this.name, name: this.name, arm: this.text, arms: this.text };
+    const named = message.toLowerCase().match(/[a-z]+/g) ?? [];
+    const word = named.find((each) => each in inputs);
+    const input = word && inputs[/** @type {keyof typeof inputs} */ (word)];
+    if (input && input.offsetParent) this.point([[input, message]]);
+    else say(this.problem, message);
+  }
+
+  /** @param {[HTMLElement, string][]} wrong the first gets the focus */
+  point(wrong) {
+    for (const [input, text] of wrong) complain(input, text);
+    wrong[0]?.[0].focus();
   }
 
   /** @param {Record<string, unknown>} planned */
@@ -162,13 +203,15 @@ class CreateForm {
   async submit(event) {
     event.preventDefault();
     const wish = this.wish();
-    if (!wish) return;
+    const wrong = this.problems();
+    if (!wish || wrong.length) return this.point(wrong);
     this.start.disabled = true;
     try {
       const made = await post("/api/v1/campaigns", wish);
       location.hash = `#/campaign/${encodeURIComponent(made.name)}`;
     } catch (error) {
-      say(this.problem, error instanceof Error ? error.message : String(error));
+      this.refused(error instanceof Error ? error.message : String(error));
+    } finally {
       this.start.disabled = false;
     }
   }

@@ -61,3 +61,40 @@ export function byId(id) {
 export function announce(text) {
   say(byId("announce"), text);
 }
+
+/** A word with its explanation, for the pointer, the keyboard and screen readers. @param {string} word @param {string} meaning */
+export function term(word, meaning) {
+  const note = h("span", { class: "note", role: "tooltip", id: `note-${++notes}` }, meaning);
+  return h("span", { class: "term" }, h("button", { type: "button", "aria-describedby": note.id }, word), note);
+}
+let notes = 0;
+
+/** Puts text into the clipboard; without https the old way is the only one. @param {string} text */
+export async function copy(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = h("textarea", { class: "unseen" });
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  const done = document.execCommand("copy");
+  field.remove();
+  if (!done) throw new Error("This browser does not let the page copy.");
+}
+
+/** A button that copies and says so. @param {string} label @param {() => string} text */
+export function copyButton(label, text) {
+  const button = h("button", {
+    type: "button",
+    onclick: () =>
+      void copy(text()).then(
+        () => done("Copied"),
+        (error) => done(error.message),
+      ),
+  }, label);
+  const done = (/** @type {string} */ said) => {
+    say(button, said);
+    announce(said);
+    setTimeout(() => say(button, label), 2_000);
+  };
+  return button;
+}

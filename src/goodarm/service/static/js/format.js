@@ -14,8 +14,16 @@ const words = new Intl.NumberFormat(locale, {
 const tick = new Intl.NumberFormat(locale, { notation: "compact", maximumSignificantDigits: 3 });
 const real = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4 });
 const two = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 });
+const signedTick = new Intl.NumberFormat(locale, { maximumSignificantDigits: 4, signDisplay: "exceptZero" });
+const change = new Intl.NumberFormat(locale, {
+  style: "percent",
+  maximumSignificantDigits: 2,
+  signDisplay: "exceptZero",
+});
 const clock = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
+const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+const near = new Intl.DateTimeFormat(locale, { weekday: "short", hour: "numeric", minute: "2-digit" });
 const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
 
 /** @param {number} value */
@@ -42,27 +50,41 @@ export const counted = (many, noun) => `${count(many)} ${noun}${many === 1 ? "" 
 export function scaleOf(summary) {
   const bounded = !summary.rewards || /\[0, 1\]/.test(summary.rewards);
   const { labels } = summary.question;
+  const plain = fixedDigits(summary.rewards ?? "");
   const writers = bounded
     ? shares(summary.question.bar, labels.signed)
-    : { value: fixedDigits(summary.rewards ?? ""), tick: decimal, bar: decimal, amount: decimal };
-  return { ...writers, ...wordsOf(summary.question, writers), bounded };
+    : { value: plain, tick: decimal, bar: decimal, amount: decimal, own: plain };
+  const between = (/** @type {Maybe} */ low, /** @type {Maybe} */ high) =>
+    `${writers.value(low).replace(UNIT, "")} to ${writers.value(high)}`;
+  return { ...writers, ...wordsOf(summary.question, writers), bounded, between };
 }
+const UNIT = /\s?(%|pp)$/; // written once for both ends
 
-/** Shares as percentages; differences with their sign. @param {number} threshold @param {boolean} signed */
+/** Shares as percentages; their differences in percentage points, with a sign. @param {number} threshold @param {boolean} signed */
 function shares(threshold, signed) {
   const digits = Math.abs(threshold) < 0.1 ? 2 : 1;
-  const fixed = new Intl.NumberFormat(locale, {
-    style: "percent",
+  const own = withDigits(digits, { style: "percent" });
+  const share = (/** @type {Maybe} */ x) => percent(x ?? NaN, 3);
+  if (!signed) return { value: own, tick: share, bar: share, amount: share, own };
+  const inPoints = (/** @type {Writer} */ write) => (/** @type {Maybe} */ x) =>
+    x === null || x === undefined ? "–" : `${write(x * 100)} pp`;
+  const value = inPoints(withDigits(Math.max(digits, 1), { signDisplay: "exceptZero" }));
+  const tick = inPoints((x) => signedTick.format(x ?? NaN));
+  return { value, tick, bar: inPoints(decimal), amount: inPoints(decimal), own };
+}
+
+/** @param {number} digits after the point @param {Intl.NumberFormatOptions} options @returns {Writer} */
+function withDigits(digits, options) {
+  const format = new Intl.NumberFormat(locale, {
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
-    signDisplay: signed ? "exceptZero" : "auto",
+    ...options,
   });
-  const value = (/** @type {Maybe} */ x) => (x === null || x === undefined ? "–" : fixed.format(x));
-  const bar = (/** @type {Maybe} */ x) => percent(x ?? NaN, 3);
-  const plus = (/** @type {Maybe} */ x) => ((x ?? 0) > 0 && signed ? `+${bar(x)}` : bar(x));
-  const points = (/** @type {Maybe} */ x) => `${decimal((x ?? NaN) * 100)} pp`;
-  return { value, tick: plus, bar, amount: signed ? points : bar };
+  return (x) => (x === null || x === undefined ? "–" : format.format(x));
 }
+
+/** A relative change: "+12%". @param {Maybe} x */
+export const lift = (x) => (x === null || x === undefined || !Number.isFinite(x) ? "–" : change.format(x));
 
 /**
  * What verdicts, estimates and the line that decides are called: the server's words, with amounts in the reader's locale.
@@ -93,8 +115,7 @@ function fixedDigits(rewards) {
   const scale = Number(/scale ([0-9.e+-]+)/.exec(rewards)?.[1] ?? NaN);
   if (!(scale > 0)) return decimal;
   const digits = Math.min(Math.max(2 - Math.floor(Math.log10(scale)), 0), 8);
-  const format = new Intl.NumberFormat(locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return (x) => (x === null || x === undefined ? "–" : format.format(x));
+  return withDigits(digits, {});
 }
 
 /** @param {number} seconds */
@@ -112,6 +133,15 @@ export function age(seconds) {
 export const timeOfDay = (date) => clock.format(date);
 /** @param {string | null} at */
 export const fullTime = (at) => (at ? moment.format(new Date(at)) : "–");
+
+/** @param {string} at */
+export const dayOf = (at) => day.format(new Date(at));
+
+/** When something will be done: the time within a day, else the date. @param {number} seconds from now */
+export function until(seconds) {
+  const at = new Date(Date.now() + 1000 * seconds);
+  return seconds < 64_800 ? clock.format(at) : seconds < 500_000 ? near.format(at) : day.format(at);
+}
 
 /** "3 minutes ago". @param {string} at */
 export function since(at) {

@@ -1,7 +1,7 @@
 /** Every arm as an interval against the bar, sorted by mean: hovering or arrow keys show which arm it is, dragging zooms. */
 import { axis, axisWidth, chart, fitting, level, rem } from "./chart.js";
-import { domain } from "./domain.js";
-import { h } from "./dom.js";
+import { clipped, domain } from "./domain.js";
+import { h, say } from "./dom.js";
 import { count, counted } from "./format.js";
 import { paintIntervals } from "./paint.js";
 
@@ -9,6 +9,12 @@ import { paintIntervals } from "./paint.js";
 /** @typedef {ReturnType<typeof import("./format.js").scaleOf>} Scale */
 const FEWEST = 5; // arms that a zoom leaves in sight
 const NAMED = 5; // rem per arm from which its name is written under it
+const MANY = 60; // arms from which the decided ones can be shown alone
+const GROUP = { good: 0, open: 1, bad: 2 };
+
+/** In the order of the chart: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
+export const ranked = (rows) =>
+  rows.sort((a, b) => GROUP[a.verdict] - GROUP[b.verdict] || (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
 
 /** @param {Row} row */
 export const nameOf = (row) => row.label || row.arm;
@@ -34,13 +40,25 @@ function tipLines(row, scale) {
   ];
 }
 
+/** Which intervals are cut off, and how far they reach. @param {Row[]} rows @param {[number, number]} range @param {Scale} scale */
+function goesOn(rows, range, scale) {
+  const { above, below, highest, lowest } = clipped(rows, range);
+  const parts = [
+    above && `▲ ${counted(above, "interval")} ${above === 1 ? "goes" : "go"} on, up to ${scale.value(highest)}.`,
+    below && `▼ ${counted(below, "interval")} ${below === 1 ? "goes" : "go"} on, down to ${scale.value(lowest)}.`,
+  ];
+  return parts.filter(Boolean).join(" ");
+}
+
 export class IntervalChart {
   /** @param {number} threshold @param {Scale} scale @param {(row: Row) => void} open */
   constructor(threshold, scale, open) {
     this.threshold = threshold;
     this.scale = scale;
     this.open = open;
-    this.rows = /** @type {Row[]} */ ([]);
+    this.every = /** @type {Row[]} */ ([]);
+    this.rows = /** @type {Row[]} */ ([]); // those in the chart
+    this.decided = false;
     this.faded = (/** @type {Row} */ _) => false;
     this.range = /** @type {[number, number]} */ ([0, 1]);
     this.zoomed = /** @type {[number, number] | null} */ (null);
@@ -73,11 +91,18 @@ export class IntervalChart {
       h("button", { type: "button", class: "quiet", "aria-label": label, title: label, onclick: act }, text);
     this.all = button("all arms", "Show all arms", () => this.reset());
     this.all.hidden = true;
-    const hint = h("span", { class: "hint" }, `arms by ${this.scale.labels.estimate}; drag to zoom, click for the arm`);
+    this.beyond = h("span", { class: "hint beyond" });
+    this.alone = h(
+      "button",
+      { type: "button", class: "quiet", "aria-pressed": "false", hidden: true, onclick: () => this.onlyDecided() },
+      "decided only",
+    );
+    const hint = h("span", { class: "hint help" }, "Drag to zoom, click for the arm.");
     return h(
       "div",
       { class: "tools" },
-      hint,
+      h("span", { class: "hints" }, this.beyond, " ", hint),
+      this.alone,
       this.all,
       button("−", "Zoom out", () => this.zoom(2)),
       button("+", "Zoom in", () => this.zoom(0.5)),
@@ -171,6 +196,14 @@ export class IntervalChart {
     this.refresh();
   }
 
+  /** Undecided arms leave the chart, or come back. */
+  onlyDecided() {
+    this.decided = !this.decided;
+    this.alone?.setAttribute("aria-pressed", String(this.decided));
+    this.zoomed = null;
+    this.show(this.every);
+  }
+
   hideTip() {
     this.tip.hidden = true;
   }
@@ -240,11 +273,18 @@ export class IntervalChart {
     const [from, to] = this.span();
     const seen = this.zoomed ? this.rows.slice(Math.max(0, Math.floor(from) - 1), Math.ceil(to)) : this.rows;
     this.range = domain(seen, this.threshold, this.scale.bounded);
+    if (this.beyond) say(this.beyond, goesOn(seen, this.range, this.scale));
     this.made.show([this.rows.map((_, i) => i + 1), this.rows.map((row) => row.mean)]);
   }
 
-  /** @param {Row[]} rows sorted by mean */
-  show(rows) {
+  /** @param {Row[]} every arm, in the order of the chart */
+  show(every) {
+    const isDecided = (/** @type {Row} */ row) => row.verdict !== "open";
+    const some = every.length > MANY && every.some(isDecided);
+    if (this.alone) this.alone.hidden = !some;
+    this.decided &&= some;
+    this.every = every;
+    const rows = this.decided ? every.filter(isDecided) : every;
     this.rows = rows;
     this.slider.setAttribute("aria-valuemax", String(Math.max(rows.length, 1)));
     const first = rows[0];

@@ -1,5 +1,5 @@
 /** What is asked of the arms: which reach a bar, or which beat a control. */
-import { h } from "./dom.js";
+import { h, say } from "./dom.js";
 
 /** @typedef {import("./types.js").NewArm} NewArm */
 const SUGGESTED = 200; // arms that are offered as the control; any other can be typed
@@ -16,9 +16,18 @@ export function parseBar(text) {
 export const field = (id, label, input, hint) => {
   input.id = id;
   const note = h("p", { class: "hint", id: `${id}-hint` }, hint);
-  input.setAttribute("aria-describedby", note.id);
-  return h("div", { class: "field" }, h("label", { for: id }, label), input, note);
+  const wrong = h("p", { class: "problem", id: `${id}-problem`, role: "alert" });
+  input.setAttribute("aria-describedby", `${note.id} ${wrong.id}`);
+  return h("div", { class: "field" }, h("label", { for: id }, label), input, note, wrong);
 };
+
+/** Say beside a field what is wrong with it; nothing if the text is empty. @param {HTMLElement} input @param {string} text */
+export function complain(input, text) {
+  const wrong = document.getElementById(`${input.id}-problem`);
+  if (wrong) say(wrong, text);
+  if (text) input.setAttribute("aria-invalid", "true");
+  else input.removeAttribute("aria-invalid");
+}
 
 /** @param {string[]} texts @param {() => void} onchange */
 const choice = (texts, onchange) => h("select", { onchange }, ...texts.map((text) => h("option", {}, text)));
@@ -103,6 +112,29 @@ export class Question {
     const [threshold, spread] = [parseBar(this.bar.value), parseBar(this.spread.value)];
     if (threshold === null || (this.measured && !spread)) return null;
     return this.measured ? { threshold, delta, rewards: `gaussian:${spread}` } : { threshold, delta };
+  }
+
+  /** Fields that can't be read, and why. @returns {[HTMLElement, string][]} */
+  problems() {
+    /** @param {HTMLInputElement} input @param {string} example @param {boolean} needed @returns {[HTMLElement, string][]} */
+    const number = (input, example, needed) => {
+      const typed = input.value.trim();
+      if (!typed && !needed) return [];
+      return parseBar(typed) === null ? [[input, `Give a number, such as ${example}${typed ? `; got ${typed}` : ""}.`]] : [];
+    };
+    return [
+      ...(this.against ? number(this.margin, "2%", true) : number(this.bar, this.bar.placeholder, true)),
+      ...number(this.delta, "5%", true),
+      ...(this.measured ? number(this.spread, "1.5", true) : []),
+      ...(this.against ? number(this.rate, "30%", false) : []),
+      ...number(this.gap, "1%", false),
+    ];
+  }
+
+  /** The field that the server means by a name of its own. @returns {Record<string, HTMLElement>} */
+  get inputs() {
+    const { bar, delta, control, margin, spread } = this;
+    return { threshold: bar, delta, control, margin, rewards: spread, scale: spread };
   }
 
   /** What a plan is made from; null if too little is known for one. @param {NewArm[]} arms */

@@ -1,27 +1,35 @@
 /** The table whose rows are the intervals. Only the rows in sight are in the document, whatever the number of arms. */
 import { rem } from "./chart.js";
 import { h, say } from "./dom.js";
+import { ESTIMATE, INTERVAL } from "./meanings.js";
 import { TableRow } from "./table_row.js";
 
 /** @typedef {import("./types.js").Row} Row */
-/** @typedef {"name" | "verdict" | "mean" | "low" | "pulls" | "pending"} SortKey */
+/** @typedef {"name" | "verdict" | "mean" | "low" | "lift" | "own" | "pulls" | "pending"} SortKey */
+/** @typedef {{key: SortKey, text: string, kind: string, title: string}} Column */
 const EXTRA = 6; // rows beyond the edge, so that scrolling never shows a gap
 
-/** @type {{key: SortKey, text: string, kind: string}[]} */
-const COLUMNS = [
-  { key: "name", text: "arm", kind: "name" },
-  { key: "verdict", text: "verdict", kind: "verdict" },
-  { key: "low", text: "interval", kind: "interval" },
-  { key: "mean", text: "mean", kind: "number mean" },
-  { key: "pulls", text: "samples", kind: "number pulls" },
-  { key: "pending", text: "waiting", kind: "number pending" },
+/** @param {import("./intervals.js").Scale} scale @returns {Column[]} */
+const columns = ({ labels, compared }) => [
+  { key: "name", text: "arm", kind: "name", title: "The option, by its label" },
+  { key: "verdict", text: "verdict", kind: "verdict", title: "What is certain, at the allowed error" },
+  { key: "low", text: "interval", kind: "interval", title: INTERVAL },
+  { key: "mean", text: labels.estimate, kind: "number mean", title: ESTIMATE[compared ? "difference" : "mean"] },
+  ...(compared
+    ? /** @type {Column[]} */ ([
+        { key: "lift", text: "lift", kind: "number lift", title: "The difference relative to the mean of the control" },
+        { key: "own", text: "mean", kind: "number own", title: "The arm's own mean reward" },
+      ])
+    : []),
+  { key: "pulls", text: "samples", kind: "number pulls", title: "Rewards that were told for this arm" },
+  { key: "pending", text: "waiting", kind: "number pending", title: "Tickets of this arm whose reward is not known yet" },
 ];
 
-/** @param {(typeof COLUMNS)[number]} column @param {(key: SortKey) => void} sort */
-function heading({ key, text, kind }, sort) {
-  const button = h("button", { type: "button", class: "head", "data-key": key, onclick: () => sort(key) }, text);
+/** @param {Column} column @param {(key: SortKey) => void} sort */
+function heading({ key, text, kind, title }, sort) {
+  const act = { type: "button", class: "head", "data-key": key, title, onclick: () => sort(key) };
   const ends = kind === "interval" && h("span", { class: "ends", "aria-hidden": "true" }, h("i"), h("i"));
-  return h("div", { role: "columnheader", class: `cell ${kind}` }, button, ends);
+  return h("div", { role: "columnheader", class: `cell ${kind}` }, h("span", { class: "drawn" }, h("button", act, text), ends));
 }
 
 export class ArmTable {
@@ -32,8 +40,7 @@ export class ArmTable {
     this.range = /** @type {[number, number]} */ ([0, 1]);
     this.lines = /** @type {TableRow[]} */ ([]);
     this.frame = 0;
-    const named = COLUMNS.map((column) => (column.key === "mean" ? { ...column, text: about.scale.labels.estimate } : column));
-    this.heads = named.map((column) => heading(column, sort));
+    this.heads = columns(about.scale).map((column) => heading(column, sort));
     this.spacer = h("div", { class: "spacer", role: "presentation" });
     const events = {
       onscroll: () => this.later(),
@@ -42,7 +49,7 @@ export class ArmTable {
     this.scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "0", ...events }, this.spacer);
     this.empty = h("p", { class: "hint nothing", hidden: true }, "No arm matches.");
     const first = h("div", { role: "row", class: "line", "aria-rowindex": "1" }, ...this.heads);
-    const attributes = { class: "arms", role: "table", "aria-label": "Arms with their intervals" };
+    const attributes = { class: about.scale.compared ? "arms compared" : "arms", role: "table", "aria-label": "Arms with their intervals" };
     this.table = h("div", attributes, h("div", { role: "rowgroup", class: "arms-head" }, first), this.scroller);
     this.element = h("div", {}, this.table, this.empty);
     this.observer = new ResizeObserver(() => this.later());

@@ -1,16 +1,27 @@
 /** One row of the table: made once, written again for whichever arm it shows. */
 import { h, s, say } from "./dom.js";
-import { count } from "./format.js";
+import { count, lift } from "./format.js";
 import { nameOf } from "./intervals.js";
 
 /** @typedef {import("./types.js").Row} Row */
-/** @typedef {{threshold: number, scale: import("./intervals.js").Scale, href: (row: Row) => string}} About */
+/** @typedef {{threshold: number, scale: import("./intervals.js").Scale, href: (row: Row) => string, baseline: () => number | null}} About */
 
 /** @param {number} value @param {[number, number]} range @returns {number} per cent of the way */
 const place = (value, [low, high]) => Math.min(Math.max((value - low) / (high - low || 1), 0), 1) * 100;
 
 /** @param {string} kind @param {Node[]} inside */
 const cell = (kind, ...inside) => h("div", { role: "cell", class: `cell ${kind}` }, ...inside);
+
+/** An arrow at an end of the drawing: the interval goes on. @param {"left" | "right"} side */
+const arrow = (side) =>
+  s(
+    "svg",
+    { class: `more ${side}`, x: side === "left" ? "0" : "100%", y: "50%", overflow: "visible" },
+    s("path", { d: side === "left" ? "M9-5.5 0 0l9 5.5z" : "M-9-5.5 0 0l-9 5.5z" }),
+  );
+
+/** The change relative to a baseline. @param {number | null} difference @param {number | null} baseline */
+export const relative = (difference, baseline) => (difference === null || !baseline ? null : difference / baseline);
 
 export class TableRow {
   /** @param {About} about */
@@ -25,13 +36,17 @@ export class TableRow {
     this.bar = s("line", { class: "bar", y1: "0", y2: "100%" });
     this.line = s("line", { class: "span", y1: "50%", y2: "50%" });
     this.dot = s("circle", { cy: "50%", r: "0.3em" });
-    this.drawing = s("svg", { class: "interval", "aria-hidden": "true" }, this.bar, this.line, this.dot);
-    this.ends = h("span", { class: "unseen" });
+    this.arrows = [arrow("left"), arrow("right")];
+    this.drawing = s("svg", { class: "interval", "aria-hidden": "true" }, this.bar, this.line, this.dot, ...this.arrows);
+    this.ends = h("span", { class: "numbers" });
     this.mean = cell("number mean");
+    this.lift = cell("number lift");
+    this.own = cell("number own");
     this.pulls = cell("number pulls");
     this.pending = cell("number pending");
     const interval = cell("interval", this.drawing, this.ends);
-    const cells = [cell("name", this.link), this.verdict, interval, this.mean, this.pulls, this.pending];
+    const compared = about.scale.compared ? [this.lift, this.own] : [];
+    const cells = [cell("name", this.link), this.verdict, interval, this.mean, ...compared, this.pulls, this.pending];
     this.element = h("div", { role: "row", class: "line" }, ...cells);
   }
 
@@ -54,7 +69,10 @@ export class TableRow {
     this.verdict.className = `cell verdict ${row.verdict}`;
     say(this.glyph, scale.glyph(row));
     say(this.word, row.state ? `${scale.word(row)}, ${row.state}` : scale.word(row));
-    say(this.mean, scale.isReference(row) ? "" : scale.value(row.mean));
+    const reference = scale.isReference(row);
+    say(this.mean, reference ? "" : scale.value(row.mean));
+    say(this.lift, reference ? "" : lift(relative(row.mean, this.about.baseline())));
+    say(this.own, scale.own(row.own_mean));
     say(this.pulls, count(row.pulls));
     say(this.pending, row.pending ? count(row.pending) : "");
     this.draw(row, range);
@@ -63,9 +81,12 @@ export class TableRow {
   /** @param {Row} row @param {[number, number]} range */
   draw(row, range) {
     const { threshold, scale } = this.about;
-    const known = row.low !== null && row.high !== null;
-    const beyond = row.mean !== null && (row.mean > range[1] || row.mean < range[0]);
-    this.drawing.setAttribute("class", `interval ${row.verdict}${known ? "" : " unknown"}${beyond ? " beyond" : ""}`);
+    const known = row.low !== null && row.high !== null && row.mean !== null && !scale.isReference(row);
+    const hidden = row.mean === null || row.mean > range[1] || row.mean < range[0];
+    const kinds = [row.verdict, !known && "unknown", hidden && "beyond"];
+    if (known && (row.low ?? 0) < range[0]) kinds.push("on-left");
+    if (known && (row.high ?? 0) > range[1]) kinds.push("on-right");
+    this.drawing.setAttribute("class", `interval ${kinds.filter(Boolean).join(" ")}`);
     const set = (/** @type {Element} */ element, /** @type {string} */ name, /** @type {number | null} */ value) =>
       element.setAttribute(name, `${place(value ?? threshold, range)}%`);
     set(this.bar, "x1", threshold);
@@ -73,7 +94,7 @@ export class TableRow {
     set(this.line, "x1", row.low);
     set(this.line, "x2", row.high);
     set(this.dot, "cx", row.mean);
-    say(this.ends, known ? `${scale.value(row.low)} to ${scale.value(row.high)}` : "none yet");
+    say(this.ends, scale.isReference(row) ? "" : known ? scale.between(row.low, row.high) : "no samples yet");
   }
 
   flash() {

@@ -21,11 +21,14 @@
  * @property {number} number       the journal's last entry
  * @property {string} sentence
  * @property {number | null} remaining
+ * @property {number | null} [remaining_low]
+ * @property {number | null} [remaining_high]
  * @property {string} [rewards]
  * @property {Question} question
  * @property {Bounds} [bounds]
  * @property {Record<string, number>} [tally]  how many arms and tickets are in each state
  * @property {Record<string, unknown> | null} [metadata]
+ * @property {string | null} [created_by]
  *
  * @typedef {object} Bounds       of the policy, in standard errors
  * @property {number | null} alpha
@@ -56,6 +59,7 @@
  * @property {number | null} evidence
  * @property {number | null} needed
  * @property {string | null} decided_at
+ * @property {number | null} own_mean  also where mean is a difference
  * @property {string} [state]
  *
  * @typedef {object} Verdicts

@@ -1,0 +1,58 @@
+/** How many samples are left, as a range, smoothed; and until when at the present rate. */
+import { about, until } from "./format.js";
+
+/** @typedef {import("./types.js").Summary} Summary */
+/** @typedef {import("./types.js").ProgressPoint} ProgressPoint */
+const NEW = 0.4; // weight of a new estimate, in logarithms
+const RECENT = 0.8; // the rate is measured since this share of the samples
+const LONGEST = 3 * 365 * 86_400; // seconds beyond which no date is named
+
+/** @param {number | null | undefined} before @param {number | null | undefined} now */
+const smooth = (before, now) =>
+  before && now ? Math.exp((1 - NEW) * Math.log(before) + NEW * Math.log(now)) : now ?? null;
+
+/** "about 100 to 300", or one number where both are the same. @param {number | null} low @param {number | null} high */
+function range(low, high) {
+  const [from, to] = [about(low ?? 0), about(high ?? 0)];
+  return from === to ? `about ${from}` : `${from} to ${to}`;
+}
+
+export class Forecast {
+  constructor() {
+    this.low = this.high = /** @type {number | null} */ (null);
+  }
+
+  /** @param {Summary} of a fresh estimate */
+  note({ remaining, remaining_low, remaining_high, open }) {
+    const known = remaining ?? null;
+    const [low, high] = [remaining_low ?? known, remaining_high ?? known];
+    this.low = open ? smooth(this.low, low) : null;
+    this.high = open ? smooth(this.high, high) : null;
+  }
+
+  /** "1,000 to 3,000 more samples"; empty if nothing is known. */
+  get samples() {
+    return this.low !== null && this.high !== null ? `${range(this.low, this.high)} more samples` : "";
+  }
+
+  /** "until 14:20 to 16:40 at the present rate". @param {ProgressPoint[]} points */
+  when(points) {
+    const speed = rate(points);
+    if (!speed || this.low === null || this.high === null) return "";
+    const [first, last] = [this.low / speed, this.high / speed];
+    if (first > LONGEST) return "at the present rate this takes years";
+    const [from, to] = [until(first), until(last)];
+    const date = from === to ? `around ${from}` : last > LONGEST ? `not before ${from}` : `between ${from} and ${to}`;
+    return `${date} at the present rate`;
+  }
+}
+
+/** Samples per second lately; null if too little has happened. @param {ProgressPoint[]} points */
+export function rate(points) {
+  const last = points.at(-1);
+  if (!last) return null;
+  const start = points.findLast((p) => p.told <= RECENT * last.told);
+  if (!start || last.told <= start.told) return null;
+  const seconds = (Date.now() - Date.parse(start.at)) / 1000;
+  return seconds > 1 ? (last.told - start.told) / seconds : null;
+}

@@ -1,0 +1,70 @@
+/** "What now": take the good arms, keep running, or end. */
+import { url } from "./api.js";
+import { copyButton, h, say } from "./dom.js";
+import { count, counted } from "./format.js";
+import { nameOf } from "./intervals.js";
+import { mayWrite } from "./rights.js";
+
+/** @typedef {import("./types.js").Row} Row */
+/** @typedef {import("./types.js").Summary} Summary */
+const NAMED = 5; // good arms that are named
+
+export class WhatNow {
+  /**
+   * @param {Summary} summary @param {import("./intervals.js").Scale} scale @param {(row: Row) => string} href
+   * @param {() => void} end
+   */
+  constructor(summary, scale, href, end) {
+    this.scale = scale;
+    this.href = href;
+    this.good = /** @type {Row[]} */ ([]);
+    this.words = h("p", { class: "answer" });
+    this.list = h("ol", { class: "feed" });
+    this.rest = h("p", { class: "hint" });
+    const names = () => this.good.map(nameOf).join("\n");
+    const csv = { class: "button", href: url(summary.name, "/verdicts.csv?only=good"), download: `${summary.name}, ${scale.kinds.good}.csv` };
+    this.take = h("div", { class: "actions" }, copyButton("Copy the names", names), h("a", csv, "As CSV"));
+    this.keep = h("p", {});
+    this.stop = h("div", { class: "ending" }, h("p", { class: "hint" }, "Enough? Verdicts and journal stay."), h("button", { type: "button", class: "quiet", onclick: end }, "End the campaign"));
+    this.element = h("div", { class: "now" }, this.words, this.list, this.rest, this.take, this.keep, this.stop);
+  }
+
+  /** @param {Summary} summary @param {Row[]} ranked in the order of the chart @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
+  show(summary, ranked, forecast, points) {
+    this.good = ranked.filter((row) => row.verdict === "good" && !this.scale.isReference(row));
+    const many = this.good.length;
+    const { good } = this.scale.kinds;
+    say(this.words, many ? `Use the ${many === 1 ? "arm" : `${count(many)} arms`} ${this.scale.above}.` : `No arm is certain to be ${good}${summary.open ? " yet" : ""}.`);
+    const key = this.good.slice(0, NAMED).map((row) => row.arm).join("\n");
+    if (this.list.dataset.key !== key) {
+      this.list.dataset.key = key;
+      this.list.replaceChildren(...this.good.slice(0, NAMED).map((row) => this.line(row)));
+    }
+    say(this.rest, many > NAMED ? `and ${count(many - NAMED)} more` : "");
+    this.take.hidden = this.list.hidden = !many;
+    this.rest.hidden = many <= NAMED;
+    say(this.keep, keepRunning(summary, forecast, points));
+    this.stop.hidden = summary.ended || !mayWrite();
+  }
+
+  /** @param {Row} row */
+  line(row) {
+    return h(
+      "li",
+      {},
+      h("span", { class: "verdict good", "aria-hidden": "true" }, this.scale.glyph(row)),
+      h("a", { href: this.href(row), title: nameOf(row) }, h("bdi", {}, nameOf(row))),
+      h("span", { class: "hint" }, this.scale.value(row.mean)),
+    );
+  }
+}
+
+/** Whether it pays to go on. @param {Summary} of @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
+function keepRunning(of, forecast, points) {
+  if (of.ended) return "The campaign has ended: nothing more is asked.";
+  if (!of.open) return "Every arm is decided: nothing is left to sample.";
+  if (!of.told) return "Nothing has been sampled yet.";
+  const when = forecast.when(points);
+  const needs = forecast.samples ? ` that takes ${forecast.samples}${when ? `, ${when}` : ""}` : " each gets its verdict the moment it is certain";
+  return `Keep running to decide the ${counted(of.open, "undecided arm")}:${needs}.`;
+}

@@ -1,0 +1,242 @@
+"""The dashboard as a place to decide: honest intervals, what to do now, the list of a hundred campaigns, the audit."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from browsing import PATIENCE, NewPage
+from serving import Server, path_of
+
+from goodarm import Campaign
+
+pytestmark = pytest.mark.slow
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+expect = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install 'goodarm[test]'").expect
+expect.set_options(timeout=PATIENCE)
+
+
+def create(server: Server, name: str, arms: list[Any], **terms: Any) -> str:
+    made = server.call("POST", "/api/v1/campaigns", {"name": name, "arms": arms, **terms})
+    assert made.status == 201, made.body
+    return f"{server.address}/#/campaign/{name}"
+
+
+def tell(server: Server, name: str, arm: str, pulls: int, total: int) -> None:
+    """`total` ones among `pulls` rewards, spread evenly; by another process than the server's, in one commit."""
+    with Campaign.open(server.store, name) as campaign, campaign.transaction():
+        for i in range(pulls):
+            campaign.tell_arm(arm, float((i + 1) * total // pulls > i * total // pulls))
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    expect(page.locator("main h1").first).to_be_visible()
+    expect(page.get_by_text(re.compile("^Fetching"))).to_have_count(0)
+    return page
+
+
+@pytest.fixture(scope="module")
+def decided(server: Server) -> str:
+    """A campaign with three good arms, a bad one, one that is known little and one without samples."""
+    arms = [{"id": id, "label": f"Option {id}"} for id in ("a", "b", "c", "low", "little", "none")]
+    about = {"title": "Which options work?", "measured": "pass rate", "by": "the eval team"}
+    address = create(server, "decided", arms, threshold=0.4, metadata=about)
+    for arm, pulls, total in (("a", 600, 330), ("b", 600, 318), ("c", 600, 312), ("low", 600, 180), ("little", 2, 1)):
+        tell(server, "decided", arm, pulls, total)
+    return address
+
+
+def test_the_title_is_the_campaigns_and_one_line_says_what_is_asked(decided: str, new_page: NewPage) -> None:
+    page = opened(new_page(), decided)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Which options work?")
+    line = r"Pass rate of 6 arms · bar 40% · 5% allowed error · since \w+ \d+, \d{4} by the eval team"
+    expect(page.locator(".terms")).to_have_text(re.compile(line))
+
+
+def test_an_interval_that_is_cut_off_says_so_with_its_numbers(decided: str, new_page: NewPage) -> None:
+    page = opened(new_page(), decided)
+    row = page.locator('.spacer [data-arm="little"]')
+    ends = row.locator(".numbers").inner_text()
+    found = re.fullmatch(r"([\d.]+) to ([\d.]+)%", ends)
+    assert found
+    shown = [float(text.inner_text().partition("%")[0]) for text in page.locator(".ends i").all()]
+    assert float(found[2]) > shown[1]
+    expect(row.locator("svg.interval")).to_have_class(re.compile("on-right"))
+    expect(row.locator(".more.right")).to_be_visible()
+    expect(page.locator(".tools .beyond")).to_contain_text(f"▲ 1 interval goes on, up to {found[2]}%.")
+    whole = page.locator('.spacer [data-arm="b"]')
+    expect(whole.locator("svg.interval")).not_to_have_class(re.compile("on-"))
+    expect(whole.locator(".more.right")).to_be_hidden()
+
+
+def test_there_is_no_point_without_data(decided: str, new_page: NewPage) -> None:
+    page = opened(new_page(), decided)
+    row = page.locator('.spacer [data-arm="none"]')
+    expect(row.locator("circle")).to_be_hidden()
+    expect(row.locator(".span")).to_be_hidden()
+    expect(row.locator(".numbers")).to_have_text("no samples yet")
+    expect(page.locator('.spacer [data-arm="a"] circle')).to_be_visible()
+
+
+def test_what_now_copies_exports_and_ends_away_from_the_exports(
+    server: Server, decided: str, new_page: NewPage
+) -> None:
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    opened(page, decided)
+    now = page.get_by_label("What now")
+    expect(now).to_contain_text("Use the 3 arms above 40%.")
+    expect(now).to_contain_text("Keep running to decide the 2 undecided arms")
+    now.get_by_role("button", name="Copy the names").click()
+    expect(now.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "Option a\nOption b\nOption c"
+    with page.expect_download() as good:
+        now.get_by_role("link", name="As CSV").click()
+    rows = list(csv.DictReader(io.StringIO(good.value.path().read_text())))
+    assert [(row["arm"], row["verdict"], row["pulls"]) for row in rows] == [(arm, "good", "600") for arm in "abc"]
+    data = page.get_by_label("Data", exact=True)
+    with page.expect_download() as everything:
+        data.get_by_role("link", name="Verdicts as CSV").click()
+    assert everything.value.suggested_filename == "verdicts.csv"
+    rows = list(csv.DictReader(io.StringIO(everything.value.path().read_text())))
+    assert {row["arm"]: row["verdict"] for row in rows}["low"] == "bad"
+    assert len(rows) == 6
+    expect(data.get_by_role("button")).to_have_count(0)
+    expect(now.get_by_role("button", name="End the campaign")).to_be_visible()
+
+
+def test_a_table_for_a_spreadsheet_runs_no_formula(server: Server) -> None:
+    create(server, "formulas", ["=1+1", "@x", "calm"], threshold=0.5)
+    text = server.call("GET", path_of("formulas", "/verdicts.csv")).body.decode()
+    assert [row["arm"] for row in csv.DictReader(io.StringIO(text))] == ["'=1+1", "'@x", "calm"]
+    assert server.call("GET", path_of("formulas", "/verdicts.csv?only=best")).status == 422
+
+
+def test_against_a_control_baseline_lift_and_numbers_are_in_the_row(server: Server, new_page: NewPage) -> None:
+    address = create(server, "lifted", ["now", "new"], control="now", metadata={"measured": "orders"})
+    tell(server, "lifted", "now", 80, 20)
+    tell(server, "lifted", "new", 80, 30)
+    page = opened(new_page(), address)
+    row = page.locator('.spacer [data-arm="new"]')
+    expect(row.locator(".mean")).to_have_text("+12.50 pp")
+    expect(row.locator(".lift")).to_have_text("+50%")
+    expect(row.locator(".own")).to_have_text("37.50%")
+    expect(row.locator(".numbers")).to_have_text(re.compile(r"^[+-][\d.]+ to \+[\d.]+ pp$"))
+    control = page.locator('.spacer [data-arm="now"]')
+    expect(control.locator(".own")).to_have_text("25.00%")
+    expect(control.locator(".mean")).to_have_text("")
+    expect(control.locator("circle")).to_be_hidden()
+    expect(page.locator(".baseline")).to_have_text("◆ now: 25.00% after 80 samples")
+
+
+def test_thousands_of_arms_leave_the_scale_to_the_decided(server: Server, new_page: NewPage) -> None:
+    arms = [f"h{i}" for i in range(2_000)]
+    address = create(server, "thousands", arms, threshold=0.1)
+    for arm, total in {"h0": 160, "h1": 150, "h2": 140, "h3": 130, "h4": 0}.items():
+        tell(server, "thousands", arm, 400, total)
+    for i, arm in enumerate(arms[5:65]):
+        tell(server, "thousands", arm, 2, i % 2)
+    page = opened(new_page(), address)
+    range_ = "async rows => (await import('/js/domain.js')).domain(rows, 0.1, true)"
+    rows = [{"mean": 0.2, "low": 0.11, "high": 0.3, "verdict": "good"}] * 5
+    wide = [{"mean": 0.1, "low": 0.0, "high": 0.95, "verdict": "open"}] * 500
+    low, high = page.evaluate(range_, rows + wide)
+    assert low <= 0.1
+    assert 0.3 <= high < 0.4
+    expect(page.locator(".tools .beyond")).to_contain_text(re.compile(r"▲ [\d,]+ intervals? go"))
+    only = page.get_by_role("button", name="decided only")
+    chart = page.get_by_role("slider", name="Arms by rank")
+    expect(chart).to_have_attribute("aria-valuemax", "2000")
+    only.click()
+    expect(only).to_have_attribute("aria-pressed", "true")
+    most = int(chart.get_attribute("aria-valuemax") or 0)
+    known = server.call("GET", path_of("thousands")).json
+    assert most == known["good"] + known["bad"] > 0
+    only.click()
+    expect(chart).to_have_attribute("aria-valuemax", "2000")
+
+
+def test_a_new_campaign_shows_how_to_feed_it(server: Server, new_page: NewPage) -> None:
+    address = create(server, "it's new", ["a", "b"], threshold=0.5)
+    page = opened(new_page(), address)
+    feed = page.get_by_label("Feed it")
+    program = feed.get_by_label("Program")
+    expect(program).to_contain_text(f"curl '{server.address}/api/v1/campaigns/it%27s%20new/ask'")
+    feed.get_by_role("button", name="Python").click()
+    expect(program).to_contain_text(f'Campaign.open("{server.address}", "it\'s new")')
+    feed.get_by_role("button", name="JavaScript").click()
+    expect(program).to_contain_text("await post(")
+    script = program.inner_text().replace("await measure(arm)", "1")
+    page.evaluate(f"async () => {{ {script}\n}}")
+    assert server.call("GET", path_of("it's new")).json["told"] == 10
+    expect(feed).to_be_hidden()
+
+
+def test_the_list_holds_a_hundred_campaigns(server: Server, new_page: NewPage) -> None:
+    for i in range(100):
+        create(server, f"week {i}", ["a", "b"], threshold=0.5)
+        if i % 4 == 0:
+            assert server.call("POST", path_of(f"week {i}", "/end"), {}).status == 200
+    create(server, "late", ["a", "b"], threshold=0.5, after="0.001s")
+    assert server.call("POST", path_of("late", "/ask"), {"n": 3}).status == 200
+    page = new_page()
+    page.goto(server.address)
+    page.get_by_role("searchbox").fill("week 9")
+    expect(page.locator(".campaigns").first.get_by_role("listitem")).to_have_count(
+        9
+    )  # of eleven; weeks 92 and 96 have ended
+    page.get_by_role("searchbox").fill("")
+    page.get_by_role("button", name="overdue").click()
+    expect(page.get_by_role("listitem").filter(has=page.get_by_role("link", name="late"))).to_be_visible()
+    red = page.locator(".tag.late")
+    expect(red).to_have_text("3 tickets overdue")
+    page.get_by_role("button", name="all").click()
+    page.get_by_label("Order").select_option("by name")
+    fold = page.locator("details.ended")
+    expect(fold.locator("summary")).to_contain_text("that have ended")
+    names = page.locator(".campaigns").first.locator("h2").all_inner_texts()
+    assert [name for name in names if name.startswith("week")][:3] == ["week 1", "week 2", "week 3"]
+
+
+def test_the_audit_is_grouped_and_words_are_explained(decided: str, new_page: NewPage) -> None:
+    page = opened(new_page(), f"{decided}/arm/a")
+    audit = page.get_by_label("Audit")
+    expect(audit.get_by_role("heading", level=3)).to_have_text(["The decision", "The data", "Provenance"])
+    expect(audit.locator("section").nth(2)).to_contain_text("policy")
+    word = page.get_by_role("button", name="interval", exact=True)
+    word.focus()
+    expect(page.get_by_role("tooltip").filter(has_text="however often you look")).to_be_visible()
+
+
+def test_on_a_phone_the_table_comes_directly_below_the_headline(decided: str, new_page: NewPage) -> None:
+    order = "[...document.querySelectorAll('.grid > .card:not([hidden])')].map(card => card.getAttribute('aria-label'))"
+    page = opened(new_page(viewport={"width": 390, "height": 844}), decided)
+    assert page.evaluate(order)[:2] == ["Arms", "What now"]
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.locator(".grid > .card:not([hidden])").first).to_have_attribute("aria-label", re.compile("^Every arm"))
+
+
+def test_a_forecast_is_a_range_with_a_date_and_is_smoothed(server: Server, new_page: NewPage) -> None:
+    page = opened(new_page(), server.address)
+    found = page.evaluate(
+        """async () => {
+          const { Forecast, rate } = await import("/js/forecast.js");
+          const forecast = new Forecast();
+          forecast.note({ remaining: 2000, remaining_low: 1000, remaining_high: 4000, open: 3 });
+          const first = forecast.samples;
+          forecast.note({ remaining: 8000, remaining_low: 4000, remaining_high: 16000, open: 3 });
+          const at = seconds => new Date(Date.now() - 1000 * seconds).toISOString();
+          const points = [{ told: 0, at: at(3600) }, { told: 800, at: at(600) }, { told: 1000, at: at(0) }];
+          return [first, forecast.low, forecast.samples, rate(points), forecast.when(points)];
+        }"""
+    )
+    assert found[0] == "1,000 to 4,000 more samples"
+    assert 1_000 < found[1] < 4_000  # one estimate does not move it all the way
+    assert abs(found[3] - 200 / 600) < 0.01
+    assert re.fullmatch(r"between .+ and .+ at the present rate", found[4])
