@@ -40,6 +40,7 @@ BENCHMARKS = {
     "cases": "benchmarks.cases",
     "families": "benchmarks.families",
     "revenue": "benchmarks.revenue",
+    "pruners": "benchmarks.pruners",
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",
     "scale": "benchmarks.scale",

@@ -28,6 +28,7 @@ DOCUMENTS = (
     "docs/plan.md",
     "docs/cases.md",
     "docs/campaign.md",
+    "docs/resume.md",
     "docs/structured.md",
 )
 COLUMNS = "104"

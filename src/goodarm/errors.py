@@ -118,5 +118,9 @@ class ScaleWarning(UserWarning):
     """Rewards that scatter more than was declared of them: verdicts may be wrong more often than was promised."""
 
 
+class AbandonedTickets(UserWarning):
+    """Tickets of a campaign have been out for long and have no time after which they are overdue."""
+
+
 class ModelWarning(UserWarning):
     """A model of the arms that does not suit them: its verdicts, or its guidance, should not be trusted."""

@@ -5,7 +5,7 @@ import pytest
 
 from goodarm import Campaign
 from goodarm.campaign.stores import open_store
-from goodarm.errors import InvalidValue, Refused, UnknownTicket
+from goodarm.errors import AbandonedTickets, InvalidValue, Refused, UnknownTicket
 
 
 @pytest.mark.parametrize(("written", "counted"), [(True, 1.0), (False, 0.0), (np.True_, 1.0), (np.bool_(False), 0.0)])
@@ -70,3 +70,18 @@ def test_verdicts_print_as_a_table_of_80_columns():
     assert "…" in lines[2]
     assert "…" in lines[3]
     assert max(map(len, lines)) <= 80
+
+
+def test_opening_a_campaign_with_abandoned_tickets_says_what_to_do(tmp_path):
+    address = f"sqlite:///{tmp_path}/c.db"
+    with Campaign.create(address, "x", ["a"], threshold=0.5, clock=lambda: 0.0) as campaign:
+        campaign.ask(3)
+    with (
+        pytest.warns(AbandonedTickets, match=r"3 tickets are out, the oldest for 2 hours.*campaign.void"),
+        Campaign.open(address, "x", clock=lambda: 7200.0),
+    ):
+        pass
+    with Campaign.open(address, "x", clock=lambda: 60.0) as campaign:  # a warning would be an error here
+        for ticket in campaign.waiting():
+            campaign.tell(ticket, 1.0)
+    Campaign.open(address, "x", clock=lambda: 7200.0).close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
@@ -26,7 +27,7 @@ from goodarm.campaign.terms import Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
 from goodarm.campaign.words import details, headline
 from goodarm.campaign.workers import Evaluate
-from goodarm.errors import LateReward, Refused
+from goodarm.errors import AbandonedTickets, LateReward, Refused
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
 from goodarm.question import Question, asked
@@ -144,7 +145,9 @@ at most 5%
             return cast(Self, _served().hold(str(store), token, name))
         with held(store, create=False) as opened:
             campaign = cls(Session(opened, name, clock), owns_store=opened is not store)
-            campaign._session.fold  # noqa: B018  read now, so that a damaged journal is noticed here
+            fold = campaign._session.fold  # read now, so that a damaged journal is noticed here
+            if found := views.abandoned(fold, float(clock())):
+                warnings.warn(f"{name}: {found}", AbandonedTickets, stacklevel=2)
             return campaign
 
     # asking and telling

@@ -19,6 +19,7 @@ from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals
 from goodarm.campaign.rows import FEWER, FOUND, ArmRow, Bounds, Tally, Verdicts, WaitingTicket, iso, unknown_as_nan
 from goodarm.campaign.tickets import spell
+from goodarm.campaign.words import duration_words
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded
 from goodarm.question import OPEN
@@ -253,6 +254,27 @@ def waiting_of(fold: Fold, now: float, limit: int) -> list[WaitingTicket]:
     most = check_whole("limit", limit, 1)
     out = [*islice(fold.pending, most), *islice(fold.blocks, most)]
     return [_waiting(fold, ticket, now) for ticket in sorted(out)[:most]]
+
+
+LONG = 3600.0
+"""Seconds after which a ticket without a time limit looks abandoned."""
+
+
+def abandoned(fold: Fold, now: float) -> str:
+    """What to do about tickets whose worker seems to have died; empty if there are none.
+
+    If the terms name a time after which tickets are overdue, the campaign deals with them itself.
+    """
+    oldest = waiting_of(fold, now, 1)
+    if fold.ended or fold.terms.after is not None or not oldest or oldest[0].seconds < LONG:
+        return ""
+    many = len(fold.pending) + len(fold.blocks)
+    tickets = "1 ticket is" if many == 1 else f"{many:,} tickets are"
+    return (
+        f"{tickets} out, the oldest for {duration_words(round(oldest[0].seconds, -2))}. They count at their worst "
+        "until they are told. If their workers died, evaluate what campaign.waiting() lists, or withdraw a ticket with "
+        'campaign.void(ticket, reason). Campaigns created with after="30min" and unanswered="void" do that themselves.'
+    )
 
 
 def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:

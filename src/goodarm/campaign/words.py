@@ -97,6 +97,6 @@ def duration_words(seconds: float) -> str:
     """
     for unit, word in _UNITS:
         if seconds >= unit:
-            value = seconds / unit
+            value = round(seconds / unit, 1)
             return f"{value:g} {word}" + ("" if value == 1.0 else "s")
     return f"{seconds:g} seconds"
