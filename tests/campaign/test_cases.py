@@ -1,6 +1,7 @@
 """Campaigns on a fixed test set: tickets with cases, each drawn once per arm, and every arm decided in the end."""
 
 import json
+import math
 import random
 from collections import Counter
 from pathlib import Path
@@ -271,6 +272,21 @@ def test_grades_against_a_control_are_paired() -> None:
             running.tell_many([(each, GRADES[each.arm] + 0.002 * (int(each.case) - 20.5)) for each in tickets])
         found = {row.arm: row.verdict for row in running.arms()}
         assert found == {"high": "better", "near": "control", "below": "worse", "low": "worse"}
+
+
+@pytest.mark.parametrize("more", [{"reserve": 0.5}, {}])
+def test_the_evidence_of_grades_starts_at_the_share_of_delta(more: dict[str, float]) -> None:
+    """Two arms with the same results and shares that differ by a factor 9: their evidence differs by log 9."""
+    arms = ["a", "b"] if more else [{"id": "a", "weight": 9.0}, {"id": "b", "weight": 1.0}]
+    with Campaign.create("memory:", "shares", arms, threshold=0.5, rewards=GradedCases(40), **more) as running:
+        running.tell_many([(ticket, 0.9) for ticket in running.ask(8)])
+        one, other = (running._session.fold.step.row(arm) for arm in (0, 1))
+        assert one.for_good - other.for_good == pytest.approx(0.0 if more else math.log(9.0))
+        alone = Campaign.create("memory:", "alone", ["a", "b"], threshold=0.5, rewards=GradedCases(40))
+        alone.tell_many([(ticket, 0.9) for ticket in alone.ask(8)])
+        whole = alone._session.fold.step.row(0)
+        assert one.for_good - whole.for_good == pytest.approx(math.log(0.5 if more else 1.8))
+        assert one.for_bad - whole.for_bad == pytest.approx(math.log(0.5 if more else 1.8))
 
 
 def test_the_number_of_graded_cases_must_agree() -> None:

@@ -104,6 +104,9 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
     (15.46, -2.02)
     """
     memory = arm.memory
+    if arm.pulls == 0.0:  # every bet starts where the arm's evidence does: at its share of delta
+        for step in range(STEPS):
+            memory[step], memory[STEPS + step] = arm.for_good, arm.for_bad
     if bar.cases < math.inf:
         for_good = after_case(memory, 0, arm.pulls, arm.total, reward, bar.threshold, bar)
         for_bad = after_case(memory, STEPS, arm.pulls, arm.pulls - arm.total, 1.0 - reward, 1.0 - bar.threshold, bar)
