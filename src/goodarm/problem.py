@@ -169,6 +169,14 @@ class Cases(GradedCases):
         return f"0/1 rewards of {self.count:,} cases, each drawn once"
 
 
+@dataclass(frozen=True)
+class ScoredCases(GradedCases):
+    """Labels in [0, 1] of a fixed set of `count` cases, each of which has a score by a cheap judge beforehand."""
+
+    def __str__(self) -> str:
+        return f"labels in [0, 1] of {self.count:,} cases with scores, each drawn once"
+
+
 FARTHEST = 1e6
 """Maximum of |threshold|/scale. A sum of N rewards near xi is stored to about xi N 2^-53, and the rounding errors of N
 additions add up to about xi N^1.5 2^-53/4. The sum's standard deviation is sigma sqrt(N), so that rounding is a share
@@ -312,6 +320,7 @@ FAMILIES: dict[str, type[Rewards]] = {
     "nonnegative": NonNegative,
     "cases": Cases,
     "graded-cases": GradedCases,
+    "scored-cases": ScoredCases,
 }
 """Reward families by the names under which they are written."""
 
@@ -326,7 +335,7 @@ def rewards_from_text(text: str) -> Rewards:
     family: Callable[..., Rewards] | None = FAMILIES.get("sub-gaussian" if name == "subgaussian" else name)
     if family is not None:
         try:
-            read = int if family in (Cases, GradedCases) else float
+            read = int if family in (Cases, GradedCases, ScoredCases) else float
             return family(read(number)) if number else family()
         except InvalidValue:
             raise

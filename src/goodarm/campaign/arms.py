@@ -11,8 +11,9 @@ from unicodedata import normalize
 
 from goodarm.arguments import number, shown
 from goodarm.errors import InvalidValue
+from goodarm.rules.identification.with_scores import tenth
 
-FIELDS = ("id", "label", "metadata", "features", "weight")
+FIELDS = ("id", "label", "metadata", "features", "weight", "scores")
 LONGEST_ID = 1000
 INVISIBLE = frozenset("\u00ad\u180e\u200b\u200c\u200d\u2060\ufeff")
 """Characters of no width, by which two ids differ that look the same."""
@@ -28,6 +29,7 @@ class ArmEntry:
     metadata : anything that JSON can carry
     features : numbers that a model of the arms reads
     weight   : the arm's share of delta; the shares of all arms ever added sum to at most 1
+    scores   : a cheap judge's score of every case of a fixed test set, in their order, as a digit: its tenth of [0, 1]
     """
 
     id: str
@@ -35,6 +37,12 @@ class ArmEntry:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     features: tuple[float, ...] | None = None
     weight: float | None = None
+    scores: str | None = None
+
+    @property
+    def tenths(self) -> list[int]:
+        """The tenth of the score of every case."""
+        return list(map(int, self.scores or ""))
 
     def as_json(self) -> dict[str, Any]:
         """What was given, without what was not."""
@@ -47,6 +55,8 @@ class ArmEntry:
             entry["features"] = list(self.features)
         if self.weight is not None:
             entry["weight"] = self.weight
+        if self.scores is not None:
+            entry["scores"] = self.scores
         return entry
 
     @staticmethod
@@ -58,6 +68,7 @@ class ArmEntry:
             entry.get("metadata", {}),
             None if features is None else tuple(map(float, features)),
             entry.get("weight"),
+            entry.get("scores"),
         )
 
 
@@ -126,6 +137,7 @@ def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
             given.get("metadata") or {},
             _features(given.get("features")),
             _plain(given.get("weight")),
+            _scores(given["id"], given.get("scores")),
         )
     else:
         raise InvalidValue(f"an arm is an id, which is a string, or a dictionary with one; got {given!r}.")
@@ -144,6 +156,28 @@ def _features(given: Any) -> tuple[float, ...] | None:
         return tuple(float(each) for each in given)
     except (TypeError, ValueError, OverflowError):
         raise InvalidValue(f"features must be numbers; got {given!r}.") from None
+
+
+def _scores(arm: Any, given: Any) -> str | None:
+    """Scores as the digits of their tenths, from numbers in [0, 1] or from digits."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if not (given.isascii() and given.isdigit()):
+            raise InvalidValue(f"the scores of arm {arm!r} must be numbers in [0, 1], or digits; got {shown(given)}.")
+        return given
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise InvalidValue(f"the scores of arm {arm!r} must be numbers in [0, 1], one per case; got {shown(given)}.")
+    digits = []
+    for each in given:
+        value = float(each) if isinstance(each, bool) else number(each)
+        if value is None or not 0.0 <= value <= 1.0:
+            raise InvalidValue(
+                f"a score must be a number in [0, 1]; got {shown(each)} for arm {arm!r}. Rescale the scores; a case "
+                "without a score may have 0.5."
+            )
+        digits.append(str(tenth(value)))
+    return "".join(digits)
 
 
 def _checked(entry: ArmEntry) -> ArmEntry:

@@ -15,7 +15,7 @@ from goodarm.arguments import check_whole
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign import workers as workers_pool
 from goodarm.campaign.arms import ArmsGiven, check_metadata
-from goodarm.campaign.cases import CasesGiven
+from goodarm.campaign.cases import CasesGiven, ScoresGiven
 from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
@@ -80,6 +80,7 @@ at most 5%
         question: Question | None = None,
         criterion: str | None = None,
         cases: CasesGiven | None = None,
+        scores: ScoresGiven | None = None,
         stop_after: int | None = None,
         exist_ok: bool = False,
         clock: Clock = time.time,
@@ -98,6 +99,9 @@ at most 5%
         cases      : a fixed test set, each case of which an arm draws at most once: ids, their number, or a CSV or JSON
                      Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar is about
                      the share of these cases that an arm passes
+        scores     : a cheap judge's score in [0, 1] for every arm and case, known before the first reward: {arm: scores
+                     in the order of the cases}, {arm: {case: score}}, or a file or dataframe with the columns arm, case
+                     and score. Rewards are then labels, and fewer of them are needed if the judge is good
         stop_after : end the campaign after this many good arms. 1 asks for one good arm, or whether there is none
         exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
         clock      : where the time comes from
@@ -117,6 +121,7 @@ at most 5%
             "metadata": metadata,
             "criterion": criterion,
             "cases": cases,
+            "scores": scores,
             "stop_after": stop_after,
         }
         if is_server(store):

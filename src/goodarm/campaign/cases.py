@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from goodarm.arguments import shown, whole
-from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.errors import InvalidValue, UnknownName, UnreadableTable
 from goodarm.numerics.shuffle import shuffled
 from goodarm.problem import MOST_CASES
 
@@ -129,6 +129,13 @@ def _checked(given: Any) -> str:
 
 def _ids_in(file: Path) -> Iterator[str]:
     """Ids in a file: the column `case` or `id`, the first column otherwise."""
+    for row in _rows_of(file, "cases"):
+        column = next((name for name in ("case", "id") if name in row), next(iter(row)))
+        yield _checked(row[column])
+
+
+def _rows_of(file: Path, what: str) -> Iterator[Mapping[str, Any]]:
+    """Rows of a CSV or JSON Lines file, as dictionaries."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             rows: Iterable[Mapping[str, Any]]
@@ -140,11 +147,87 @@ def _ids_in(file: Path) -> Iterator[str]:
             for row in rows:
                 if not isinstance(row, Mapping) or not row:
                     raise UnreadableTable(f"{file}: a row must be an object with the case's id; got {shown(row)}.")
-                column = next((name for name in ("case", "id") if name in row), next(iter(row)))
-                yield _checked(row[column])
+                yield row
     except OSError as reason:
-        raise UnreadableTable(f"can't read the cases in {file}: {reason.strerror}.") from None
+        raise UnreadableTable(f"can't read the {what} in {file}: {reason.strerror}.") from None
     except (ValueError, csv.Error) as reason:
         if isinstance(reason, InvalidValue):
             raise
-        raise UnreadableTable(f"{file} is no file of cases, CSV or JSON Lines: {reason}.") from None
+        raise UnreadableTable(f"{file} is no file of {what}, CSV or JSON Lines: {reason}.") from None
+
+
+# A cheap judge's scores, one for every arm and case.
+
+ScoresGiven = Mapping[str, Any] | str | Path | Any
+MOST_SCORES = 10**7
+"""Maximum number of arms times cases with scores: each takes a character of the journal's first entry."""
+
+
+def read_scores(given: ScoresGiven, arms: Iterable[str], cases: CaseSet) -> dict[str, list[Any]]:
+    """The scores of each arm, in the order of the cases.
+
+    given : {arm: scores in the order of the cases}, {arm: {case: score}}, or a CSV or JSON Lines file or a dataframe
+            with the columns arm, case and score
+
+    >>> read_scores({"a": {"hard": 0.2, "easy": 0.9}}, ["a"], CaseSet(2, ("easy", "hard")))
+    {'a': [0.9, 0.2]}
+    """
+    names = list(arms)
+    if len(names) * cases.count > MOST_SCORES:
+        raise InvalidValue(
+            f"{len(names):,} arms and {cases.count:,} cases have more than {MOST_SCORES:,} scores, the most that a "
+            "campaign can keep. Split the arms among several campaigns."
+        )
+    by_arm = given if isinstance(given, Mapping) else _scores_of_rows(given)
+    unknown = next((arm for arm in by_arm if arm not in set(names)), None)
+    if unknown is not None:
+        raise UnknownName("arm", str(unknown), names[:1000])
+    return {arm: _in_order(arm, by_arm.get(arm), cases) for arm in names}
+
+
+def _scores_of_rows(given: Any) -> dict[str, dict[str, Any]]:
+    if isinstance(given, str | Path):
+        rows = [tuple(row.get(name) for name in ("arm", "case", "score")) for row in _rows_of(Path(given), "scores")]
+    elif hasattr(given, "columns"):
+        absent = [name for name in ("arm", "case", "score") if name not in list(given.columns)]
+        if absent:
+            raise InvalidValue(f"scores in a table need the columns arm, case and score; {absent[0]!r} is missing.")
+        rows = list(zip(given["arm"], given["case"], given["score"], strict=True))
+    else:
+        raise InvalidValue(f"scores must be {{arm: scores}}, a file or a dataframe; got {shown(given)}.")
+    found: dict[str, dict[str, Any]] = {}
+    for arm, case, score in rows:
+        of_arm = found.setdefault(str(arm), {})
+        name = _checked(case)
+        if name in of_arm:
+            raise InvalidValue(f"arm {arm!r} has two scores on case {name!r}. Keep one of them.")
+        of_arm[name] = _as_number(score)
+    return found
+
+
+def _as_number(score: Any) -> Any:
+    """A number that a CSV file has as text; anything else as it is, to be refused with the arm's name."""
+    try:
+        return float(score) if isinstance(score, str) else score
+    except ValueError:
+        return score
+
+
+def _in_order(arm: str, given: Any, cases: CaseSet) -> list[Any]:
+    if given is None:
+        raise InvalidValue(f"arm {arm!r} has no scores. Give a score for every arm and case, before the first label.")
+    if isinstance(given, Mapping):
+        ids = list(map(cases.name, range(cases.count)))
+        missing = next((name for name in ids if name not in given), None)
+        if missing is not None:
+            raise InvalidValue(f"arm {arm!r} has no score on case {missing!r}. Give a score for every arm and case.")
+        extra = next((name for name in given if name not in cases.known), None)
+        if extra is not None:
+            raise InvalidValue(f"arm {arm!r} has a score on {extra!r}, which is no case of this test set.")
+        return [given[name] for name in ids]
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    if len(listed) != cases.count:
+        raise InvalidValue(
+            f"arm {arm!r} has {len(listed):,} scores and the test set {cases.count:,} cases. Give one score per case."
+        )
+    return listed

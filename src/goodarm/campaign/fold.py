@@ -22,7 +22,7 @@ from goodarm.campaign.journal import Event
 from goodarm.campaign.pairs import Pairs
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
 from goodarm.campaign.tickets import OpenBlock, Queue
-from goodarm.engine.live.step import LiveStep
+from goodarm.engine.live.step import Asked, LiveStep
 from goodarm.errors import DamagedJournal
 from goodarm.problem import SubGaussian
 from goodarm.question import Totals
@@ -241,7 +241,7 @@ class Fold:
             self.pairs.ask(ticket, arm, self.cases[ticket])
         reference = self.pairs is not None and arm == self.pairs.control
         if self.in_order and not reference:
-            self.queues.setdefault(arm, Queue()).join(ticket, arm, self.step.ticket(arm))
+            self.queues.setdefault(arm, Queue()).join(ticket, arm, self._known(book, self.cases.get(ticket)))
         if not reference:
             self.step.ask(arm)
         self.tickets = ticket
@@ -249,6 +249,13 @@ class Fold:
         if self.lapses:
             self.deadlines.append((event.at, ticket))
         return ()
+
+    def _known(self, book: Book, case: int | None) -> Asked:
+        """What the bet on a ticket may depend on."""
+        known = self.step.ticket(book.number)
+        return (
+            known if book.entry.scores is None or case is None else known._replace(tenth=int(book.entry.scores[case]))
+        )
 
     def _told(self, event: Event) -> Iterable[int]:
         return self._came_back(event, event.reward)
@@ -401,7 +408,7 @@ class Fold:
     def _added(self, event: Event) -> Iterable[int]:
         entries = [ArmEntry.from_json(entry) for entry in event.content["arms"]]
         weights = [float(weight) for weight in event.content["weights"]]
-        self.step.add_arms(weights)
+        self.step.add_arms(weights, [entry.tenths for entry in entries])
         for entry, weight in zip(entries, weights, strict=True):
             self.index[entry.id] = len(self.books)
             self.add_book(entry, weight)

@@ -15,9 +15,11 @@ from goodarm.campaign.journal import Event, digest
 from goodarm.campaign.requests import ASK, answered, keep
 from goodarm.campaign.rows import iso
 from goodarm.campaign.session import Session
+from goodarm.campaign.terms import check_scores
 from goodarm.campaign.tickets import Block, Ticket, check_part, read_part, read_ticket, spell
 from goodarm.campaign.words import duration_words
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
+from goodarm.problem import ScoredCases
 
 LARGEST_ASK = 1_000_000
 LARGEST_BLOCK = 10**12
@@ -277,6 +279,10 @@ def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
         raise InvalidValue("later arms share the reserve in turn; they can't have weights of their own.")
     if terms.made.model is not None:
         raise Refused(f"{terms.policy} models all arms together, and can't take in new ones while it runs.")
+    if isinstance(terms.rewards, ScoredCases):
+        check_scores(entries, terms.rewards.count)
+    elif any(entry.scores is not None for entry in entries):
+        raise InvalidValue("the arms of this campaign have no scores, so later arms can't have any.")
     later = len(fold.books) - len(terms.arms)
     weights = [terms.later_weight(later + j + 1) for j in range(len(entries))]
     session.write(journal.ADDED, content={"arms": [entry.as_json() for entry in entries], "weights": weights})

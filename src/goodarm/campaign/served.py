@@ -18,7 +18,7 @@ import numpy as np
 from goodarm.arguments import check_whole
 from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.campaign import Campaign
-from goodarm.campaign.cases import read_cases
+from goodarm.campaign.cases import read_cases, read_scores
 from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
 from goodarm.campaign.operations import checked_count, pairs_of, read_reward
@@ -74,9 +74,13 @@ class ServedCampaign(Campaign):
             given["after"] = f"{read_duration(given['after'])}s"
         for what in {"horizon", "seed", "stop_after"} & given.keys():
             given[what] = check_whole(what, given[what])  # numpy's numbers are not JSON
-        if "cases" in given:
-            given["cases"] = read_cases(given["cases"]).as_json()
         entries = [arm.as_json() for arm in read_arms(arms)]
+        if "cases" in given:
+            cases = read_cases(given["cases"])
+            given["cases"] = cases.as_json()
+            if "scores" in given:
+                scores = read_scores(given.pop("scores"), [entry["id"] for entry in entries], cases)
+                entries = [arm.as_json() for arm in read_arms([{**e, "scores": scores[e["id"]]} for e in entries])]
         with _connected(address, token) as connection:
             connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, _key(key))
             return cls(connection, name)

@@ -13,14 +13,14 @@ from typing import Any
 
 from goodarm.arguments import check_whole, checked_number, number
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
-from goodarm.campaign.cases import CaseSet, CasesGiven, read_cases
+from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
 from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
 from goodarm.engine.live.checks import by_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
-from goodarm.problem import Bounded, Cases, Gaussian, GradedCases, Problem, Rewards, SubGaussian
+from goodarm.problem import Bounded, Cases, Gaussian, GradedCases, Problem, Rewards, ScoredCases, SubGaussian
 from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Criterion, Guarantee
@@ -30,7 +30,9 @@ CASES_FORMAT = 3
 """The first format of journals that has fixed test sets."""
 STOP_AFTER_FORMAT = 4
 """The first format of journals whose campaign may end after a number of good arms."""
-FORMAT = max(CASES_FORMAT, STOP_AFTER_FORMAT, *(kind.format for kind in KINDS))
+SCORES_FORMAT = 5
+"""The first format of journals whose cases may have scores or be evaluated several times."""
+FORMAT = max(CASES_FORMAT, SCORES_FORMAT, STOP_AFTER_FORMAT, *(kind.format for kind in KINDS))
 """The newest format of journals. A journal has the oldest format that can express it."""
 ON_GRADES = "value+bet-mixture"
 SOURCE = "source:"
@@ -73,7 +75,8 @@ class Terms:
     @property
     def format(self) -> int:
         """The oldest format of journals that can express these terms."""
-        used = ((self.cases, CASES_FORMAT), (self.stop_after, STOP_AFTER_FORMAT))
+        scores = next((arm.scores for arm in self.arms), None)
+        used = ((self.cases, CASES_FORMAT), (self.stop_after, STOP_AFTER_FORMAT), (scores, SCORES_FORMAT))
         return max(self.question.format, *(format if value is not None else 0 for value, format in used))
 
     def as_json(self) -> dict[str, Any]:
@@ -140,7 +143,7 @@ class Terms:
     @cached_property
     def evidence(self) -> Evidence[Any]:
         """How the question is answered."""
-        return evidence_for(self.question, self.rewards)
+        return evidence_for(self.question, self.rewards, [arm.tenths for arm in self.arms])
 
     @property
     def paired_with(self) -> str | None:
@@ -292,22 +295,50 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
 def _check_kinds(delta: float, rewards: Any) -> None:
     if 0.0 < delta < LEAST_DELTA:
         raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
-    if type(rewards) not in (Bounded, Cases, GradedCases, Gaussian, SubGaussian):
+    if type(rewards) not in (Bounded, Cases, GradedCases, ScoredCases, Gaussian, SubGaussian):
         raise InvalidValue(f"rewards must be Bounded(), Gaussian(scale) or SubGaussian(scale); got {rewards!r}.")
 
 
-def _on_cases(given: CasesGiven | None, rewards: Rewards) -> tuple[CaseSet | None, Rewards]:
-    """The test set and the rewards on it."""
+def _on_cases(
+    given: CasesGiven | None, rewards: Rewards, arms: list[ArmEntry], scores: ScoresGiven | None
+) -> tuple[CaseSet | None, Rewards, list[ArmEntry]]:
+    """The test set, the rewards on it, and the arms with their scores."""
     if given is None:
-        return (CaseSet(rewards.count) if isinstance(rewards, GradedCases) else None), rewards
-    cases = read_cases(given)
+        cases = CaseSet(rewards.count) if isinstance(rewards, GradedCases) else None
+    else:
+        cases = read_cases(given)
+    if cases is None:
+        if scores is not None:
+            raise InvalidValue("scores belong to the cases of a fixed test set. Say which: cases=500, or their ids.")
+        return None, rewards, arms
+    if scores is not None:
+        ordered = read_scores(scores, [arm.id for arm in arms], cases)
+        arms = read_arms([{**arm.as_json(), "scores": ordered[arm.id]} for arm in arms])
+    if any(arm.scores is not None for arm in arms):
+        check_scores(arms, cases.count)
+        allowed = (Bounded(), Cases(cases.count), GradedCases(cases.count), ScoredCases(cases.count))
+        if rewards not in allowed:
+            raise InvalidValue(f"on a fixed test set a label lies between 0 and 1; got rewards={rewards!r}.")
+        return cases, ScoredCases(cases.count), arms
+    if given is None:
+        return cases, rewards, arms
     graded = GradedCases(cases.count)
     if rewards not in (Bounded(), Cases(cases.count), graded):
         raise InvalidValue(
             f"on a fixed test set of {cases.count:,} cases a reward is 0 (failed) or 1 (passed), or lies in between "
             f"with rewards={graded!r}; got rewards={rewards!r}."
         )
-    return cases, graded if rewards == graded else Cases(cases.count)
+    return cases, graded if rewards == graded else Cases(cases.count), arms
+
+
+def check_scores(arms: Sequence[ArmEntry], cases: int) -> None:
+    """Refuse arms without a score for every case."""
+    for arm in arms:
+        if len(arm.scores or "") != cases:
+            raise InvalidValue(
+                f"arm {arm.id!r} has {len(arm.scores or ''):,} scores, and there are {cases:,} cases. Give one score "
+                "for every arm and case."
+            )
 
 
 def _default_on(rewards: Rewards, policy: str | Policy) -> str | Policy:
@@ -330,9 +361,10 @@ def agreed(
     criterion: str | None,
     cases: CasesGiven | None = None,
     stop_after: int | None = None,
+    scores: ScoresGiven | None = None,
 ) -> Terms:
     """The terms, with every part checked."""
-    case_set, rewards = _on_cases(cases, rewards)
+    case_set, rewards, entries = _on_cases(cases, rewards, read_arms(arms), scores)
     delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
     _check_kinds(delta, rewards)
     check_metadata(metadata or {}, "metadata")
@@ -349,7 +381,7 @@ def agreed(
         unanswered=unanswered,
         seed=check_whole("seed", seed, 0),
         metadata=dict(metadata or {}),
-        arms=tuple(read_arms(arms)),
+        arms=tuple(entries),
         key=os.urandom(8).hex(),
         version=__version__,
         rules=rules_fingerprint(made),

@@ -55,6 +55,10 @@ TestSet = Annotated[
         metavar="N|FILE", help="A fixed test set: the number of its cases, or a .csv or .jsonl with one per row."
     ),
 ]
+Scores = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="With --cases: a judge's scores, a .csv or .jsonl with arm, case and score."),
+]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
 RequestKey = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Any text; asking again with it prints the same tickets again.")
@@ -91,6 +95,7 @@ def create(
     unanswered: Unanswered = "wait",
     criterion: ErrorCriterion = "fwer",
     cases: TestSet = None,
+    scores: Scores = None,
     stop_after: StopAfter = None,
     seed: Seed = 0,
     json: Json = False,
@@ -109,6 +114,7 @@ def create(
         policy=policy,
         rewards=rewards_from_text(rewards),
         cases=None if cases is None else int(cases) if cases.isdecimal() else cases,
+        scores=scores,
         horizon=horizon,
         reserve=reserve,
         after=after,

@@ -19,14 +19,15 @@ from goodarm.engine.compile import ALWAYS
 from goodarm.engine.live.checks import check_against_control, check_live
 from goodarm.engine.live.control import ControlStep
 from goodarm.engine.live.step import LiveStep
-from goodarm.engine.live.threshold import ThresholdStep, rehearse
+from goodarm.engine.live.threshold import ScoredStep, ThresholdStep, rehearse
 from goodarm.engine.totals import interval_from_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
-from goodarm.problem import Bounded, GradedCases, Problem, Rewards
+from goodarm.problem import Bounded, GradedCases, Problem, Rewards, ScoredCases
 from goodarm.question import Control, Question, Threshold
 from goodarm.rules.identification.versus import as_if_paired, versus
+from goodarm.rules.identification.with_scores import score_bets
 from goodarm.rules.parameters import take
 
 Floats = NDArray[np.float64]
@@ -280,6 +281,60 @@ class PairedEvidence(Evidence[Control]):
         return np.full(len(arms), np.nan), np.full(len(arms), np.nan)
 
 
+class ScoredEvidence(ThresholdEvidence):
+    """Labels of a fixed test set against a fixed threshold, where each case has a score by a cheap judge: `score-bets`.
+
+    tenths : of the scores of all cases, arm by arm
+    """
+
+    def __init__(self, question: Threshold, tenths: Sequence[Sequence[int]] = ()) -> None:
+        super().__init__(question)
+        self.tenths = tenths
+
+    def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
+        """The sampling rule of a policy, with verdicts by `score-bets`.
+
+        >>> from goodarm.problem import ScoredCases
+        >>> ScoredEvidence(Threshold(0.8)).policy("value+gap-mixture", ScoredCases(100), None).name
+        'value+score-bets'
+        """
+        text = given.name if isinstance(given, Policy) else str(given)
+        sampling, rule = (*_PLUS.split(text, maxsplit=1), score_bets.name)[:2]
+        if rule not in (*REPLACED, PAIRED, score_bets.name):
+            raise UnsoundPairing(
+                f"{text}: with scores verdicts come from the differences between labels and scores, by "
+                f"{score_bets.name!r}, and not by {rule!r}. Name a sampling rule alone, as in policy='value'."
+            )
+        return make_policy(sampling, score_bets, rewards=rewards, criterion=criterion)
+
+    def check(self, policy: Policy, problem: Problem) -> None:
+        if policy.model is not None:
+            raise UnsoundPairing(
+                f"{policy.name} has a model of the arms' means, and here differences between labels and scores decide. "
+                "Name a policy without a model."
+            )
+        check_live(policy, problem.rewards)
+
+    def step(
+        self,
+        policy: Policy,
+        problem: Problem,
+        arms: Sequence[str],
+        *,
+        horizon: float,
+        features: Any,
+        seed: int,
+        weights: Sequence[float] | None,
+    ) -> LiveStep:
+        return ScoredStep(policy, problem, self.tenths, horizon=horizon, seed=seed, weights=weights)
+
+    def intervals(
+        self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
+    ) -> tuple[Floats, Floats]:
+        """None: the evidence depends on the order of the labels."""
+        return np.full(len(arms), np.nan), np.full(len(arms), np.nan)
+
+
 def _graded(rewards: Rewards) -> GradedCases:
     assert isinstance(rewards, GradedCases)
     return GradedCases(rewards.count)
@@ -297,8 +352,14 @@ EVIDENCE: dict[type[Question], Callable[[Any], Evidence[Any]]] = {
 }
 
 
-def evidence_for(question: Question, rewards: Rewards = Bounded()) -> Evidence[Any]:
-    """How a question is answered: against a control on a fixed test set, by pairs."""
+def evidence_for(
+    question: Question, rewards: Rewards = Bounded(), tenths: Sequence[Sequence[int]] = ()
+) -> Evidence[Any]:
+    """How a question is answered: against a control on a fixed test set, by pairs; with a judge's scores, by these."""
+    if isinstance(rewards, ScoredCases):
+        if not isinstance(question, Threshold):
+            raise InvalidValue("scores are for arms that are compared with a threshold. Leave out scores or control.")
+        return ScoredEvidence(question, tenths)
     if isinstance(question, Control) and isinstance(rewards, GradedCases):
         return PairedEvidence(question)
     return EVIDENCE[type(question)](question)

@@ -10,7 +10,7 @@ import numpy as np
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.models import Model
 from goodarm.policies.parameters import check_setting, owners_of
-from goodarm.problem import Bar, Bounded, Cases, GradedCases, NonNegative, Rewards, SubGaussian
+from goodarm.problem import Bar, Bounded, Cases, GradedCases, NonNegative, Rewards, ScoredCases, SubGaussian
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Formula, Learner, Setting, name_owner, parameters_of, take
@@ -28,6 +28,7 @@ FAMILY_WORDS: dict[type, str] = {
     NonNegative: "rewards of 0 or more",
     Cases: "0/1 results of a fixed set",
     GradedCases: "graded results of a fixed set",
+    ScoredCases: "labels of a fixed set with scores",
 }
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
+from goodarm.campaign.cases import MOST_SCORES
 from goodarm.problem import MOST_CASES
 
 MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
@@ -55,6 +56,10 @@ CaseCount = Annotated[int, Field(ge=1, le=MOST_CASES), BeforeValidator(_whole)]
 CaseIds = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(min_length=1, max_length=MOST_ARMS)
 ]
+Scores = (
+    Annotated[list[Share], Field(max_length=MOST_CASES)]
+    | Annotated[str, Field(pattern=r"^[0-9]*$", max_length=MOST_SCORES)]
+)
 Features = Annotated[list[Number], Field(max_length=1000)]
 
 
@@ -72,6 +77,9 @@ class NewArm(Body):
     metadata: Metadata | None = None
     weight: Share | None = None
     features: Features | None = None
+    scores: Scores | None = Field(
+        None, examples=[None], description="a judge's score in [0, 1] of every case, or the digits of their tenths"
+    )
 
 
 Arms = Annotated[list[NewArmId | NewArm], Field(min_length=1, max_length=MOST_ARMS)]

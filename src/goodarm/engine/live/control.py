@@ -301,7 +301,7 @@ class ControlStep:
 
     # Arms that come and go
 
-    def add_arms(self, weights: Sequence[float]) -> None:
+    def add_arms(self, weights: Sequence[float], tenths: Sequence[Sequence[int]] = ()) -> None:
         """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
         before = np.delete(self.state.arms[:, OFFSET_COLUMN], self.control)
         more = np.zeros((len(weights), ARM_FIELDS + EXTRA))

@@ -26,12 +26,14 @@ class Asked(NamedTuple):
     round       : number of the ask, counted from 1
     version     : which version of the pool there was
     mean, width : of the arm, from the model of the arms; 0 without a model
+    tenth       : of the score of the case that was drawn, where cases have scores
     """
 
     round: int
     version: int
     mean: float = 0.0
     width: float = 0.0
+    tenth: int = 0
 
 
 class ArmState(NamedTuple):
@@ -100,8 +102,11 @@ class LiveStep(Protocol):
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Asks and tells of a journal in their order: kinds are `ASK` or `TELL`, the rewards of asks are ignored."""
 
-    def add_arms(self, weights: Sequence[float]) -> None:
-        """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
+    def add_arms(self, weights: Sequence[float], tenths: Sequence[Sequence[int]] = ()) -> None:
+        """More arms, each with its share of the error probability; K and delta of the problem stay the same.
+
+        tenths : of the scores of their cases, where cases have scores
+        """
 
     def suspend(self, arm: int) -> None:
         """Do not choose this arm until it is reopened. It gets no verdict by this, and its rewards still count."""

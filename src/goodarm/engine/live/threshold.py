@@ -34,6 +34,7 @@ from goodarm.engine.live.assembly import (
 from goodarm.engine.live.checks import by_totals, check_live, offsets_of
 from goodarm.engine.live.step import ASK, TELL, ArmState, Asked, Counts, as_plain, like, packed, unpacked
 from goodarm.engine.live.worst_case import (
+    EXTRA,
     OFFSET,
     OFFSET_COLUMN,
     PENDING_COLUMN,
@@ -64,7 +65,7 @@ from goodarm.rules.beliefs import (
     at_round,
     read_arm_with_row,
 )
-from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification import EvidenceRule, with_scores
 from goodarm.rules.identification.false_discovery import decide_by_rank, empty_ledger, needed_by_rank
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.streams import POLICY, generator
@@ -72,6 +73,8 @@ from goodarm.verdict import Criterion
 
 BELIEF = "belief_"
 """Prefix of the names under which the arrays of a model's belief are packed."""
+MEMORY_COLUMN = ARM_FIELDS + EXTRA
+"""Where the memory of a rule in the order of asking begins."""
 LARGEST_BELIEF = 32_000_000
 """Maximum size in bytes of a model's belief that is packed: a kernel over 1,400 arms."""
 
@@ -295,7 +298,7 @@ class ThresholdStep:
 
     # Arms that come, go, and are looked at
 
-    def add_arms(self, weights: Sequence[float]) -> None:
+    def add_arms(self, weights: Sequence[float], tenths: Sequence[Sequence[int]] = ()) -> None:
         """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
         if self.assembly.model is not None:
             raise InvalidValue(
@@ -564,6 +567,32 @@ class ThresholdStep:
 
     def _decided_now(self) -> list[int]:
         return np.flatnonzero(self.state.decided_at == self.state.round).tolist()
+
+
+class ScoredStep(ThresholdStep):
+    """A threshold step by `score-bets`: each case of an arm has a score, of which the tenth is known.
+
+    tenths : of the scores of all cases, arm by arm
+    """
+
+    def __init__(self, policy: Policy, problem: Problem, tenths: Sequence[Sequence[int]], **rest: Any) -> None:
+        super().__init__(policy, problem, **rest)
+        self._remember(0, tenths)
+
+    def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
+        """The label of a case; `asked.tenth` is the tenth of its score."""
+        assert asked is not None, "the tenth of the case's score comes with its ticket"
+        self.state.arms[arm, MEMORY_COLUMN + with_scores.DRAWN] = asked.tenth
+        return super().absorb(arm, reward, asked)
+
+    def add_arms(self, weights: Sequence[float], tenths: Sequence[Sequence[int]] = ()) -> None:
+        first = len(self.state.arms)
+        super().add_arms(weights)
+        self._remember(first, tenths)
+
+    def _remember(self, first: int, tenths: Sequence[Sequence[int]]) -> None:
+        for arm, each in enumerate(tenths, first):
+            self.state.arms[arm, MEMORY_COLUMN:] = with_scores.first_memory(each)
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -64,17 +64,17 @@ def from_sums(logs: Row, bar: Bar) -> tuple[float, float]:
     A pending reward at its worst adds `sums(0, bar)` to what E+ reads, and `sums(1, bar)` to what E- reads.
     Without a ceiling E- stays 1: no bet is possible, and no arm is called bad.
     """
-    return log_mixture(logs, 0), log_mixture(logs, STEPS)
+    return log_mixture(logs, 0, LOG_WEIGHTS), log_mixture(logs, STEPS, LOG_WEIGHTS)
 
 
-def log_mixture(logs: Row, first: int) -> float:
-    """log sum_j w_j e^(logs_j) over one side's bets."""
+def log_mixture(logs: Row, first: int, log_shares: Row) -> float:
+    """log sum_j w_j e^(logs_j) over one side's bets, which begin at `first`."""
     top = -CERTAIN
-    for step in range(STEPS):
-        top = max(top, LOG_WEIGHTS[step] + logs[first + step])
+    for step in range(log_shares.size):
+        top = max(top, log_shares[step] + logs[first + step])
     tail = 0.0
-    for step in range(STEPS):
-        tail += math.exp(LOG_WEIGHTS[step] + logs[first + step] - top)
+    for step in range(log_shares.size):
+        tail += math.exp(log_shares[step] + logs[first + step] - top)
     return float(top) + math.log(tail)
 
 
@@ -137,7 +137,7 @@ def after_case(memory: Row, first: int, pulls: float, total: float, reward: floa
             guess = min(max((bar.cases * mean - total) / left, null), 1.0)
             factor = reward * guess / null + (1.0 - reward) * (1.0 - guess) / (1.0 - null)
             memory[first + step] += math.log(factor) if factor > 0.0 else -CERTAIN
-    return log_mixture(memory, first)
+    return log_mixture(memory, first, LOG_WEIGHTS)
 
 
 bet_mixture = EvidenceRule(

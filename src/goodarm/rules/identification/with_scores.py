@@ -1,112 +1,158 @@
-"""Few labels and a cheap judge: evidence from the difference between a case's label and its score.
+"""`score-bets`: few labels and a cheap judge. Evidence from the difference between a case's label and its score.
 
-Every case of an arm has a score f in [0, 1] beforehand, say by a language model; the label x costs. Cases are
-labelled in a uniformly random order. Let m = (N xi - S)/(N - n) be the mean label of the cases left if the arm's mean
-is xi, and fbar the mean score of the cases left, which is known. A bet on x - f multiplies wealth by
+Every case of an arm has a score in [0, 1] beforehand, for example by a language model; the label x costs. Cases are
+labelled in a uniformly random order. Scores are read in tenths (`tenth`), and f_b, the predicted label of a case in
+tenth b, is learned from the labels seen so far (`predicted`). Let m = (N xi - S)/(N - n) be the mean label of the cases
+left if the arm's mean is xi, and fbar the mean of f over the cases left, which is known. A bet multiplies wealth by
 
-    1 + l (x - f - m + fbar),     0 <= l < 1/(m - fbar + max f),
+    1 + l (x - f - m + fbar),     0 <= l < 1/A,     A = m - fbar + max f,
 
-the maximum over the cases left. E+ is the average wealth of bets on means mu_g above xi, the ladder of `gap-mixture`:
-if mu_g is the arm's mean, the labels left have mean m + D_g, D_g = N (mu_g - xi)/(N - n), and the bet is D_g/(v +
-D_g^2), v the variance of x - f so far. E- is the same of 1 - x, 1 - f, 1 - xi.
+the maximum over the tenths of the cases left. E+ is the average wealth of ten bets, one for each mean mu_g above xi on
+the ladder of `gap-mixture`: if mu_g is the arm's mean, the labels left have mean m + D_g, D_g = N (mu_g - xi)/(N - n),
+and the bet is l = D_g/(v + A D_g), v the mean of f (1 - f) over the cases left. This is Kelly's bet on an outcome that
+loses A with probability about v/A^2. E- is the same of 1 - x, 1 - f, 1 - xi.
 
 **Proof.** Given the past the next case is uniform among those left. If the arm's mean is at most xi, its labels have
-mean at most m there, and the scores have mean exactly fbar: the factor has mean at most 1. It is not negative,
-because x - f >= -max f. So E+ is a supermartingale of start 1. Nothing is assumed of the scores but that they are
-fixed before the draw: a bad judge costs labels, never validity. For the same reason the scores of the cases left may
-be recalibrated after each draw, by any function of what was seen. Once S reaches N xi the arm is good for certain,
-mirrored for bad.
+mean at most m there, and f has mean exactly fbar: the factor has mean at most 1. It is not negative, because
+x - f >= -max f. So E+ is a supermartingale of start 1. The scores need only be fixed before the draw: a bad judge costs
+labels, never validity. f, l and v are functions of the labels seen before the draw, so that learning them changes
+nothing. Once S reaches N xi the arm is good for certain, mirrored for bad.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.rules.identification.bet_mixture import ROUNDING
-from goodarm.rules.identification.gap_mixture import CERTAIN, GAPS, LOG_WEIGHTS
+from goodarm.problem import Bar, ScoredCases
+from goodarm.rules.beliefs import Arm, Pool, Row
+from goodarm.rules.identification._base import EvidenceRule
+from goodarm.rules.identification.bet_mixture import ROUNDING, log_mixture
+from goodarm.rules.identification.gap_mixture import CERTAIN, LOG_WEIGHTS, ODDS_DOWN, ODDS_UP, STEPS
+from goodarm.verdict import Guarantee
 
 Floats = NDArray[np.float64]
-Recalibration = Callable[[Floats, Floats, Floats], Floats]
-"""(scores of all cases, scores seen, labels seen) -> scores of all cases from now on, in [0, 1]."""
-
-BINS, FIRM, PATIENCE = 10, 2.0, 1.1
-"""Scores are recalibrated in ten bins, whenever the number of labels has grown by the factor `PATIENCE`. Each bin
-starts halfway between its score and 1/2, with the weight of `FIRM` labels."""
+BINS, FIRM, TRUST = 10, 2.0, 0.5
+"""A tenth's predicted label starts between 1/2 and its score, `TRUST` of the way, with the weight of `FIRM` labels."""
 LARGEST = 0.99
 """Share of the wealth that one label may take at most."""
+LEFT, SEEN, PASSED = 2 * STEPS, 2 * STEPS + BINS, 2 * STEPS + 2 * BINS
+"""Places in the arm's memory, after the logarithms of the wealth of both sides: cases left, labels seen, and their sum,
+of each tenth."""
+DRAWN = 2 * STEPS + 3 * BINS
+"""The last place: the tenth of the case whose label comes next. Whoever draws the case writes it."""
 
 
-def by_bins(scores: Floats, seen: Floats, labels: Floats) -> Floats:
-    """Mean label of the cases seen with a score in the same tenth, shrunk towards the score's half trust in itself.
+def tenth(score: float) -> int:
+    """In which tenth of [0, 1] a score lies, 0 to 9.
 
-    >>> by_bins(np.array([0.0, 1.0]), np.array([0.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0])).round(2).tolist()
-    [0.17, 0.88]
+    >>> tenth(0.0), tenth(0.35), tenth(1.0)
+    (0, 3, 9)
     """
-    bins = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
-    known = np.minimum((seen * BINS).astype(np.int64), BINS - 1)
-    counts = np.bincount(known, minlength=BINS)
-    totals = np.bincount(known, weights=labels, minlength=BINS)
-    found: Floats = (totals[bins] + FIRM * (0.25 + 0.5 * scores)) / (counts[bins] + FIRM)
-    return found
+    return min(int(BINS * score), BINS - 1)
 
 
-def bet_on_label(
-    logs: Floats, gaps: Floats, variance: float, label: float, score: float, null: float, mean: float, most: float
-) -> None:
-    """Multiply the wealth of every bet, kept as logarithms, by its factor for one label.
+def first_memory(tenths: Sequence[int] | NDArray[np.int64]) -> Floats:
+    """The memory of an arm before its first label, from the tenths of the scores of all its cases."""
+    memory = np.zeros(DRAWN + 1)
+    memory[LEFT:SEEN] = np.bincount(np.asarray(tenths, dtype=np.int64), minlength=BINS)
+    return memory
 
-    gaps       : D_g, by how much the mean label of the cases left exceeds `null` if the bet is right
-    null       : m, the mean label of the cases left under the hypothesis
-    mean, most : of the scores of the cases left
+
+def predicted(memory: Row, b: int) -> float:
+    """f_b: the mean label of the cases seen in this tenth, shrunk towards what half trust in the judge predicts."""
+    prior = 0.5 + TRUST * (b / (BINS - 1.0) - 0.5)
+    return (memory[PASSED + b] + FIRM * prior) / (memory[SEEN + b] + FIRM)  # type: ignore[no-any-return]  # numpy
+
+
+def bet_on_label(logs: Row, first: int, gaps: Row, spread: float, surprise: float, loss: float) -> None:
+    """Multiply the wealth of every bet of a side, kept as logarithms from `first` on, by its factor for one label.
+
+    gaps     : D_g, by how much the mean label of the cases left exceeds m if the bet is right
+    spread   : v, the variance of a label around its prediction
+    surprise : x - f - m + fbar
+    loss     : A, the most by which a label can fall short
     """
-    room = null - mean + most
-    if room > 0.0:
-        bets = np.minimum(gaps / (variance + gaps**2), LARGEST / room)
-        logs += np.log1p(bets * (label - score - null + mean))
+    if loss > 0.0:
+        for g in range(STEPS):
+            stake = min(gaps[g] / (spread + loss * gaps[g]), LARGEST / loss)
+            logs[first + g] += math.log1p(stake * surprise)
 
 
-def evidence_with_scores(
-    labels: Floats, scores: Floats, threshold: float, recalibrated: Recalibration | None = by_bins
-) -> tuple[Floats, Floats]:
-    """log E+ and log E- after each label, shapes (N,); `labels` and `scores` in the order of the draws.
+def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
+    """E+ and E- of bets on the difference between label and score; the proof is at the top of this file.
 
-    The cases left are those that come later in the arrays. Only the multiset of their scores is used.
+    The memory is that of `first_memory`, and its last place the tenth of the case that was labelled.
+    """
+    memory, cases, xi = arm.memory, bar.cases, bar.threshold
+    if arm.pulls == 0.0:  # every bet starts where the arm's evidence does: at its share of delta
+        for g in range(STEPS):
+            memory[g], memory[STEPS + g] = arm.for_good, arm.for_bad
+    left, drawn = cases - arm.pulls, int(memory[DRAWN])
+    if left < 1.0 or memory[LEFT + drawn] < 1.0:
+        return -CERTAIN, -CERTAIN, 0.0  # more draws than cases
+    mean, spread, highest, lowest = 0.0, 0.0, 0.0, 1.0
+    for b in range(BINS):
+        if memory[LEFT + b] > 0.0:
+            f = predicted(memory, b)
+            mean += memory[LEFT + b] * f / left
+            spread += memory[LEFT + b] * f * (1.0 - f) / left
+            highest, lowest = max(highest, f), min(lowest, f)
+    null = (cases * xi - arm.total) / left
+    up, down = np.empty(STEPS), np.empty(STEPS)
+    for g in range(STEPS):
+        up[g] = cases / left * xi * (1.0 - xi) * ODDS_UP[g] / (1.0 + xi * ODDS_UP[g])
+        down[g] = -cases / left * xi * (1.0 - xi) * ODDS_DOWN[g] / (1.0 + xi * ODDS_DOWN[g])
+    surprise = reward - predicted(memory, drawn) - null + mean
+    bet_on_label(memory, 0, up, spread, surprise, null - mean + highest)
+    bet_on_label(memory, STEPS, down, spread, -surprise, mean - null + 1.0 - lowest)
+    memory[LEFT + drawn] -= 1.0
+    memory[SEEN + drawn] += 1.0
+    memory[PASSED + drawn] += reward
+    total, slack = arm.total + reward, ROUNDING * cases
+    if total >= cases * xi - slack:
+        return CERTAIN, -CERTAIN, 0.0
+    if total + left - 1.0 < cases * xi - slack:
+        return -CERTAIN, CERTAIN, 0.0
+    return log_mixture(memory, 0, LOG_WEIGHTS), log_mixture(memory, STEPS, LOG_WEIGHTS), 0.0
 
+
+score_bets = EvidenceRule(
+    name="score-bets",
+    reference="goodarm (docs/cases.md); Waudby-Smith & Ramdas 2020, NeurIPS, for bets without replacement",
+    guarantee=Guarantee.CERTIFIED,
+    families=(ScoredCases,),
+    observe=observe,
+    memory=DRAWN + 1,
+)
+
+
+def evidence_with_scores(labels: Floats, scores: Floats, bar: Bar) -> tuple[Floats, Floats]:
+    """log E+ and log E- after each label, shapes (n,).
+
+    labels : in the order of the draws; n of them, at most as many as there are scores
+    scores : of all cases, those of the labels first
+    bar    : of a problem with `ScoredCases(len(scores))`
+
+    >>> from goodarm.problem import Problem
     >>> labels = np.array([1.0, 1.0, 0.0, 1.0] * 25)
-    >>> good, bad = evidence_with_scores(labels, labels, 0.5)
+    >>> good, bad = evidence_with_scores(labels, labels, Problem(0.5, 1, rewards=ScoredCases(100)).bar)
     >>> bool(good[30] > 4.0), bool(bad[30] < 0.0)
     (True, True)
     """
-    cases, slack = labels.size, ROUNDING * labels.size
-    logits = math.log(threshold / (1.0 - threshold)) + np.array([GAPS, -GAPS])
-    apart = np.abs(1.0 / (1.0 + np.exp(-logits)) - threshold)
-    wealth, found = np.zeros(apart.shape), (np.zeros(cases), np.zeros(cases))
-    now, due, total, squares = scores, 0.0, 0.0, 0.25
-    for n in range(cases):
-        if recalibrated is not None and n >= due:
-            now, due = recalibrated(scores, scores[:n], labels[:n]), max(n + 1.0, PATIENCE * n)
-        left, rest = cases - n, now[n:]
-        mean, highest, lowest = float(rest.mean()), float(rest.max()), float(rest.min())
-        null, variance, gaps = (cases * threshold - total) / left, squares / (n + 1.0), cases / left * apart
-        bet_on_label(wealth[0], gaps[0], variance, labels[n], now[n], null, mean, highest)
-        bet_on_label(wealth[1], gaps[1], variance, 1.0 - labels[n], 1.0 - now[n], 1.0 - null, 1.0 - mean, 1.0 - lowest)
+    tenths = np.minimum((BINS * scores).astype(np.int64), BINS - 1)
+    memory, total = first_memory(tenths), 0.0
+    found, pool = np.zeros((2, labels.size)), Pool(1.0, math.inf, None)
+    for n in range(labels.size):
+        memory[DRAWN] = tenths[n]
+        arm = Arm(float(n), total, 0.0, 0.0, 0.0, 0.0, memory, 0.0)
+        good, bad, _ = observe(arm, labels[n], pool, bar)
         total += labels[n]
-        squares += (labels[n] - now[n]) ** 2
-        good, bad = total >= cases * threshold - slack, total + left - 1 < cases * threshold - slack
-        for side, certain, never in ((0, good, bad), (1, bad, good)):
-            found[side][n] = CERTAIN if certain else -CERTAIN if never else _log_mean(wealth[side])
-        if good or bad:
-            found[0][n:], found[1][n:] = found[0][n], found[1][n]
+        found[0, n], found[1, n] = good, bad
+        if abs(good) == CERTAIN:
+            found[:, n:] = found[:, n : n + 1]
             break
-    return found
-
-
-def _log_mean(logs: Floats) -> float:
-    """log of the average wealth under the ladder's weights."""
-    terms = logs + LOG_WEIGHTS
-    top = float(terms.max())
-    return top + math.log(float(np.exp(terms - top).sum()))
+    return found[0], found[1]
