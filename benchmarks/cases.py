@@ -141,24 +141,50 @@ def _pairs() -> list[Row]:
     ]
 
 
+JUDGED = {
+    "prompt_templates": (0.52, 2),
+    "gsm_models": (0.68, 5),
+    "made up, near": (0.8, 3),
+    "made up, wide": (0.8, 3),
+    "made up, apart": (0.8, 3),
+}
+"""Sets on which labels are counted with judges that err, their bars, and the number of random orders."""
+
+
+def _labels(name: str, order: int) -> Floats:
+    """Results in a random order: real ones, or 20 arms on 2000 cases. Near: means uniform in [.65, .95]; wide: in
+    [.3, 1]; apart: .75 or .85."""
+    if not name.startswith("made up"):
+        return _orders(np.asarray(read_matrix(folder() / f"{name}.csv.gz")[1], dtype=float), order)
+    rng = np.random.default_rng([SEED, 5, order])
+    low, high = (0.3, 1.0) if name.endswith("wide") else (0.65, 0.95)
+    means = rng.uniform(low, high, size=20)
+    if name.endswith("apart"):
+        means = np.where(means < 0.8, 0.75, 0.85)
+    return (rng.random((20, 2000)) < means[:, None]).astype(float)
+
+
 def _judges() -> list[Row]:
-    """Labels with a judge that errs in a share of the cases, of those without one: 20 arms, 2000 made-up cases."""
-    rng, cases, arms, threshold = np.random.default_rng(SEED), 2000, 20, 0.8
-    means = rng.uniform(0.65, 0.95, size=arms)
-    labels = (rng.random((arms, cases)) < means[:, None]).astype(float)
-    bar = Problem(threshold=threshold, arms=arms, delta=DELTA, rewards=goodarm.Cases(cases)).bar
-    plain, rows = 0, []
-    for each in labels:
-        good, bad = evidence_from_totals(gap_mixture, np.arange(1.0, cases + 1), each.cumsum(), bar)
-        plain += int(np.argmax(np.maximum(good, bad) >= bar.budget)) + 1
-    for errs in (0.02, 0.05, 0.1, 0.2, 0.5):
-        spent, wrong = 0, 0
-        for each in labels:
-            scores = np.where(rng.random(cases) < errs, 1.0 - each, each)
-            good, bad = evidence_with_scores(each, scores, threshold)
-            stop = int(np.argmax(np.maximum(good, bad) >= bar.budget))
-            spent += stop + 1
-            wrong += int((good[stop] >= bar.budget) != (each.mean() >= threshold))
-        method = f"labels with a judge that errs in {errs:.0%}, of those without"
-        rows.append(_line("made up", f"{threshold:.2f}", method, 0, f"{wrong} arms", spent / plain))
+    """Labels with a judge that errs in a share of the cases, of those without one."""
+    rows = []
+    for name, (threshold, orders) in JUDGED.items():
+        sets = [_labels(name, order) for order in range(orders)]
+        arms, cases = sets[0].shape
+        bar = Problem(threshold=threshold, arms=arms, delta=DELTA, rewards=goodarm.Cases(cases)).bar
+        pulls = np.broadcast_to(np.arange(1.0, cases + 1), (arms, cases))
+        plain = 0
+        for labels in sets:
+            good, bad = evidence_from_totals(gap_mixture, pulls, labels.cumsum(axis=1), bar)
+            plain += int((np.argmax(np.maximum(good, bad) >= bar.budget, axis=1) + 1).sum())
+        for errs in (0.02, 0.05, 0.1, 0.2, 0.5):
+            rng, spent, wrong = np.random.default_rng([SEED, int(1000 * errs)]), 0, 0
+            for labels in sets:
+                for each in labels:
+                    scores = np.where(rng.random(cases) < errs, 1.0 - each, each)
+                    good, bad = evidence_with_scores(each, scores, bar)
+                    stop = int(np.argmax(np.maximum(good, bad) >= bar.budget))
+                    spent += stop + 1
+                    wrong += int((good[stop] >= bar.budget) != (each.mean() >= threshold))
+            method = f"labels with a judge that errs in {errs:.0%}, of those without"
+            rows.append(_line(name, f"{threshold:.2f}", method, 0, f"{wrong} arms", spent / plain))
     return rows

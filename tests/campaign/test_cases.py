@@ -194,6 +194,38 @@ def test_the_same_after_opening_exporting_and_from_a_snapshot(tmp_path: Path) ->
         assert [each[1:] for each in imported.ask(50)] == [each[1:] for each in opened.ask(50)]
 
 
+SCORES = {arm: [0.9 if passed else 0.2 for passed in results] for arm, results in TRUTH.items()}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"rewards": GradedCases(CASES)}, {"threshold": None, "control": "p1"}, {"scores": SCORES}, {"repeats": 2}],
+    ids=["passed", "graded", "control", "scores", "repeats"],
+)
+def test_every_kind_of_test_set_in_every_store(durable: str, more: dict[str, object]) -> None:
+    """Left half-way with tickets out, opened again and finished: the same verdicts, and a journal that holds."""
+    given = {"threshold": 0.8, "cases": CASES, "reserve": 0.2, **more}
+    arms = [{"id": arm, "weight": 2.0 if arm == "p0" else None} for arm in TRUTH if arm != "p5"]
+    if "control" in more:
+        arms = [arm["id"] for arm in arms]
+    late = {"id": "p5", "scores": SCORES["p5"]} if "scores" in more else "p5"
+    if "scores" in more:
+        given["scores"] = {arm["id"]: SCORES[arm["id"]] for arm in arms}
+    with Campaign.create(durable, "set", arms, **given) as running:
+        tickets = running.ask(60)
+        running.tell_many([(ticket, result(ticket)) for ticket in tickets[:40]])
+        running.void(tickets[40], "lost")
+        running.add_arms([late])
+    with Campaign.open(durable, "set") as opened:
+        opened.tell_many([(ticket, result(ticket)) for ticket in tickets[41:]])
+        while tickets := opened.ask(20):
+            opened.tell_many([(ticket, result(ticket)) for ticket in tickets])
+        bar = sum(TRUTH["p1"]) / CASES if "control" in more else 0.8
+        for row in opened.arms():
+            assert row.arm == more.get("control") or row.sign == (1 if sum(TRUTH[row.arm]) / CASES >= bar else -1)
+        assert opened.check().ok
+
+
 def test_a_long_journal_is_replayed_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long enough for the compiled replay; without a snapshot and with one."""
     store = f"sqlite:///{tmp_path / 'store.db'}"

@@ -193,6 +193,25 @@ def test_the_command_and_python_have_the_same_default_policy() -> None:
     assert inspect.signature(create).parameters["policy"].default == LIVE_POLICY
 
 
+def test_a_fixed_test_set_with_scores_and_repetitions(store: str, tmp_path: Path) -> None:
+    """Tickets name their cases, every case is handed out twice, and scores come from a file."""
+    cases, scores = tmp_path / "cases.csv", tmp_path / "scores.csv"
+    cases.write_text("case\nfirst\nsecond\n")
+    scores.write_text("arm,case,score\na,second,0.2\na,first,0.95\n")
+    words = ("--arms", "a", "--threshold", "0.5", "--cases", str(cases))
+    run("create", store, "set", *words, "--scores", str(scores), "--repeats", "2")
+    tickets = as_json("ask", store, "set", "-n", "10")["tickets"]
+    assert sorted(ticket["case"] for ticket in tickets) == ["first", "first", "second", "second"]
+    run("tell", store, "set", stdin="".join(f"{ticket['ticket']} 1\n" for ticket in tickets))
+    assert as_json("verdicts", store, "set")["good"] == 1
+    scores.write_text("arm,case,score\na,first,0.95\n")
+    said = run("create", store, "other", *words, "--scores", str(scores), exit_code=2)
+    assert "no score on case 'second'" in said
+    assert "repeats must be" in run(
+        "create", store, "other", "--arms", "a", "--threshold", "0.5", "--repeats", "0", exit_code=2
+    )
+
+
 def test_a_campaign_that_stops_after_one_good_arm(store: str) -> None:
     run("create", store, "one", "--arms", "a,b", "--threshold", "0.5", "--stop-after", "1")
     while tickets := as_json("ask", store, "one", "-n", "20")["tickets"]:

@@ -278,6 +278,34 @@ def test_a_fixed_test_set_at_a_server(server: Server) -> None:
         Campaign.create(server.address, "again", list(truth), threshold=0.6, cases=["x", "x"])
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"threshold": 0.6, "repeats": 2},
+        {"control": "b"},
+        {"threshold": 0.6, "scores": {arm: [0.9, 0.1] * 15 for arm in "abc"}},
+    ],
+    ids=["repeats", "control", "scores"],
+)
+def test_every_kind_of_test_set_at_a_server(server: Server, more: dict[str, Any]) -> None:
+    """The same arms are better, there and in a store of one's own; the terms arrive as they were given."""
+    truth = {"a": 0.95, "b": 0.7, "c": 0.3}
+
+    def result(ticket: Any) -> float:
+        return float((int(ticket.case) * 7) % 30 < 30 * truth[ticket.arm])
+
+    found = []
+    for store in (server.address, "memory:"):
+        with Campaign.create(store, f"set {sorted(more)}", list(truth), cases=30, **more) as campaign:
+            rows = campaign.run(result, workers=2, progress=False).arms
+            found.append({row.arm: row.sign for row in rows})
+            assert campaign.terms.repeats == more.get("repeats", 1)
+            assert campaign.terms.arms[0].scores == ("91" * 15 if "scores" in more else None)
+            assert campaign.terms.shown()["cases"] == 30
+            assert campaign.check().ok
+    assert found[0] == found[1] == {"a": 1, "b": 0 if "control" in more else 1, "c": -1}
+
+
 def test_a_served_campaign_stops_after_a_good_arm_and_shows_its_bounds(server: Server) -> None:
     """Both are the same as in a store of one's own."""
 

@@ -81,6 +81,7 @@ at most 5%
         criterion: str | None = None,
         cases: CasesGiven | None = None,
         scores: ScoresGiven | None = None,
+        repeats: int = 1,
         stop_after: int | None = None,
         exist_ok: bool = False,
         clock: Clock = time.time,
@@ -102,6 +103,7 @@ at most 5%
         scores     : a cheap judge's score in [0, 1] for every arm and case, known before the first reward: {arm: scores
                      in the order of the cases}, {arm: {case: score}}, or a file or dataframe with the columns arm, case
                      and score. Rewards are then labels, and fewer of them are needed if the judge is good
+        repeats    : evaluate an arm this often on each case, and count the mean: for models that answer differently
         stop_after : end the campaign after this many good arms. 1 asks for one good arm, or whether there is none
         exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
         clock      : where the time comes from
@@ -122,6 +124,7 @@ at most 5%
             "criterion": criterion,
             "cases": cases,
             "scores": scores,
+            "repeats": repeats,
             "stop_after": stop_after,
         }
         if is_server(store):

@@ -20,6 +20,7 @@ from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.cases import Draw, order_key
 from goodarm.campaign.journal import Event
 from goodarm.campaign.pairs import Pairs
+from goodarm.campaign.repeats import Repeats
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
 from goodarm.campaign.tickets import OpenBlock, Queue
 from goodarm.engine.live.step import Asked, LiveStep
@@ -132,6 +133,8 @@ class Fold:
         self.in_order = not terms.by_totals
         self.pairs = Pairs(self.index[terms.paired_with]) if terms.paired_with is not None else None
         """Results of arms and control on the same cases."""
+        self.repeats = Repeats(terms.repeats) if terms.repeats > 1 else None
+        """Cases that are evaluated several times and not told in full."""
         self.lapses = terms.unanswered != "wait"
         self.queues: dict[int, Queue] = {}
         self.draws = isinstance(terms.made.sampling, ChoiceRule)
@@ -168,11 +171,15 @@ class Fold:
 
     def next_cases(self, arm: int, count: int = 1) -> list[int]:
         """The cases that this arm draws next."""
-        book = self.books[arm]
+        book, repeats = self.books[arm], self.repeats
+        owed = None if repeats is None else repeats.case_owed(arm)
+        if owed is not None:
+            return [owed]
         if self.pairs is not None and arm == self.pairs.control:
             due = self.pairs.due(self._needs_control)
             return [] if due is None else [due]
-        return [book.draw.case(book.drawn + j) for j in range(count)] if book.draw is not None else []
+        place = book.drawn if repeats is None else repeats.places.get(arm, 0)
+        return [book.draw.case(place + j) for j in range(count)] if book.draw is not None else []
 
     def case_name(self, case: int | None) -> str | None:
         """The id of a case."""
@@ -187,11 +194,17 @@ class Fold:
         """The arm that the policy asks for next, -1 if none is open. The choice is kept until the next entry."""
         if self._chosen is None:
             due = self.pairs is not None and self.pairs.due(self._needs_control) is not None
+            owing = None if self.repeats is None else self.repeats.owing(self._is_asked_for)
             if self.found:
                 self._chosen = -1
+            elif owing is not None:
+                self._chosen = owing
             else:
                 self._chosen = self.pairs.control if self.pairs is not None and due else self.step.choose()
         return self._chosen
+
+    def _is_asked_for(self, arm: int) -> bool:
+        return self.books[arm].decision is None and self.books[arm].status == OPEN
 
     def _needs_control(self, arm: int) -> bool:
         return self.books[arm].decision is None and self.books[arm].status != RETIRED
@@ -237,18 +250,24 @@ class Fold:
             book.first = ticket
         if self.draws:
             self.choose()
-        if self.pairs is not None:
-            self.pairs.ask(ticket, arm, self.cases[ticket])
-        reference = self.pairs is not None and arm == self.pairs.control
-        if self.in_order and not reference:
-            self.queues.setdefault(arm, Queue()).join(ticket, arm, self._known(book, self.cases.get(ticket)))
-        if not reference:
-            self.step.ask(arm)
+        if self.repeats is None or self.repeats.ask(ticket, arm, self.cases[ticket]):
+            self._draw(ticket, book)
         self.tickets = ticket
         self.pending[ticket] = (arm, event.at)
         if self.lapses:
             self.deadlines.append((event.at, ticket))
         return ()
+
+    def _draw(self, ticket: int, book: Book) -> None:
+        """The rules see one more sample of an arm: on a fixed test set, a case."""
+        if self.pairs is not None:
+            self.pairs.ask(ticket, book.number, self.cases[ticket])
+            if book.number == self.pairs.control:
+                return
+        if self.in_order:
+            known = self._known(book, self.cases.get(ticket))
+            self.queues.setdefault(book.number, Queue()).join(ticket, book.number, known)
+        self.step.ask(book.number)
 
     def _known(self, book: Book, case: int | None) -> Asked:
         """What the bet on a ticket may depend on."""
@@ -279,11 +298,17 @@ class Fold:
         if reward is None:
             book.asked -= 1
             book.void += 1
-            if book.draw is not None and case is not None and not (self.pairs and arm == self.pairs.control):
+            again = self.repeats is not None or (self.pairs is not None and arm == self.pairs.control)
+            if book.draw is not None and case is not None and not again:
                 book.draw.void.append(case)
         else:
             book.told += 1
             book.total += reward
+        if self.repeats is not None:
+            whole = self.repeats.tell(ticket, reward)
+            if whole is None:
+                return ()
+            ticket, reward = whole
         if not self.in_order:
             return self._voided(arm, 1) if reward is None else self.step.absorb(arm, reward)
         if self.pairs is None or case is None:

@@ -72,7 +72,7 @@ class ServedCampaign(Campaign):
             given["rewards"] = rewards_text(given["rewards"])
         if isinstance(given.get("after"), timedelta | int | float):
             given["after"] = f"{read_duration(given['after'])}s"
-        for what in {"horizon", "seed", "stop_after"} & given.keys():
+        for what in {"horizon", "seed", "stop_after", "repeats"} & given.keys():
             given[what] = check_whole(what, given[what])  # numpy's numbers are not JSON
         entries = [arm.as_json() for arm in read_arms(arms)]
         if "cases" in given:

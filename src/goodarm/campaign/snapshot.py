@@ -44,6 +44,7 @@ def pack(fold: Fold) -> bytes | None:
         "cases": list(fold.cases.items()),
         "void": [[book.number, book.draw.void] for book in fold.books if book.draw is not None and book.draw.void],
         "pairs": None if fold.pairs is None else fold.pairs.as_json(),
+        "repeats": None if fold.repeats is None else fold.repeats.as_json(),
         "lines": [[arm, _queue_out(queue)] for arm, queue in fold.queues.items() if queue.order],
     }
     text = json.dumps(head, separators=(",", ":")).encode()
@@ -92,6 +93,8 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     fold.queues = {arm: _queue_in(queue) for arm, queue in head["lines"]}
     if fold.pairs is not None:
         fold.pairs.restore(head["pairs"])
+    if fold.repeats is not None:
+        fold.repeats.restore(head["repeats"])
     if fold.lapses:
         out = [(at, ticket) for ticket, (_, at) in fold.pending.items()]
         out += [(block.at, ticket) for ticket, block in fold.blocks.items()]

@@ -38,6 +38,7 @@ ON_GRADES = "value+bet-mixture"
 SOURCE = "source:"
 """Begins a fingerprint of source code. Without it a fingerprint is of byte code, as goodarm 0.1.0 wrote it."""
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
+MOST_REPEATS = 1_000_000
 UNANSWERED = ("wait", "zero", "void")
 UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
@@ -52,6 +53,7 @@ class Terms:
     rules      : fingerprint of the rules' code when the campaign was created
     cases      : the fixed test set; None if samples never run out
     stop_after : the number of good arms after which the campaign ends; None if every arm is to be decided
+    repeats    : how often an arm is evaluated on each case
     """
 
     question: Question
@@ -71,12 +73,13 @@ class Terms:
     rules: str
     cases: CaseSet | None = None
     stop_after: int | None = None
+    repeats: int = 1
 
     @property
     def format(self) -> int:
         """The oldest format of journals that can express these terms."""
-        scores = next((arm.scores for arm in self.arms), None)
-        used = ((self.cases, CASES_FORMAT), (self.stop_after, STOP_AFTER_FORMAT), (scores, SCORES_FORMAT))
+        more = self.repeats > 1 or any(arm.scores is not None for arm in self.arms) or None
+        used = ((self.cases, CASES_FORMAT), (self.stop_after, STOP_AFTER_FORMAT), (more, SCORES_FORMAT))
         return max(self.question.format, *(format if value is not None else 0 for value, format in used))
 
     def as_json(self) -> dict[str, Any]:
@@ -100,6 +103,7 @@ class Terms:
             "rules": self.rules,
             **({} if self.cases is None else {"cases": self.cases.as_json()}),
             **({} if self.stop_after is None else {"stop_after": self.stop_after}),
+            **({} if self.repeats == 1 else {"repeats": self.repeats}),
         }
 
     def shown(self) -> dict[str, Any]:
@@ -115,6 +119,8 @@ class Terms:
             "policy": self.policy,
             "rewards": str(self.rewards),
             "stop_after": self.stop_after,
+            "cases": None if self.cases is None else self.cases.count,
+            "repeats": self.repeats,
             "metadata": dict(self.metadata),
         }
 
@@ -300,7 +306,7 @@ def _check_kinds(delta: float, rewards: Any) -> None:
 
 
 def _on_cases(
-    given: CasesGiven | None, rewards: Rewards, arms: list[ArmEntry], scores: ScoresGiven | None
+    given: CasesGiven | None, rewards: Rewards, arms: list[ArmEntry], scores: ScoresGiven | None, repeats: int
 ) -> tuple[CaseSet | None, Rewards, list[ArmEntry]]:
     """The test set, the rewards on it, and the arms with their scores."""
     if given is None:
@@ -310,6 +316,8 @@ def _on_cases(
     if cases is None:
         if scores is not None:
             raise InvalidValue("scores belong to the cases of a fixed test set. Say which: cases=500, or their ids.")
+        if repeats > 1:
+            raise InvalidValue("repeats are of the cases of a fixed test set. Say which: cases=500, or their ids.")
         return None, rewards, arms
     if scores is not None:
         ordered = read_scores(scores, [arm.id for arm in arms], cases)
@@ -320,7 +328,7 @@ def _on_cases(
         if rewards not in allowed:
             raise InvalidValue(f"on a fixed test set a label lies between 0 and 1; got rewards={rewards!r}.")
         return cases, ScoredCases(cases.count), arms
-    if given is None:
+    if given is None and repeats == 1:
         return cases, rewards, arms
     graded = GradedCases(cases.count)
     if rewards not in (Bounded(), Cases(cases.count), graded):
@@ -328,7 +336,7 @@ def _on_cases(
             f"on a fixed test set of {cases.count:,} cases a reward is 0 (failed) or 1 (passed), or lies in between "
             f"with rewards={graded!r}; got rewards={rewards!r}."
         )
-    return cases, graded if rewards == graded else Cases(cases.count), arms
+    return cases, graded if rewards == graded or repeats > 1 else Cases(cases.count), arms
 
 
 def check_scores(arms: Sequence[ArmEntry], cases: int) -> None:
@@ -362,9 +370,11 @@ def agreed(
     cases: CasesGiven | None = None,
     stop_after: int | None = None,
     scores: ScoresGiven | None = None,
+    repeats: int = 1,
 ) -> Terms:
     """The terms, with every part checked."""
-    case_set, rewards, entries = _on_cases(cases, rewards, read_arms(arms), scores)
+    times = check_whole("repeats", repeats, 1, MOST_REPEATS)
+    case_set, rewards, entries = _on_cases(cases, rewards, read_arms(arms), scores, times)
     delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
     _check_kinds(delta, rewards)
     check_metadata(metadata or {}, "metadata")
@@ -387,6 +397,7 @@ def agreed(
         rules=rules_fingerprint(made),
         cases=case_set,
         stop_after=None if stop_after is None else check_whole("stop_after", stop_after, 1),
+        repeats=times,
     )
     question.check([arm.id for arm in terms.arms], [arm.id for arm in terms.arms if arm.weight is not None])
     terms.evidence.check(made, terms.problem)

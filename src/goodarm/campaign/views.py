@@ -161,9 +161,10 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
     question = fold.terms.question
     if question.no_forecast:
         raise InvalidValue(question.no_forecast)
-    rewards, told = fold.terms.rewards, [book.told for book in fold.books]
+    rewards, times = fold.terms.rewards, fold.terms.repeats
+    told = [book.told / times for book in fold.books]
     bounded = isinstance(rewards, Bounded)
-    totals = [min(book.total, book.told) if bounded else book.total for book in fold.books]
+    totals = [min(book.total, book.told) / times if bounded else book.total for book in fold.books]
     left = remaining(
         told,
         totals,
@@ -177,6 +178,7 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
     median, low, high, expected, beyond = (
         np.where(still, each, 0.0) for each in (left.median, left.low, left.high, left.expected, left.beyond)
     )
+    median, low, high, expected = (times * each for each in (median, low, high, expected))
     return left._replace(median=median, low=low, high=high, expected=expected, beyond=beyond)
 
 
@@ -244,7 +246,7 @@ def costs(fold: Fold, now: float, arms: Iterable[int] | None = None) -> dict[int
 def _cost(fold: Fold, arm: int, tickets: int) -> Cost:
     book = fold.books[arm]
     if fold.in_order:
-        return Cost(tickets, waiting=book.told - int(fold.step.row(arm).pulls))
+        return Cost(tickets, waiting=book.told - fold.terms.repeats * int(fold.step.row(arm).pulls))
     held = fold.step.verdict_without(arm, tickets) if book.decision is None else 0
     return Cost(tickets, fold.terms.question.word(held) if held else "")
 

@@ -59,6 +59,7 @@ Scores = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="With --cases: a judge's scores, a .csv or .jsonl with arm, case and score."),
 ]
+Repeats = Annotated[int, typer.Option(parser=whole, metavar="R", help="Evaluate an arm this often on each case.")]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
 RequestKey = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Any text; asking again with it prints the same tickets again.")
@@ -96,6 +97,7 @@ def create(
     criterion: ErrorCriterion = "fwer",
     cases: TestSet = None,
     scores: Scores = None,
+    repeats: Repeats = 1,
     stop_after: StopAfter = None,
     seed: Seed = 0,
     json: Json = False,
@@ -115,6 +117,7 @@ def create(
         rewards=rewards_from_text(rewards),
         cases=None if cases is None else int(cases) if cases.isdecimal() else cases,
         scores=scores,
+        repeats=repeats,
         horizon=horizon,
         reserve=reserve,
         after=after,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from goodarm.campaign.cases import MOST_SCORES
+from goodarm.campaign.terms import MOST_REPEATS
 from goodarm.problem import MOST_CASES
 
 MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
@@ -56,6 +57,7 @@ CaseCount = Annotated[int, Field(ge=1, le=MOST_CASES), BeforeValidator(_whole)]
 CaseIds = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(min_length=1, max_length=MOST_ARMS)
 ]
+Repeats = Annotated[int, Field(ge=1, le=MOST_REPEATS), BeforeValidator(_whole)]
 Scores = (
     Annotated[list[Share], Field(max_length=MOST_CASES)]
     | Annotated[str, Field(pattern=r"^[0-9]*$", max_length=MOST_SCORES)]
@@ -110,6 +112,7 @@ class NewCampaign(Body):
     cases: CaseCount | CaseIds | None = Field(
         None, description="a fixed test set: the ids of its cases, or their number"
     )
+    repeats: Repeats = Field(1, examples=[1], description="how often an arm is evaluated on each case")
     stop_after: ArmCount | None = Field(
         None, examples=[None], description="end the campaign after this many good arms; 1: one good arm, or none"
     )

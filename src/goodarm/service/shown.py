@@ -51,6 +51,8 @@ class Summary(Shown):
     criterion: str
     policy: str
     rewards: str
+    cases: int | None = Field(description="the number of cases of a fixed test set; null: samples never run out")
+    repeats: int = Field(description="how often an arm is evaluated on each case")
     stop_after: int | None = Field(description="the number of good arms after which the campaign ends; null: none")
     metadata: dict[str, Any]
     arms: int
