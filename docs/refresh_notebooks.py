@@ -1,6 +1,6 @@
 """Write docs/notebooks from docs/tutorials: text as text cells, Python as code cells, shell commands as text.
 
-    python docs/refresh_notebooks.py [FOLDER]
+python docs/refresh_notebooks.py [FOLDER]
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ def cells(text: str, folder: Path) -> list[dict[str, Any]]:
     last = 0
     for match in CODE.finditer(text):
         found += _text(text[last : match.start()], folder)
-        found.append(
-            {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": _lines(match["code"])}
-        )
+        code = _lines(match["code"])
+        found.append({"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": code})
         last = match.end()
     found += _text(text[last:], folder)
     for number, cell in enumerate(found):
