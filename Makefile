@@ -14,7 +14,7 @@ DOCS_READY := $(VENV)/.ready-docs
 .PHONY: demo reproduce docs wheel check test lint types contract fast pytest coverage minimum bench format audit clean browser node \
 postgresql java inspect
 
-# The main job: a live campaign of 200 headlines with delayed clicks, its log judged, the page to look at.
+# The main job: a live campaign of 200 subject lines with delayed opens, its log judged, a picture and the page.
 demo: $(DEMO_READY)
 	$(BIN)/python examples/demo.py demo
 	@echo "The same with visitors who keep coming: $(BIN)/goodarm serve --demo"
@@ -120,7 +120,7 @@ $(READY): pyproject.toml | $(BIN)/python
 
 # No test tools here: what a user needs.
 $(DEMO_READY): pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[logs,service]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[logs,report,service]'
 	@touch $@
 
 $(REPORT_READY): pyproject.toml | $(BIN)/python

@@ -1,7 +1,7 @@
-"""The main job in one go: a live campaign of 200 headlines with delayed clicks, then a verdict from its log.
+"""The main job in one go: a live campaign of 200 subject lines with delayed opens, then a verdict from its log.
 
-The visitors and the time are simulated, so that a week takes seconds; campaign, store and log are real. `make demo`
-runs it:
+The readers and the time are simulated, so that a day takes seconds; campaign, store and log are real. `make demo`
+runs it, and ends with a picture and the address of the page:
 
     python examples/demo.py [FOLDER]
 """
@@ -18,32 +18,36 @@ from pathlib import Path
 
 from goodarm import Campaign, judge
 
-BAR, WINDOW, BATCH, VISITORS = 0.02, 1800.0, 500, 120_000
-"""Good is a click rate of 2% or more. A click counts within half an hour; 500 visitors are served per request."""
+BAR, WINDOW, BATCH, READERS = 0.2, 1800.0, 500, 120_000
+"""Good is an open rate of 20% or more. An open counts within half an hour; 500 letters are sent per request."""
+TIMES = 10.0
+"""Open rates of letters are taken to be ten times the click rates of headlines."""
+STRIP = 60
+"""Characters of the strip that shows good, undecided and bad lines."""
 HEADLINES = Path(__file__).with_name("headlines.csv")
 
 
-class FakeVisitors:
-    """One visitor per second, shown one headline each; who clicks does so after a minute on average."""
+class FakeReaders:
+    """One reader per second, sent one subject line each; who opens the letter does so after a minute on average."""
 
     def __init__(self, rates: dict[str, float]) -> None:
         self.rates, self.random, self.time = rates, random.Random(7), 0.0
-        self.clicks: list[tuple[float, str]] = []
+        self.opens: list[tuple[float, str]] = []
         self.log: list[tuple[str, int]] = []
 
-    def show(self, ticket: str, headline: str) -> None:
+    def send(self, ticket: str, line: str) -> None:
         self.time += 1.0
-        clicked = self.random.random() < self.rates[headline]
+        opened = self.random.random() < self.rates[line]
         delay = self.random.expovariate(1 / 60.0)
-        if clicked:
-            heapq.heappush(self.clicks, (self.time + delay, ticket))
-        self.log.append((headline, int(clicked and delay <= WINDOW)))
+        if opened:
+            heapq.heappush(self.opens, (self.time + delay, ticket))
+        self.log.append((line, int(opened and delay <= WINDOW)))
 
-    def clicked(self) -> list[str]:
-        """Tickets that were clicked since the last look."""
+    def opened(self) -> list[str]:
+        """Tickets whose letter was opened since the last look."""
         found = []
-        while self.clicks and self.clicks[0][0] <= self.time:
-            found.append(heapq.heappop(self.clicks)[1])
+        while self.opens and self.opens[0][0] <= self.time:
+            found.append(heapq.heappop(self.opens)[1])
         return found
 
 
@@ -53,38 +57,50 @@ def main(folder: Path) -> None:
     for old in folder.glob("goodarm.db*"):
         old.unlink()
     with HEADLINES.open(newline="", encoding="utf-8") as file:
-        visitors = FakeVisitors({row["arm"]: float(row["mean"]) for row in csv.DictReader(file)})
+        rates = {row["arm"]: min(TIMES * float(row["mean"]), 0.95) for row in csv.DictReader(file)}
+    readers = FakeReaders(rates)
     print(
-        f"{len(visitors.rates)} headlines; good is a click rate of {BAR:.0%} or more; wrong with probability 5% at most"
+        f"{len(rates)} subject lines; good is an open rate of {BAR:.0%} or more; any error with probability 5% at most"
     )
     started = time.perf_counter()
+    about = {"title": f"Which of {len(rates)} subject lines are opened by {BAR:.0%} or more?", "measured": "open rate"}
     with Campaign.create(
-        f"sqlite:///{store}", "headlines", list(visitors.rates), threshold=BAR, horizon=VISITORS,
-        after=WINDOW, unanswered="zero", clock=lambda: visitors.time, seed=1,
+        f"sqlite:///{store}", "letters", list(rates), threshold=BAR, policy="settle+gap-mixture",
+        after=WINDOW, unanswered="zero", clock=lambda: readers.time, seed=1, metadata=about,
     ) as campaign:  # fmt: skip
-        campaign.on_verdict(
-            lambda row: print(f"  after {visitors.time:>7,.0f} visitors: {row.label!r} is {row.verdict}")
-        )
-        while visitors.time < VISITORS and (tickets := campaign.ask(BATCH)):
+        campaign.on_verdict(lambda row: print(f"  after {readers.time:>7,.0f} letters: {row.label!r} is {row.verdict}"))
+        while readers.time < READERS and (tickets := campaign.ask(BATCH)):
             for ticket in tickets:
-                visitors.show(ticket.ticket, ticket.arm)
-            campaign.tell_many([(ticket, 1.0) for ticket in visitors.clicked()])
-        visitors.time += WINDOW
-        campaign.tell_many([(ticket, 1.0) for ticket in visitors.clicked()])
+                readers.send(ticket.ticket, ticket.arm)
+            campaign.tell_many([(ticket, 1.0) for ticket in readers.opened()])
+        readers.time += WINDOW
+        campaign.tell_many([(ticket, 1.0) for ticket in readers.opened()])
+        found = campaign.verdicts()
         print(f"\n{campaign}\n")
     took = time.perf_counter() - started
     log = folder / "log.csv"
     with log.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("headline", "clicked"), *visitors.log])
-    found = judge(log, arm="headline", reward="clicked", threshold=BAR)
-    print(f"The same {len(visitors.log):,} rows judged as a log, in any order:\n{found.sentence}")
-    wrong = [name for name in found.good if visitors.rates[name] < BAR]
-    wrong += [name for name in found.bad if visitors.rates[name] >= BAR]
-    print(f"Against the true rates, which only the fake visitors know: {len(wrong)} wrong.")
+        csv.writer(file).writerows([("line", "opened"), *readers.log])
+    judged = judge(log, arm="line", reward="opened", threshold=BAR)
+    print(f"The same {len(readers.log):,} rows judged as a log, in any order:\n{judged.sentence}\n")
+    wrong = sum((row.sign > 0) != (rates[row.arm] >= BAR) for row in found.arms if row.sign)
+    print(strip(found.good, found.open, found.bad))
+    print(f"{wrong} of {found.good + found.bad} verdicts wrong, by the true rates that only the fake readers know.")
+    picture = folder / "verdicts.png"
+    judged.plot().savefig(picture, dpi=110)
     print(
-        f"\n{took:.0f} s for the campaign. Look at it: start\n  {program()} serve --store sqlite:///{store}\n"
-        "and open http://127.0.0.1:8000 in a browser."
+        f"\n{took:.0f} s for the campaign. A picture of the verdicts: {picture}\nThe page: start\n"
+        f"  {program()} serve --store sqlite:///{store}\n"
+        "and open http://127.0.0.1:8000/#/campaign/letters in a browser."
     )
+
+
+def strip(good: int, undecided: int, bad: int) -> str:
+    """Good lines from the left, bad ones from the right."""
+    every = good + undecided + bad
+    left, right = round(STRIP * good / every), round(STRIP * bad / every)
+    drawn = "█" * left + "·" * (STRIP - left - right) + "▒" * right
+    return f"{drawn}  {good} good, {undecided} undecided, {bad} bad"
 
 
 def program() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -64,12 +65,15 @@ def test_the_demo_goes_from_creation_to_verdicts_and_says_where_to_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     demo = runpy.run_path(str(EXAMPLES / "demo.py"))
-    monkeypatch.setitem(demo["main"].__globals__, "VISITORS", 20_000)
+    monkeypatch.setitem(demo["main"].__globals__, "READERS", 30_000)
     demo["main"](tmp_path)
     said = capsys.readouterr().out
-    assert "visitors: 'How to save on clouds' is good" in said
-    assert "20,000 rewards told, 0 tickets out" in said
-    assert "The same 20,000 rows judged as a log, in any order:\n" in said
-    assert "only the fake visitors know: 0 wrong." in said
+    assert re.search(r"letters: '.+' is good\n", said)
+    assert re.search(r"letters: '.+' is bad\n", said)
+    assert "30,000 rewards told, 0 tickets out" in said
+    assert "The same 30,000 rows judged as a log, in any order:\n" in said
+    assert re.search(r"^█+·+▒+  \d+ good, \d+ undecided, \d+ bad$", said, re.MULTILINE)
+    assert re.search(r"^0 of \d+ verdicts wrong", said, re.MULTILINE)
+    assert (tmp_path / "verdicts.png").read_bytes().startswith(b"\x89PNG")
     assert f"serve --store sqlite:///{tmp_path / 'goodarm.db'}" in said
-    assert "http://127.0.0.1:8000" in said
+    assert said.endswith("http://127.0.0.1:8000/#/campaign/letters in a browser.\n")

@@ -240,3 +240,21 @@ def test_a_forecast_is_a_range_with_a_date_and_is_smoothed(server: Server, new_p
     assert 1_000 < found[1] < 4_000  # one estimate does not move it all the way
     assert abs(found[3] - 200 / 600) < 0.01
     assert re.fullmatch(r"between .+ and .+ at the present rate", found[4])
+
+
+def test_the_score_of_a_simulated_campaign_counts_verdicts_and_claims(server: Server, new_page: NewPage) -> None:
+    true = {"good": 0.6, "unlucky": 0.45}
+    address = create(server, "made up", list(true), threshold=0.5, metadata={"simulated": True, "means": true})
+    tell(server, "made up", "unlucky", 12, 11)  # a streak that an ordinary interval takes for a fact
+    tell(server, "made up", "good", 400, 240)
+    tell(server, "made up", "unlucky", 400, 180)
+    score = server.call("GET", path_of("made up", "/score")).json
+    assert score["wrong"] == 0
+    assert (score["claims"], score["wrong_claims"]) == (2, 1)
+    page = opened(new_page(), address)
+    banner = page.get_by_label("Simulated rewards")
+    expect(banner).to_contain_text(f"0 wrong so far, of {score['verdicts']} verdict")
+    expect(banner).to_contain_text("1 wrong so far, of 2 claims")
+    odd = {"simulated": True, "means": {"a": "x", "b": [1]}}
+    create(server, "odd means", ["a", "b"], threshold=0.5, metadata=odd)
+    assert server.call("GET", path_of("odd means", "/score")).json["wrong"] == 0

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from serving import Server, events, is_held, path_of, serving
 
+from goodarm.service.demo import PER_TURN, TURN_SECONDS
 from goodarm.service.side import LEASE_SECONDS
 from goodarm.service.webhooks import verify
 
@@ -289,10 +290,17 @@ def test_targets_inside_are_refused_without_the_flag(tmp_path: Path) -> None:
 
 def test_the_demo_decides_arms_by_itself(tmp_path: Path) -> None:
     with serving(f"sqlite:///{tmp_path}/unused.db", "--demo") as server:
-        name = "demo: simulated visitors"
-        until(lambda: name in [each["name"] for each in server.call("GET", "/api/v1/campaigns").json["campaigns"]])
-        until(lambda: server.call("GET", path_of(name)).json["good"] > 0)
-        summary = server.call("GET", path_of(name)).json
-        assert summary["metadata"] == {"simulated": True}
-        assert server.call("GET", path_of(name, "/check")).json["ok"]
+        assert f"watch {server.address}/#/campaign/demo" in server.process.stdout.readline()  # type: ignore[union-attr]
+        until(lambda: "demo" in [each["name"] for each in server.call("GET", "/api/v1/campaigns").json["campaigns"]])
+        until(lambda: server.call("GET", path_of("demo")).json["bad"] > 0)
+        summary = server.call("GET", path_of("demo")).json
+        assert summary["told"] < 60 / TURN_SECONDS * PER_TURN  # within the first minute of a machine that keeps pace
+        assert summary["metadata"]["title"] == "Which of 48 headlines do at least 30% of visitors click?"
+        score = server.call("GET", path_of("demo", "/score")).json
+        assert score["verdicts"] > 0
+        assert score["wrong"] == 0
+        assert score["claims"] > score["verdicts"]
+        assert server.call("GET", path_of("demo", "/check")).json["ok"]
+        make(server)
+        assert server.call("GET", path_of("c", "/score")).status == 404
     assert list(tmp_path.iterdir()) == []

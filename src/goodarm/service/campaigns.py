@@ -36,6 +36,7 @@ class Campaigns:
             lambda name: Campaign.open(self._store, name), Campaign.transaction, Campaign.close, settings.most_waiting
         )
         self._trails: dict[str, Trail] = {}
+        self._peeking: dict[str, demo.Peeking] = {}
         self._reading: dict[str, asyncio.Lock] = {}
         self._slow = asyncio.Semaphore(2)
 
@@ -74,13 +75,7 @@ class Campaigns:
     async def create_demo(self) -> None:
         """Create the campaign of the simulated visitors, unless it exists."""
         if demo.NAME not in await self.names():
-            terms = {
-                "name": demo.NAME,
-                "arms": demo.arms(),
-                "threshold": demo.THRESHOLD,
-                "metadata": {"simulated": True},
-            }
-            await asyncio.to_thread(self._create, terms)
+            await asyncio.to_thread(self._create, demo.terms())
 
     def _create(self, given: dict[str, Any]) -> None:
         Campaign.create(self._store, **given).close()
@@ -136,6 +131,19 @@ class Campaigns:
 
         async with self._slow:
             return await asyncio.to_thread(write)
+
+    async def score(self, name: str) -> dict[str, Any]:
+        """How many verdicts of a simulated campaign are wrong, and how many claims of an ordinary dashboard."""
+
+        def look(campaign: Campaign) -> Campaign:
+            demo.true_means(campaign)
+            return campaign
+
+        campaign = await self.desk.read(name, look)
+        async with self._reading.setdefault(name, asyncio.Lock()):
+            peeking = self._peeking.setdefault(name, demo.Peeking(campaign.terms.question.bar))
+            await asyncio.to_thread(lambda: peeking.read(campaign.history(after=peeking.number)))
+        return await self.desk.read(name, lambda campaign: demo.score(campaign, peeking)._asdict())
 
     async def trail(self, name: str) -> Trail:
         """What happened over time, continued from the last read; long journals are read beside the desk."""

@@ -1,28 +1,38 @@
 """`goodarm serve --demo`: simulated visitors feed a campaign, so that a newcomer sees verdicts fall.
 
-Nothing here is real: the arms are made up, their means are drawn from a seed, and the campaign's name says so.
+Nothing here is real: the arms are made up, their means are drawn from a seed, and the page says so. Since the means are
+known, the page can also count wrong verdicts, and the wrong claims of a dashboard that shows ordinary 95% intervals.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.random import Generator, default_rng
+
+from goodarm.errors import UnknownName
 
 if TYPE_CHECKING:
     from goodarm.campaign import Campaign
 
-NAME = "demo: simulated visitors"
+NAME = "demo"
 SEED = 7
 THRESHOLD = 0.3
+SPREAD = 0.12
+"""Standard deviation of the made-up click rates around the threshold."""
 PER_TURN, TURN_SECONDS = 60, 0.2
 MOST_REWARDS = 200_000
 """The visitors go home then, so that a demo left open does not fill the disk."""
 TONES = ("Calm", "Bold", "Curious", "Dry", "Warm", "Blunt", "Playful", "Formal")
 TOPICS = ("seas ahead", "weekend deals", "a new recipe", "the long read", "five tips", "your city")
+MEANS = "means"
+"""The field of a simulated campaign's metadata that holds the true means by arm."""
+QUANTILE = 1.96
+"""Of the standard normal distribution: the two-sided 95% interval."""
 
 Play = Callable[[str, Callable[["Campaign"], Any]], Awaitable[Any]]
 
@@ -37,8 +47,25 @@ def arms() -> list[dict[str, str]]:
 
 def means() -> dict[str, float]:
     """The made-up share of visitors who click on each."""
-    drawn = default_rng(SEED).beta(1.2, 2.0, size=len(arms()))
-    return {arm["id"]: float(mean) for arm, mean in zip(arms(), drawn, strict=True)}
+    drawn = default_rng(SEED).normal(THRESHOLD, SPREAD, size=len(arms())).clip(0.02, 0.98)
+    return {arm["id"]: round(float(mean), 4) for arm, mean in zip(arms(), drawn, strict=True)}
+
+
+def terms() -> dict[str, Any]:
+    """What `Campaign.create` takes for the demo."""
+    return {
+        "name": NAME,
+        "arms": arms(),
+        "threshold": THRESHOLD,
+        "policy": "settle+gap-mixture",
+        "metadata": {
+            "simulated": True,
+            "title": f"Which of {len(arms())} headlines do at least {THRESHOLD:.0%} of visitors click?",
+            "measured": "click rate",
+            "by": "simulated visitors",
+            MEANS: means(),
+        },
+    }
 
 
 def _tell(told: list[tuple[Any, float]], campaign: Campaign) -> None:
@@ -62,3 +89,81 @@ class Visitors:
             told = [(ticket, float(self._random.random() < self._means[ticket.arm])) for ticket in tickets]
             await asyncio.sleep(TURN_SECONDS)
             await self._write(NAME, partial(_tell, told))
+
+
+class Score(NamedTuple):
+    """Verdicts and claims so far, and how many of each the true means prove wrong."""
+
+    verdicts: int
+    wrong: int
+    claims: int
+    wrong_claims: int
+
+
+class Peeking:
+    """A dashboard with ordinary 95% intervals, read after every reward of a campaign.
+
+    It claims that an arm is good or bad as soon as the Wilson score interval of its rewards leaves the bar. Such an
+    interval is meant for one look, at a sample size fixed beforehand. After every reward it is looked at again, so that
+    more than 5% of the claims about arms near the bar are wrong. A fold of the journal, as `Campaign.history` shows it.
+
+    >>> peeking = Peeking(0.5)
+    >>> peeking.read({"number": i, "kind": "told", "arm": "a", "reward": 1.0} for i in range(1, 6))
+    >>> peeking.claims
+    {'a': True}
+    """
+
+    def __init__(self, bar: float) -> None:
+        self.number = 0
+        self.claims: dict[str, bool] = {}
+        """Whether an arm was claimed to be good, or bad, at first."""
+        self._bar = bar
+        self._totals: dict[str, tuple[int, float]] = {}
+
+    def read(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Fold entries."""
+        for event in events:
+            self.number = event["number"]
+            if event["kind"] in ("told", "missing", "given"):
+                self._see(event["arm"], 1, event["reward"])
+            elif event["kind"] == "part":
+                for arm, (count, total) in event["content"]["arms"].items():
+                    self._see(arm, count, total)
+
+    def _see(self, arm: str, count: int, total: float) -> None:
+        before = self._totals.get(arm, (0, 0.0))
+        self._totals[arm] = told, sum_ = before[0] + count, before[1] + total
+        low, high = wilson(told, sum_)
+        if arm not in self.claims and not low <= self._bar <= high:
+            self.claims[arm] = low > self._bar
+
+
+def wilson(count: int, total: float) -> tuple[float, float]:
+    """The Wilson score interval of a share, 95%.
+
+    >>> low, high = wilson(10, 5)
+    >>> round(low, 3), round(high, 3)
+    (0.237, 0.763)
+    """
+    mean, square = total / count, QUANTILE**2 / count
+    half = QUANTILE * math.sqrt(max(mean * (1.0 - mean), 0.0) / count + square / (4.0 * count))
+    return (mean + square / 2.0 - half) / (1.0 + square), (mean + square / 2.0 + half) / (1.0 + square)
+
+
+def true_means(campaign: Campaign) -> Mapping[str, float]:
+    """The true means of a simulated campaign, by arm."""
+    found = campaign.terms.metadata.get(MEANS)
+    if not isinstance(found, Mapping) or campaign.terms.question.references:
+        raise UnknownName("simulated campaign", campaign.name, [])
+    return {arm: float(mean) for arm, mean in found.items() if isinstance(mean, int | float)}
+
+
+def score(campaign: Campaign, peeking: Peeking) -> Score:
+    """How many verdicts and claims are wrong so far."""
+    true, bar = true_means(campaign), campaign.terms.question.bar
+
+    def wrong(said: Mapping[str, bool]) -> int:
+        return sum(good != (true[arm] >= bar) for arm, good in said.items() if arm in true)
+
+    verdicts = {row.arm: row.sign > 0 for row in campaign.arms() if row.sign}
+    return Score(len(verdicts), wrong(verdicts), len(peeking.claims), wrong(peeking.claims))

@@ -142,10 +142,13 @@ def _prepare(settings: Settings, folder: Path) -> None:
 
 
 def _words(settings: Settings) -> list[str]:
+    from goodarm.service.demo import NAME
+
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     lines = [f"goodarm serves {without_password(settings.store)} at http://{host}:{settings.port}/ (stop with Ctrl-C)"]
     if settings.demo:
-        lines.append("demo: visitors are simulated, and the campaign ends with the server")
+        lines.append(f"demo: watch http://{host}:{settings.port}/#/campaign/{NAME}")
+        lines.append("its visitors are simulated, and the campaign is deleted when the server stops")
     if settings.open:
         lines.append("there is no token: everyone on this machine may change everything")
     return lines

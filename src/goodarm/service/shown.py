@@ -143,6 +143,15 @@ class ProgressPage(Shown):
     points: list[ProgressPoint]
 
 
+class ScoreShown(Shown):
+    """A simulated campaign against its true means, beside a dashboard with 95% intervals read after every reward."""
+
+    verdicts: int
+    wrong: int = Field(description="verdicts that the true means prove wrong")
+    claims: int = Field(description="arms whose 95% interval has left the bar at some time, on the same rewards")
+    wrong_claims: int
+
+
 class History(Shown):
     """A piece of the journal."""
 

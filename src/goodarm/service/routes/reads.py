@@ -19,6 +19,7 @@ from goodarm.service.shown import (
     History,
     ProgressPage,
     RemainingShown,
+    ScoreShown,
     Verdicts,
     WaitingShown,
 )
@@ -100,6 +101,12 @@ async def over_time(request: Request, name: CampaignName, if_none_match: IfNoneM
     found = campaigns_of(request)
     trail = await found.trail(name)
     return await found.answer(name, if_none_match, lambda campaign: progress(trail), "progress")
+
+
+@router.get("/score", response_model=ScoreShown, **route_of(Role.reader))
+async def score(request: Request, name: CampaignName) -> Response:
+    """For a campaign whose metadata has the true `means`: how many verdicts are wrong so far."""
+    return Reply(await campaigns_of(request).score(name))
 
 
 @router.get("/waiting", response_model=WaitingShown, **route_of(Role.reader))

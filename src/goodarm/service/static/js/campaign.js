@@ -257,7 +257,7 @@ class CampaignPage {
     this.over.draw();
     this.latest.show(rows);
     this.waiting.show(this.summary, rows);
-    this.simulation.show(rows);
+    void this.simulation.show();
     if (performance.now() - this.ordered > REORDER && !this.table.busy) this.order();
     else
       this.table.show(

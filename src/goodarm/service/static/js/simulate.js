@@ -1,6 +1,6 @@
 /**
  * "Try it with simulated rewards": the page asks and tells through the API, as a user's program would. An arm's true
- * mean is a function of its id alone, so that any tab can go on with it, and the page can count wrong verdicts.
+ * mean is a function of its id alone, so that any tab can go on with it. The server counts wrong verdicts.
  */
 import { post, url } from "./api.js";
 
@@ -16,9 +16,9 @@ const TASKS = ["summary", "translation", "bug report", "reply to a customer"];
  * Whether the page made up the rewards, or the server did (`goodarm serve --demo`); null: they are real.
  * @param {import("./types.js").Summary} summary
  */
-export function simulatedBy({ name, metadata }) {
+export function simulatedBy({ metadata }) {
   if (metadata?.simulated === BY_PAGE) return "page";
-  return metadata?.simulated || name.startsWith("demo: simulated") ? "server" : null;
+  return metadata?.simulated ? "server" : null;
 }
 
 /** A number in [0, 1) from a text (FNV-1a, then mixed). @param {string} text */
@@ -33,9 +33,6 @@ function fraction(text) {
 /** The made-up pass rate of an arm, between 25% and 99%. @param {string} arm */
 export const truth = (arm) => 0.25 + 0.74 * fraction(arm) ** 0.7;
 
-/** @param {import("./types.js").Row} row */
-export const isWrong = (row) => row.verdict !== "open" && (row.verdict === "good") !== truth(row.arm) >= THRESHOLD;
-
 /** Creates the campaign, and has this tab play it. @returns {Promise<string>} its name */
 export async function startSimulation() {
   const now = new Date().toISOString().slice(0, 19).replace("T", " ");
@@ -44,7 +41,9 @@ export async function startSimulation() {
   const arms = TASKS.flatMap((task, i) =>
     TONES.map((tone, j) => ({ id: `p${salt}-${i}${j}`, label: `${tone}: ${task}` })),
   );
-  await post("/api/v1/campaigns", { name, arms, threshold: THRESHOLD, metadata: { simulated: BY_PAGE } });
+  const means = Object.fromEntries(arms.map(({ id }) => [id, truth(id)]));
+  const metadata = { simulated: BY_PAGE, measured: "pass rate", by: "this page", means };
+  await post("/api/v1/campaigns", { name, arms, threshold: THRESHOLD, policy: "settle+gap-mixture", metadata });
   player(name).start();
   return name;
 }
