@@ -29,6 +29,7 @@ DOCUMENTS = (
     "docs/cases.md",
     "docs/campaign.md",
     "docs/resume.md",
+    "docs/bars.md",
     "docs/structured.md",
 )
 COLUMNS = "104"

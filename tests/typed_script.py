@@ -4,6 +4,7 @@ import sys
 
 import goodarm
 from goodarm import (
+    Bars,
     Basis,
     Bounded,
     Campaign,
@@ -46,6 +47,8 @@ def simulated() -> float:
 
 
 def live() -> list[str]:
+    with Campaign.create("memory:", "bars", ["A"], bars=Bars("good >= 0.5, slow <= 0.2"), cost={"A": 2.0}) as several:
+        several.tell(several.ask()[0], {"good": 1.0, "slow": 0.0})
     with Campaign.create("memory:", "prompts", ["A", "B"], threshold=0.5, rewards=Bounded()) as campaign:
         while tickets := campaign.ask(4):
             campaign.tell_many([(ticket, float(ticket.arm == "A")) for ticket in tickets])

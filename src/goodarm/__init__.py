@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from goodarm.problem import NonNegative as NonNegative
     from goodarm.problem import Problem as Problem
     from goodarm.problem import SubGaussian as SubGaussian
+    from goodarm.question import Bars as Bars
     from goodarm.simulation.compare import Comparison as Comparison
     from goodarm.simulation.compare import compare as compare
     from goodarm.simulation.runs import Estimate as Estimate
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from goodarm.verdict import Verdict as Verdict
 
 _WHERE = {
+    "Bars": "goodarm.question",
     "Basis": "goodarm.verdict",
     "Bounded": "goodarm.problem",
     "Campaign": "goodarm.campaign",

@@ -1,20 +1,21 @@
-"""What is asked of an arm: does its mean reach a threshold, or beat the mean of a control arm by a margin?
+"""What is asked of an arm: does its mean reach a threshold, beat a control's mean by a margin, or clear several bars?
 
 Everything that depends on the kind of question is here: the words of verdicts and sentences, the problem that the rules
-see, the checks of the arguments, and the form in journals and JSON. The evidence for each kind needs rules and live
-steps, and is registered under the question's class in `goodarm.engine.evidence`. A new kind of question is one class
-in `KINDS` and one entry there.
+see, the checks of the arguments, what a reward is, and the form in journals and JSON. The evidence for each kind needs
+rules and live steps, and is registered under the question's class in `goodarm.engine.evidence`. A new kind of question
+is one class in `KINDS` and one entry there.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-from goodarm.arguments import checked_number, percentage
+from goodarm.arguments import checked_number, number, percentage, shown, truth_value
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.problem import Bounded, Problem, Rewards
 
@@ -22,6 +23,24 @@ OPEN = "open"
 """The verdict of an arm that is undecided."""
 LISTED = 1000
 """Maximum number of arm ids to search for one that resembles a misspelt id."""
+
+
+Reward = float | tuple[float, ...]
+"""One reward, or a sum of rewards: a number; with several bars, one number per metric in the question's order."""
+
+
+RewardGiven = float | Mapping[str, float]
+"""A reward as callers tell it: a number; with several bars, a record with one number per metric."""
+
+
+class Entry(Protocol):
+    """What a question reads of a journal entry that carries a reward."""
+
+    @property
+    def reward(self) -> float | None: ...
+
+    @property
+    def content(self) -> dict[str, Any]: ...
 
 
 class Totals(NamedTuple):
@@ -36,12 +55,34 @@ class Totals(NamedTuple):
     asked: int
     told: int
     pending: int
-    total: float
+    total: Reward
 
     @property
     def mean(self) -> float:
-        """Mean of the known rewards; NaN if there are none."""
+        """Mean of the known rewards, which are numbers; NaN if there are none."""
+        assert isinstance(self.total, float | int)
         return self.total / self.told if self.told else math.nan
+
+
+def read_reward(reward: Any) -> float:
+    """A reward that is a number as a float, whatever its range; True is 1 and False is 0."""
+    found = number(float(reward) if truth_value(reward) else reward)
+    if found is None:
+        raise InvalidValue(f"a reward must be a number; got {shown(reward)}. Write 1.0 for a success and 0.0 for none.")
+    if not math.isfinite(found):
+        raise InvalidValue(f"a reward must be a finite number; got {found}. Void the ticket if its reward is lost.")
+    return found + 0.0  # -0.0 is stored as 0.0
+
+
+def as_sent(reward: Any) -> Any:
+    """A reward as a client sends it: a number, or a record of numbers.
+
+    >>> as_sent(1), as_sent({"correct": 1, "slow": 0})
+    (1.0, {'correct': 1.0, 'slow': 0.0})
+    """
+    if isinstance(reward, Mapping):
+        return {str(name): read_reward(value) for name, value in reward.items()}
+    return read_reward(reward)
 
 
 class Amounts(NamedTuple):
@@ -107,6 +148,8 @@ class Question(ABC):
     fixes     : owners of rule parameters whose values come from the question, and are not settings of the policy
     format    : the journal format that introduced this kind; older versions of goodarm refuse to read it
     no_forecast : why the number of remaining samples can't be estimated; empty where it can
+    no_zero   : why a reward that never came can't count as 0; empty where it can
+    own_path  : whether an arm's own totals, over time, show how its evidence grew
     """
 
     field: ClassVar[str]
@@ -115,6 +158,8 @@ class Question(ABC):
     fixes: ClassVar[tuple[str, ...]] = ()
     format: ClassVar[int]
     no_forecast: ClassVar[str] = ""
+    no_zero: ClassVar[str] = ""
+    own_path: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -135,9 +180,56 @@ class Question(ABC):
         """The two verdicts as parts of a sentence."""
 
     @property
+    def template(self) -> str:
+        """The good verdict as a part of a sentence, `MARK` in place of the bar."""
+        return self.phrases(Amounts(lambda value: MARK, lambda value: MARK)).above
+
+    @property
     def labels(self) -> Labels:
         """Names for tables and charts."""
         return Labels()
+
+    # What a reward is
+
+    @property
+    def nothing(self) -> Reward:
+        """The sum of no rewards."""
+        return 0.0
+
+    def reward(self, given: Any, rewards: Rewards) -> Reward:
+        """A reward as callers tell it, checked."""
+        value = read_reward(given)
+        rewards.check_reward(value)
+        return value
+
+    def total(self, given: Any, told: int) -> Reward | None:
+        """A sum of `told` rewards in [0, 1] as callers tell it; None for anything that can't be one."""
+        return _sum_of(given, told)
+
+    def plus(self, total: Reward, reward: Reward) -> Reward:
+        """The sum with one more reward, or with another sum."""
+        return total + reward  # type: ignore[operator]  # numbers
+
+    def as_told(self, reward: Reward) -> Any:
+        """A reward or a sum in JSON; `reward` and `total` are the inverse."""
+        return reward
+
+    def entry(self, reward: Reward) -> tuple[float | None, dict[str, Any] | None]:
+        """A reward in the journal: the number of the entry, and its content."""
+        return reward, None  # type: ignore[return-value]  # a number
+
+    def in_entry(self, entry: Entry) -> Reward:
+        """The inverse of `entry`."""
+        assert entry.reward is not None
+        return entry.reward
+
+    def kept_total(self, total: Any) -> Reward:
+        """A sum of rewards from a snapshot."""
+        return float(total)
+
+    def shown_total(self, total: Reward) -> float:
+        """A sum of rewards as one number; NaN where there is none."""
+        return total  # type: ignore[return-value]  # a number
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
         """The estimate of an arm that is compared with the bar; NaN before there is any reward."""
@@ -193,7 +285,7 @@ class Question(ABC):
             "good": self.good,
             "bad": self.bad,
             **words._asdict(),
-            "template": self.phrases(Amounts(lambda value: MARK, lambda value: MARK)).above,
+            "template": self.template,
             "labels": self.labels._asdict(),
             "references": list(self.references),
         }
@@ -255,6 +347,7 @@ class Control(Question):
         "the number of remaining samples can't be estimated against a control, whose own rewards move the evidence of "
         "every arm. The interval of each arm shows how close it is to a verdict."
     )
+    own_path: ClassVar[bool] = False  # the history of the control would matter, too
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", float(checked_number("margin", self.margin)))
@@ -322,22 +415,251 @@ class Control(Question):
         return cls(content["control"], content.get("margin") or 0.0)
 
 
-KINDS: tuple[type[Question], ...] = (Threshold, Control)
+MOST_METRICS = 20
+_BAR = re.compile(r"\s*(.+?)\s*(>=|<=|\bat least\b|\bat most\b)\s*(.+?)\s*")
 
 
-def asked(threshold: Any = None, control: Any = None, margin: Any = 0.0, question: Question | None = None) -> Question:
-    """The question of a threshold, or of a control with its margin; or the question itself.
+class Metric(NamedTuple):
+    """One metric of a reward, and its bar: at least `bar`, or at most `bar`."""
+
+    name: str
+    bar: float
+    at_least: bool = True
+
+    @staticmethod
+    def read(text: Any) -> Metric:
+        """From text.
+
+        >>> Metric.read("correct >= 0.9"), Metric.read("slow at most 5%")
+        (Metric(name='correct', bar=0.9, at_least=True), Metric(name='slow', bar=0.05, at_least=False))
+        """
+        match = _BAR.fullmatch(text) if isinstance(text, str) else None
+        try:
+            value = float(percentage(match[3])) if match else math.nan
+        except ValueError:
+            value = math.nan
+        if match is None or math.isnan(value):
+            raise InvalidValue(
+                f"can't read the bar {shown(text)}. Write a metric with its bar, like 'correct >= 0.9' or 'slow <= 5%'."
+            )
+        return Metric(match[1], value, match[2] in (">=", "at least"))
+
+    @property
+    def threshold(self) -> float:
+        """The bar for the metric turned so that more is better."""
+        return self.bar if self.at_least else 1.0 - self.bar
+
+    def turned(self, total: Any, count: Any = 1.0) -> Any:
+        """The sum of `count` values, turned so that more is better."""
+        return total if self.at_least else count - total
+
+    def words(self, amounts: Amounts) -> str:
+        return f"{self.name} {'at least' if self.at_least else 'at most'} {amounts.mean(self.bar)}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"metric": self.name, "at_least" if self.at_least else "at_most": self.bar}
+
+
+BarsGiven = str | Mapping[str, str] | Iterable[Any]
+"""Several bars: text, {metric: ">= 0.9"}, or a list of metrics, of texts or of JSON objects."""
+
+
+@dataclass(frozen=True, init=False)
+class Bars(Question):
+    """Does an arm clear every one of several bars? A reward is a record with one number in [0, 1] per metric.
+
+    An arm is good if the mean of each metric clears its bar, and bad if any one fails; a bad verdict names the metric
+    that most evidently fails. The number that is compared with 0 is the smallest distance of a mean from its bar.
+
+    >>> bars = Bars("correct >= 90%, slow <= 5%, unsafe <= 1%")
+    >>> bars == Bars({"correct": ">= 0.9", "slow": "<= 0.05", "unsafe": "<= 0.01"})
+    True
+    >>> bars.phrases(SHARES).above
+    'clearing all bars (correct at least 90%, slow at most 5%, unsafe at most 1%)'
+    >>> bars.reward({"correct": 1, "slow": 0, "unsafe": 0}, Bounded())
+    (1.0, 0.0, 0.0)
+    """
+
+    metrics: tuple[Metric, ...]
+
+    field: ClassVar[str] = "bars"
+    format: ClassVar[int] = 6
+    no_forecast: ClassVar[str] = (
+        "the number of remaining samples can't be estimated with several bars, since it depends on how the metrics go "
+        "together. The interval of each metric shows how close it is to its bar."
+    )
+    no_zero: ClassVar[str] = (
+        "unanswered='zero' would count a lost record as 0 in every metric, also where less is better. Use 'wait', or "
+        "'void' if losses have nothing to do with rewards."
+    )
+    own_path: ClassVar[bool] = False
+
+    def __init__(self, bars: BarsGiven) -> None:
+        metrics = tuple(_metric(each) for each in _listed(bars))
+        if not 1 <= len(metrics) <= MOST_METRICS:
+            raise InvalidValue(f"several bars are at least 1 and at most {MOST_METRICS}; got {len(metrics)}.")
+        for metric in metrics:
+            _check_metric(metric)
+        names = [metric.name for metric in metrics]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidValue(f"two bars are for the metric {twice!r}; give each metric one bar.")
+        object.__setattr__(self, "metrics", metrics)
+
+    @property
+    def names(self) -> list[str]:
+        """The metrics, in their order."""
+        return [metric.name for metric in self.metrics]
+
+    @property
+    def bar(self) -> float:
+        return 0.0
+
+    def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
+        """The problem at the first metric's bar; the evidence of each other metric is at its own."""
+        return Problem(self.metrics[0].threshold, arms, delta, rewards)
+
+    def phrases(self, amounts: Amounts) -> Phrases:
+        listed = ", ".join(metric.words(amounts) for metric in self.metrics)
+        return Phrases(f"clearing all bars ({listed})", "failing one")
+
+    @property
+    def template(self) -> str:
+        return self.phrases(SHARES).above
+
+    @property
+    def labels(self) -> Labels:
+        return Labels("margin", "Smallest distance from a bar", "bars", "all bars cleared", "the bars", signed=True)
+
+    def estimate(self, arm: str, totals: TotalsOf) -> float:
+        """The smallest distance of a metric's mean from its bar; negative where the mean is on the wrong side."""
+        seen = totals(arm)
+        if not seen.told:
+            return math.nan
+        assert isinstance(seen.total, tuple)
+        means = (total / seen.told for total in seen.total)
+        distances = (metric.turned(mean) - metric.threshold for metric, mean in zip(self.metrics, means, strict=True))
+        return float(min(distances))
+
+    @property
+    def nothing(self) -> Reward:
+        return (0.0,) * len(self.metrics)
+
+    def reward(self, given: Any, rewards: Rewards) -> Reward:
+        record = self._record(given)
+        values = tuple(read_reward(record[name]) for name in self.names)
+        for value in values:
+            rewards.check_reward(value)
+        return values
+
+    def total(self, given: Any, told: int) -> Reward | None:
+        record = self._record(given)
+        sums = tuple(_sum_of(record[name], told) for name in self.names)
+        return None if None in sums else sums  # type: ignore[return-value]  # no None is left
+
+    def _record(self, given: Any) -> Mapping[str, Any]:
+        if not isinstance(given, Mapping) or set(given) != set(self.names):
+            example = ", ".join(
+                f"{name!r}: {metric.at_least:d}" for name, metric in zip(self.names, self.metrics, strict=True)
+            )
+            raise InvalidValue(
+                f"a reward has one number for each metric, like {{{example}}}; got {shown(given)}. Void the ticket if "
+                "a metric is lost."
+            )
+        return given
+
+    def plus(self, total: Reward, reward: Reward) -> Reward:
+        assert isinstance(total, tuple)
+        assert isinstance(reward, tuple)
+        return tuple(one + other for one, other in zip(total, reward, strict=True))
+
+    def as_told(self, reward: Reward) -> Any:
+        assert isinstance(reward, tuple)
+        return dict(zip(self.names, reward, strict=True))
+
+    def entry(self, reward: Reward) -> tuple[float | None, dict[str, Any] | None]:
+        return None, {"reward": self.as_told(reward)}
+
+    def in_entry(self, entry: Entry) -> Reward:
+        record = entry.content["reward"]
+        return tuple(float(record[name]) for name in self.names)
+
+    def kept_total(self, total: Any) -> Reward:
+        return tuple(map(float, total))
+
+    def shown_total(self, total: Reward) -> float:
+        return math.nan
+
+    def as_json(self) -> dict[str, Any]:
+        return {"bars": [metric.as_json() for metric in self.metrics]}
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> Bars:
+        return cls(content["bars"])
+
+
+def _sum_of(given: Any, told: int) -> float | None:
+    """A sum of `told` rewards in [0, 1]; None for anything else."""
+    found = number(given)
+    return found + 0.0 if found is not None and 0.0 <= found <= told else None  # -0.0 is stored as 0.0
+
+
+def _listed(given: BarsGiven) -> Iterable[Any]:
+    if isinstance(given, str):
+        return [part for part in given.split(",") if part.strip()]
+    if isinstance(given, Mapping):
+        return [Metric.read(f"metric {bar}")._replace(name=name) for name, bar in given.items()]
+    if not isinstance(given, Iterable):
+        raise InvalidValue(f"several bars are written like 'correct >= 0.9, slow <= 0.05'; got {shown(given)}.")
+    return given
+
+
+def _metric(given: Any) -> Metric:
+    if isinstance(given, Metric):
+        return given
+    if isinstance(given, Mapping):
+        sides = [side for side in ("at_least", "at_most") if side in given]
+        if set(given) != {"metric", *sides} or len(sides) != 1:
+            raise InvalidValue(
+                f"a bar has a metric and one of at_least and at_most, like {{'metric': 'slow', 'at_most': 0.05}}; got "
+                f"{shown(dict(given))}."
+            )
+        return Metric(given["metric"], checked_number("a bar", given[sides[0]]), sides[0] == "at_least")
+    return Metric.read(given)
+
+
+def _check_metric(metric: Metric) -> None:
+    name = metric.name
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
+        raise InvalidValue(f"a metric's name must be a printable string of at most 200 characters; got {name!r}.")
+    if not 0.0 < metric.bar < 1.0:
+        raise InvalidValue(
+            f"the bar of {name!r} must lie strictly between 0 and 1, like the metric's mean; got {metric.bar!r}. "
+            "Rescale the metric to [0, 1]."
+        )
+
+
+KINDS: tuple[type[Question], ...] = (Threshold, Control, Bars)
+
+
+def asked(
+    threshold: Any = None, control: Any = None, margin: Any = 0.0, question: Question | None = None, bars: Any = None
+) -> Question:
+    """The question of a threshold, of a control with its margin, or of several bars; or the question itself.
 
     >>> asked(threshold=0.02), asked(control="now", margin=0.01)
     (Threshold(value=0.02), Control(arm='now', margin=0.01))
     """
     if question is not None:
-        if threshold is not None or control is not None or margin != 0.0:
-            raise InvalidValue(f"{question!r} is the whole question; leave threshold, control and margin out.")
+        if (threshold, control, bars) != (None, None, None) or margin != 0.0:
+            raise InvalidValue(f"{question!r} is the whole question; leave threshold, control, margin and bars out.")
         return question
-    if control is None and threshold is None:
+    if bars is not None and (threshold, control) != (None, None):
+        raise InvalidValue("bars are the whole question; leave threshold and control out.")
+    if control is None and threshold is None and bars is None:
         raise InvalidValue(
-            "a campaign needs a bar: `threshold=0.02`, or `control='now'` to compare every arm with the arm 'now'."
+            "a campaign needs a bar: `threshold=0.02`, `control='now'` to compare every arm with the arm 'now', or "
+            "several `bars='correct >= 0.9, slow <= 0.05'`."
         )
     if control is None and margin != 0.0:
         raise InvalidValue(f"margin={margin!r} says by how much arms must beat a control; name the control: control=.")
@@ -345,6 +667,8 @@ def asked(threshold: Any = None, control: Any = None, margin: Any = 0.0, questio
         raise InvalidValue(
             f"a campaign has a threshold or a control; got both, {threshold!r} and {control!r}. Leave one of them out."
         )
+    if bars is not None:
+        return bars if isinstance(bars, Bars) else Bars(bars)
     return Threshold(threshold) if control is None else Control(control, margin)
 
 

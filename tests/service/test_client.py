@@ -20,7 +20,7 @@ from goodarm.campaign.connection import ServerRefused, ServerUnreachable
 from goodarm.campaign.served import ServedCampaign
 from goodarm.errors import InvalidValue, LateReward, Refused, UnknownName, UnknownTicket
 from goodarm.problem import Gaussian
-from goodarm.question import Control
+from goodarm.question import Bars, Control
 
 pytestmark = pytest.mark.slow
 
@@ -202,6 +202,34 @@ def test_a_campaign_against_a_control(server: Server) -> None:
         assert "1 of 2 better than now by 2 pp or more, 1 not" in campaign.headline()
         assert campaign.check().ok
         assert [campaign.arm(arm).mean for arm in means] == [0.0, 0.5, -0.5]
+
+
+def test_several_bars_costs_and_a_budget(server: Server) -> None:
+    rewards = {"fine": {"correct": 1, "slow": 0}, "slow": {"correct": True, "slow": True}}
+    arms = [{"id": "fine", "cost": 1.5}, "slow"]
+    with Campaign.create(server.address, "bars", arms, bars="correct >= 60%, slow <= 40%", budget=1000) as campaign:
+        assert campaign.terms.question == Bars("correct >= 0.6, slow <= 0.4")
+        one, *others = campaign.ask(4)
+        campaign.tell(one, rewards[one.arm])
+        campaign.tell_many([(ticket, rewards[ticket.arm]) for ticket in others])
+        while campaign.tally().open:
+            block = campaign.ask_block(6)
+            for arm, n in block.pulls.items():
+                told = {name: n * value for name, value in rewards[arm].items()}
+                campaign.tell_block(block, {arm: (n, told)}, arm)
+        fine, slow = campaign.arms()
+        assert (fine.verdict, slow.verdict, slow.failed) == ("good", "bad", "slow")
+        assert (fine.cost, [state["metric"] for state in slow.metrics]) == (1.5, ["correct", "slow"])
+        assert campaign.check().ok
+        tally = campaign.tally()
+        assert tally.spent == 1.5 * fine.pulls + slow.pulls
+        summary = server.call("GET", "/api/v1/campaigns/bars").json
+        assert (summary["budget"], summary["spent"]) == (1000.0, tally.spent)
+        assert summary["question"]["bars"] == campaign.terms.question.as_json()["bars"]
+        refused = server.call("POST", "/api/v1/campaigns/bars/tell-arm", {"arm": "fine", "reward": 1.0})
+        assert refused.status == 400
+        page = server.call("GET", "/api/v1/campaigns/bars/arms/slow").json
+        assert page["audit"]["metrics"] == list(slow.metrics)
 
 
 def test_a_callback_that_raises_leaves_the_verdict_to_the_others_and_is_not_called_again(server: Server) -> None:

@@ -29,7 +29,7 @@ def arms_from_text(text: str) -> list[Any]:
 
 
 def arms_from_csv(path: Path) -> list[dict[str, Any]]:
-    """Columns id (or arm), label, weight, feature...; all others become metadata."""
+    """Columns id (or arm), label, weight, cost, feature...; all others become metadata."""
     try:  # an id may contain characters at which splitlines would cut it
         reader = csv.DictReader(io.StringIO(_read(path), newline=""))
         rows, names = list(reader), list(reader.fieldnames or ())
@@ -52,16 +52,30 @@ def _entry(row: dict[str, Any], key: str, path: Path, line: int) -> dict[str, An
     if row.get("label"):
         entry["label"] = row["label"]
     try:
-        if row.get("weight"):
-            entry["weight"] = float(row["weight"])
+        entry |= {name: float(row[name]) for name in ("weight", "cost") if row.get(name)}
         features = [float(value) for name, value in row.items() if name.startswith(FEATURE)]
     except ValueError as error:
-        raise UnreadableTable(f"{path}, line {line}: weight and features must be numbers: {error}.") from None
+        raise UnreadableTable(f"{path}, line {line}: weight, cost and features must be numbers: {error}.") from None
     if features:
         entry["features"] = features
-    known = (key, "label", "weight")
+    known = (key, "label", "weight", "cost")
     rest = {name: value for name, value in row.items() if name not in known and not name.startswith(FEATURE)}
     return entry | ({"metadata": rest} if rest else {})
+
+
+def read_costs(text: str) -> float | dict[str, float]:
+    """What --cost was given: a number for all arms, or id=cost pairs separated by commas.
+
+    >>> read_costs("0.5"), read_costs("a=1, b=20")
+    (0.5, {'a': 1.0, 'b': 20.0})
+    """
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        if all(sign for _, sign, _ in pairs):
+            return {name.strip(): float(cost) for name, _, cost in pairs}
+        return float(text)
+    except ValueError:
+        raise InvalidValue(f"can't read the cost {text!r}. Write a number, or costs by arm like a=1,b=20.") from None
 
 
 def _read(path: Path) -> str:

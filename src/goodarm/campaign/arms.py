@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unicodedata import normalize
 
 from goodarm.arguments import number, shown
-from goodarm.errors import InvalidValue
+from goodarm.errors import InvalidValue, UnknownName
 from goodarm.rules.identification.with_scores import tenth
 
-FIELDS = ("id", "label", "metadata", "features", "weight", "scores")
+FIELDS = ("id", "label", "metadata", "features", "weight", "scores", "cost")
 LONGEST_ID = 1000
 INVISIBLE = frozenset("\u00ad\u180e\u200b\u200c\u200d\u2060\ufeff")
 """Characters of no width, by which two ids differ that look the same."""
@@ -30,6 +30,7 @@ class ArmEntry:
     features : numbers that a model of the arms reads
     weight   : the arm's share of delta; the shares of all arms ever added sum to at most 1
     scores   : a cheap judge's score of every case of a fixed test set, in their order, as a digit: its tenth of [0, 1]
+    cost     : of a sample of this arm, in the unit of the campaign's budget; 1 if not given
     """
 
     id: str
@@ -38,11 +39,17 @@ class ArmEntry:
     features: tuple[float, ...] | None = None
     weight: float | None = None
     scores: str | None = None
+    cost: float | None = None
 
     @property
     def tenths(self) -> list[int]:
         """The tenth of the score of every case."""
         return list(map(int, self.scores or ""))
+
+    @property
+    def price(self) -> float:
+        """What a sample of this arm costs."""
+        return 1.0 if self.cost is None else self.cost
 
     def as_json(self) -> dict[str, Any]:
         """What was given, without what was not."""
@@ -57,6 +64,8 @@ class ArmEntry:
             entry["weight"] = self.weight
         if self.scores is not None:
             entry["scores"] = self.scores
+        if self.cost is not None:
+            entry["cost"] = self.cost
         return entry
 
     @staticmethod
@@ -69,6 +78,7 @@ class ArmEntry:
             None if features is None else tuple(map(float, features)),
             entry.get("weight"),
             entry.get("scores"),
+            entry.get("cost"),
         )
 
 
@@ -113,6 +123,24 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
     return entries
 
 
+CostsGiven = float | Mapping[str, float]
+"""What a sample costs: one number for all arms, or {id: cost}."""
+
+
+def with_costs(arms: ArmsGiven, cost: CostsGiven) -> list[ArmEntry]:
+    """The arms with these costs; arms that `cost` does not name keep their own, or cost 1.
+
+    >>> [(arm.id, arm.price) for arm in with_costs(["a", "b"], {"b": 20})]
+    [('a', 1.0), ('b', 20)]
+    """
+    entries = read_arms(arms)
+    costs = cost if isinstance(cost, Mapping) else {entry.id: cost for entry in entries}
+    unknown = next((name for name in costs if name not in {entry.id for entry in entries}), None)
+    if unknown is not None:
+        raise UnknownName("arm", str(unknown), [entry.id for entry in entries[:1000]])
+    return [_checked(replace(entry, cost=_plain(costs.get(entry.id, entry.cost)))) for entry in entries]
+
+
 def _named(name: str, rest: Any) -> dict[str, Any]:
     if isinstance(rest, str):
         return {"id": name, "label": rest}
@@ -138,15 +166,16 @@ def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
             _features(given.get("features")),
             _plain(given.get("weight")),
             _scores(given["id"], given.get("scores")),
+            _plain(given.get("cost")),
         )
     else:
         raise InvalidValue(f"an arm is an id, which is a string, or a dictionary with one; got {given!r}.")
     return _checked(entry)
 
 
-def _plain(weight: Any) -> Any:
+def _plain(value: Any) -> Any:
     """numpy's numbers as Python's, which JSON can carry; anything else as it is."""
-    return weight if weight is None or isinstance(weight, int | float) or number(weight) is None else number(weight)
+    return value if value is None or isinstance(value, int | float) or number(value) is None else number(value)
 
 
 def _features(given: Any) -> tuple[float, ...] | None:
@@ -193,12 +222,12 @@ def _checked(entry: ArmEntry) -> ArmEntry:
     if not isinstance(entry.label, str):
         raise InvalidValue(f"the label of arm {entry.id!r} must be a string; got {entry.label!r}.")
     check_metadata(entry.metadata, f"the metadata of arm {entry.id!r}")
-    weight = entry.weight
-    if weight is not None and not LEAST_WEIGHT <= (number(weight) or 0.0) <= LARGEST_WEIGHT:
-        raise InvalidValue(
-            f"the weight of arm {entry.id!r} must be a positive number, from {LEAST_WEIGHT:g} to {LARGEST_WEIGHT:g}; "
-            f"got {weight!r}."
-        )
+    for what, value in (("weight", entry.weight), ("cost", entry.cost)):
+        if value is not None and not LEAST_WEIGHT <= (number(value) or 0.0) <= LARGEST_WEIGHT:
+            raise InvalidValue(
+                f"the {what} of arm {entry.id!r} must be a positive number, from {LEAST_WEIGHT:g} to "
+                f"{LARGEST_WEIGHT:g}; got {value!r}."
+            )
     if entry.features is not None and not all(map(math.isfinite, entry.features)):
         raise InvalidValue(f"the features of arm {entry.id!r} must be finite numbers; got {entry.features}.")
     return entry

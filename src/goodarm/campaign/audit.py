@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.intervals import fresh_intervals
+from goodarm.campaign.intervals import fresh_intervals, metrics
 from goodarm.campaign.rows import plain
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
@@ -32,7 +32,7 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
         "asked": book.asked,
         "told": book.told,
         "pending": book.pending,
-        "total": book.total,
+        "total": plain(terms.question.shown_total(book.total)),
         "mean": plain(fold.estimate(arm)),
         "missing": book.missing,
         "void": book.void,
@@ -44,6 +44,9 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
         "version": __version__,
     }
     content |= terms.question.audited(fold.totals_of)
+    states = metrics(fold, arm, terms.question.sign(verdict))
+    if states:
+        content["metrics"] = [state.as_json() for state in states]
     notes = sentences(fold, arm, verdict)
     return content | ({"notes": notes} if notes else {})
 

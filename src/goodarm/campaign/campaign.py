@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from goodarm.arguments import check_whole
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign import workers as workers_pool
-from goodarm.campaign.arms import ArmsGiven, check_metadata
+from goodarm.campaign.arms import ArmsGiven, CostsGiven, check_metadata, with_costs
 from goodarm.campaign.cases import CasesGiven, ScoresGiven
 from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
@@ -30,7 +30,7 @@ from goodarm.campaign.workers import Evaluate
 from goodarm.errors import AbandonedTickets, LateReward, Refused
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
-from goodarm.question import Question, asked
+from goodarm.question import BarsGiven, Question, RewardGiven, asked
 
 if TYPE_CHECKING:
     from goodarm.campaign.served import ServedCampaign
@@ -78,12 +78,15 @@ at most 5%
         control: str | None = None,
         margin: float = 0.0,
         question: Question | None = None,
+        bars: BarsGiven | None = None,
         criterion: str | None = None,
         cases: CasesGiven | None = None,
         scores: ScoresGiven | None = None,
         repeats: int = 1,
         stop_after: int | None = None,
         exist_ok: bool = False,
+        cost: CostsGiven | None = None,
+        budget: float | None = None,
         clock: Clock = time.time,
         token: str | None = None,
         key: str | None = None,
@@ -91,7 +94,9 @@ at most 5%
         """Create a campaign in a store, and hold it open.
 
         control, margin : in place of a threshold: is an arm's mean at least that of the arm `control` plus `margin`?
-        question   : in place of all three: what is asked, as an object of `goodarm.question`
+        bars       : in place of a threshold, several metrics with their bars: "correct >= 0.9, slow <= 0.05". A reward
+                     is then a record, {"correct": 1, "slow": 0}; good arms clear every bar
+        question   : in place of all of these: what is asked, as an object of `goodarm.question`
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
         horizon    : about how many pulls there will be, for policies that plan with it; more are fine
         reserve    : the share of delta that is kept for arms added later
@@ -106,12 +111,14 @@ at most 5%
         repeats    : evaluate an arm this often on each case, and count the mean: for models that answer differently
         stop_after : end the campaign after this many good arms. 1 asks for one good arm, or whether there is none
         exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
+        cost       : of a sample, for all arms or {id: cost}; sampling prefers what brings most per cost
+        budget     : what all samples together may cost; the campaign ends when the next one would cost too much
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
         """
         given: dict[str, Any] = {
-            "question": asked(threshold, control, margin, question),
+            "question": asked(threshold, control, margin, question, bars),
             "delta": delta,
             "policy": policy,
             "rewards": rewards,
@@ -126,7 +133,10 @@ at most 5%
             "scores": scores,
             "repeats": repeats,
             "stop_after": stop_after,
+            "budget": budget,
         }
+        if cost is not None:
+            arms = with_costs(arms, cost)
         if is_server(store):
             return cast(Self, _served().make(str(store), token, name, arms, given, key, exist_ok))
         terms = agreed(arms, **given)
@@ -170,25 +180,27 @@ at most 5%
         with self._writing():
             return operations.ask(self._session, count, key)
 
-    def tell(self, ticket: TicketGiven, reward: float) -> Told:
+    def tell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
         """The reward of a ticket. The same reward again is fine; another one is refused."""
         told = self.tell_many([(ticket, reward)])
         if told.late:
             raise LateReward(operations.too_late(self._session.fold, told.late[0]))
         return told
 
-    def tell_many(self, rewards: Mapping[TicketGiven, float] | Iterable[tuple[TicketGiven, float]]) -> Told:
+    def tell_many(self, rewards: Mapping[TicketGiven, RewardGiven] | Iterable[tuple[TicketGiven, RewardGiven]]) -> Told:
         """Many rewards in one transaction: all of them, or none if one is refused; late ones are only noted."""
         pairs = operations.pairs_of(rewards)
         with self._writing():
             late = operations.tell(self._session, pairs)
             return Told(self._own_verdicts(), late)
 
-    def step(self, ticket: TicketGiven, reward: float, *, key: str | None = None) -> Ticket | None:
+    def step(self, ticket: TicketGiven, reward: RewardGiven, *, key: str | None = None) -> Ticket | None:
         """Tell and ask in one transaction: the next ticket, the same one for the same key; None if none is open."""
         return self.tell_and_ask(ticket, reward, key=key)[1]
 
-    def tell_and_ask(self, ticket: TicketGiven, reward: float, *, key: str | None = None) -> tuple[Told, Ticket | None]:
+    def tell_and_ask(
+        self, ticket: TicketGiven, reward: RewardGiven, *, key: str | None = None
+    ) -> tuple[Told, Ticket | None]:
         """`step`, with what telling has led to; the same key again gets both again."""
         with self._writing() as fold:
             late, decided, following = operations.step(self._session, ticket, reward, key)
@@ -202,7 +214,7 @@ at most 5%
         with self._writing():
             operations.void(self._session, ticket, reason)
 
-    def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
+    def tell_arm(self, arm: str, reward: RewardGiven, *, key: str | None = None) -> Told:
         """A reward without a ticket: asked and told at once. Whoever tells such rewards must tell all of them.
 
         key : a string of the caller's choice; told again with the same key, it counts once
@@ -217,7 +229,7 @@ at most 5%
         with self._writing():
             return operations.ask_block(self._session, count, key)
 
-    def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
+    def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, RewardGiven]], part: str = "") -> Told:
         """Rewards of a block, {arm: (told, total)}, whole or in parts; a part told twice counts once."""
         with self._writing():
             operations.tell_block(self._session, block, rewards, part)
@@ -229,7 +241,7 @@ at most 5%
         """`ask` in a thread of its own, so that the event loop goes on."""
         return await asyncio.to_thread(self.ask, n, key=key)
 
-    async def atell(self, ticket: TicketGiven, reward: float) -> Told:
+    async def atell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
         """`tell` in a thread of its own, so that the event loop goes on."""
         return await asyncio.to_thread(self.tell, ticket, reward)
 

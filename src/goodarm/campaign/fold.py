@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,11 @@ from goodarm.campaign.journal import Event
 from goodarm.campaign.pairs import Pairs
 from goodarm.campaign.repeats import Repeats
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
-from goodarm.campaign.tickets import OpenBlock, Queue
+from goodarm.campaign.tickets import OpenBlock, Part, Queue
 from goodarm.engine.live.step import Asked, LiveStep
 from goodarm.errors import DamagedJournal
 from goodarm.problem import SubGaussian
-from goodarm.question import Totals
+from goodarm.question import Reward, Totals
 from goodarm.rules.sampling import ChoiceRule
 
 OPEN, PAUSED, RETIRED = "open", "paused", "retired"
@@ -37,6 +38,7 @@ class Book:
 
     __slots__ = (
         "asked",
+        "cost",
         "decision",
         "draw",
         "entry",
@@ -51,16 +53,18 @@ class Book:
         "weight",
     )
 
-    def __init__(self, number: int, entry: ArmEntry, weight: float) -> None:
+    def __init__(self, number: int, entry: ArmEntry, weight: float, nothing: Reward = 0.0) -> None:
         self.number = number
         self.entry = entry
         self.weight = weight
+        self.cost = Fraction(entry.price)
+        """What a sample costs; exact, so that the order of additions never matters."""
         self.status = OPEN
         self.asked = 0
         """Number of tickets handed out, without void ones."""
         self.told = 0
         """Number of rewards that were told; a missing one counts as reward 0."""
-        self.total = 0.0
+        self.total = nothing
         self.missing = 0
         self.void = 0
         self.first: int | None = None
@@ -114,6 +118,8 @@ class Fold:
         """Sum of squared deviations of unbounded rewards from their arm's mean, in units of the declared scale."""
         self.doubted = False
         self.ended = False
+        self.spent = Fraction(0)
+        """What the samples asked for cost, void ones not counted."""
         self.good = 0
         """Number of good verdicts in the journal."""
         self.undeclared: list[int] = []
@@ -163,7 +169,7 @@ class Fold:
 
     def add_book(self, entry: ArmEntry, weight: float) -> Book:
         """A page for one more arm."""
-        terms, book = self.terms, Book(len(self.books), entry, weight)
+        terms, book = self.terms, Book(len(self.books), entry, weight, self.terms.question.nothing)
         if terms.cases is not None:
             book.draw = Draw(terms.cases, order_key(terms.key, terms.seed, book.number))
         self.books.append(book)
@@ -193,18 +199,43 @@ class Fold:
     def choose(self) -> int:
         """The arm that the policy asks for next, -1 if none is open. The choice is kept until the next entry."""
         if self._chosen is None:
-            due = self.pairs is not None and self.pairs.due(self._needs_control) is not None
-            owing = None if self.repeats is None else self.repeats.owing(self._is_asked_for)
-            if self.found:
-                self._chosen = -1
-            elif owing is not None:
-                self._chosen = owing
-            else:
-                self._chosen = self.pairs.control if self.pairs is not None and due else self.step.choose()
+            chosen = -1 if self.found else self._preferred()
+            self._chosen = -1 if chosen >= 0 and self._too_dear(chosen) else chosen
         return self._chosen
+
+    def _preferred(self) -> int:
+        """The arm to ask for next, whatever it costs; -1 if none is open."""
+        owing = None if self.repeats is None else self.repeats.owing(self._is_asked_for)
+        if owing is not None:
+            return owing
+        if self.pairs is not None and self.pairs.due(self._needs_control) is not None:
+            return self.pairs.control
+        return self.step.choose()
 
     def _is_asked_for(self, arm: int) -> bool:
         return self.books[arm].decision is None and self.books[arm].status == OPEN
+
+    def _too_dear(self, arm: int) -> bool:
+        budget = self.terms.budget
+        return budget is not None and self.spent + self.books[arm].cost > budget
+
+    @property
+    def used_up(self) -> bool:
+        """Whether the next sample would exceed the budget."""
+        budget = self.terms.budget
+        if budget is None or self.found:
+            return False
+        cheapest, dearest = self._prices
+        if self.spent + dearest <= budget or self.spent + cheapest > budget:
+            return self.spent + dearest > budget
+        chosen = self._preferred()
+        return chosen >= 0 and self._too_dear(chosen)
+
+    @property
+    def _prices(self) -> tuple[Fraction, Fraction]:
+        """The smallest and the largest cost of a sample."""
+        costs = {book.cost for book in self.books}
+        return min(costs), max(costs)
 
     def _needs_control(self, arm: int) -> bool:
         return self.books[arm].decision is None and self.books[arm].status != RETIRED
@@ -213,9 +244,30 @@ class Fold:
         """Choose many pulls, per arm. They are pending at once, so the next entry must be this block's."""
         if self.found:
             return {}
-        counts = self.step.choose_block(pulls)
+        counts = self._affordable(pulls)
         self._asked_block = bool(counts.any())  # if no arm is open, no entry follows
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
+
+    def _affordable(self, pulls: int) -> NDArray[np.int64]:
+        """Choose this many samples, or as many as the budget pays for: in pieces that are paid for at any price."""
+        budget = self.terms.budget
+        if budget is None:
+            return self.step.choose_block(pulls)
+        counts, left, (_, dearest) = np.zeros(len(self.books), dtype=np.int64), budget - self.spent, self._prices
+        while pulls:
+            piece = min(pulls, int(left / dearest))
+            if not piece:
+                arm = self.step.choose()
+                if arm < 0 or self.books[arm].cost > left:
+                    break
+                piece = 1
+            more = self.step.choose_block(piece)
+            if not more.any():
+                break
+            left -= sum(self.books[arm].cost * int(more[arm]) for arm in np.flatnonzero(more).tolist())
+            counts += more
+            pulls -= int(more.sum())
+        return counts
 
     def apply(self, event: Event) -> None:
         """Apply the next entry of the journal."""
@@ -245,6 +297,7 @@ class Fold:
         if book.draw is not None:
             self.cases[ticket] = self._drawn_case(event, book)
         book.asked += 1
+        self.spent += book.cost
         book.last = ticket
         if book.first is None:
             book.first = ticket
@@ -277,33 +330,34 @@ class Fold:
         )
 
     def _told(self, event: Event) -> Iterable[int]:
-        return self._came_back(event, event.reward)
+        return self._came_back(event, self.terms.question.in_entry(event))
 
     def _missing(self, event: Event) -> Iterable[int]:
         self.books[self.pending[event.ticket or 0][0]].missing += 1
-        return self._came_back(event, 0.0)
+        return self._came_back(event, self.terms.question.nothing)
 
     def _void(self, event: Event) -> Iterable[int]:
         return self._came_back(event, None)
 
     def _given(self, event: Event) -> Iterable[int]:
         self._asked(event)
-        return self._came_back(event, event.reward)
+        return self._came_back(event, self.terms.question.in_entry(event))
 
-    def _came_back(self, event: Event, reward: float | None) -> Iterable[int]:
+    def _came_back(self, event: Event, reward: Any) -> Iterable[int]:
         ticket = event.ticket or 0
         arm, _ = self.pending.pop(ticket)
         book = self.books[arm]
         case = self.cases.pop(ticket, None)
         if reward is None:
             book.asked -= 1
+            self.spent -= book.cost
             book.void += 1
             again = self.repeats is not None or (self.pairs is not None and arm == self.pairs.control)
             if book.draw is not None and case is not None and not again:
                 book.draw.void.append(case)
         else:
             book.told += 1
-            book.total += reward
+            book.total = self.terms.question.plus(book.total, reward)
         if self.repeats is not None:
             whole = self.repeats.tell(ticket, reward)
             if whole is None:
@@ -372,6 +426,7 @@ class Fold:
         for arm, count in block.out.items():
             book = self.books[arm]
             book.asked += count
+            self.spent += count * book.cost
             book.last = ticket
             if book.first is None:
                 book.first = ticket
@@ -385,12 +440,17 @@ class Fold:
         return ()
 
     def _part(self, event: Event) -> Iterable[int]:
-        block = self.blocks[event.ticket or 0]
-        rows = [(int(arm), int(told), float(total)) for arm, told, total in event.content["arms"]]
-        for arm, told, total in rows:
-            block.take(arm, told)
-            self.books[arm].told += told
-            self.books[arm].total += total
+        block, question = self.blocks[event.ticket or 0], self.terms.question
+        rows: Part = []
+        for arm, told, given in event.content["arms"]:
+            total = question.total(given, told)
+            if total is None:
+                raise ValueError(f"{given!r} is no sum of {told} rewards")
+            rows.append((int(arm), int(told), total))
+            block.take(int(arm), int(told))
+            book = self.books[int(arm)]
+            book.told += int(told)
+            book.total = question.plus(book.total, total)
         self._forget_if_done(event.ticket or 0, block)
         return self._absorb_rows(rows)
 
@@ -401,18 +461,19 @@ class Fold:
             for arm, count in rest:
                 self.books[arm].told += count
                 self.books[arm].missing += count
-            return self._absorb_rows([(arm, count, 0.0) for arm, count in rest])
+            return self._absorb_rows([(arm, count, self.terms.question.nothing) for arm, count in rest])
         for arm, count in rest:
             book = self.books[arm]
             book.asked -= count
+            self.spent -= count * book.cost
             book.void += count
             if book.draw is not None:
                 book.draw.void += block.cases[arm]
         return [decided for arm, count in rest for decided in self._voided(arm, count)]
 
-    def _absorb_rows(self, rows: list[tuple[int, int, float]]) -> Iterable[int]:
+    def _absorb_rows(self, rows: Part) -> Iterable[int]:
         told = self._counts([(arm, count) for arm, count, _ in rows])
-        totals = np.zeros(len(self.books))
+        totals = np.zeros((len(self.books), *np.shape(self.terms.question.nothing)))
         for arm, _, total in rows:
             totals[arm] = total
         return self.step.absorb_block(told, totals)
@@ -433,7 +494,8 @@ class Fold:
     def _added(self, event: Event) -> Iterable[int]:
         entries = [ArmEntry.from_json(entry) for entry in event.content["arms"]]
         weights = [float(weight) for weight in event.content["weights"]]
-        self.step.add_arms(weights, [entry.tenths for entry in entries])
+        costs = [entry.price for entry in entries]
+        self.step.add_arms(weights, [entry.tenths for entry in entries], costs)
         for entry, weight in zip(entries, weights, strict=True):
             self.index[entry.id] = len(self.books)
             self.add_book(entry, weight)
@@ -506,7 +568,14 @@ def new_step(terms: Terms) -> LiveStep:
     horizon = math.inf if terms.horizon is None else float(terms.horizon)
     ids = [arm.id for arm in terms.arms]
     return terms.evidence.step(
-        terms.made, terms.problem, ids, horizon=horizon, features=features, seed=terms.seed, weights=terms.weights
+        terms.made,
+        terms.problem,
+        ids,
+        horizon=horizon,
+        features=features,
+        seed=terms.seed,
+        weights=terms.weights,
+        costs=terms.costs,
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.terms import Terms
-from goodarm.engine.evidence import Seen
+from goodarm.engine.evidence import MetricState, Seen
 from goodarm.engine.totals import more_pulls_needed
 from goodarm.rules.identification import RadiusRule
 from goodarm.rules.parameters import take
@@ -54,10 +54,16 @@ def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float
     return found | {arm: (float(low[j]), float(high[j])) for j, arm in enumerate(judged)}
 
 
+def metrics(fold: Fold, arm: int, verdict: int = 0) -> list[MetricState]:
+    """Each metric of an arm, where a reward has several; `verdict` as it was just given, 0 if none was."""
+    terms = fold.terms
+    return terms.evidence.metrics(terms.made, terms.problem, _seen(fold, arm), fold.books[arm].weight, verdict)
+
+
 def more_needed(fold: Fold, arms: Iterable[int]) -> Floats:
     """About how many more samples each arm needs if its mean stays what it is now; nan where that is not known."""
     wanted, terms = list(arms), fold.terms
-    if not has_intervals(fold) or terms.question.references:
+    if not has_intervals(fold) or terms.question.no_forecast:
         return np.full(len(wanted), np.nan)
     seen = [_seen(fold, arm) for arm in wanted]
     pulls, totals, _ = (np.array(column, dtype=np.float64) for column in zip(*seen, strict=True))

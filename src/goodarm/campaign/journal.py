@@ -57,6 +57,8 @@ KINDS = {
 }
 ENDINGS = frozenset({TOLD, GIVEN, VOID, MISSING, REST})
 """A ticket has at most one of these."""
+REWARDED = frozenset({TOLD, GIVEN, LATE})
+"""These carry a reward: a number, or a record in their content."""
 CHAIN_BYTES = 16
 
 

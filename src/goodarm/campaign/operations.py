@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
-from goodarm.arguments import check_whole, number, shown, truth_value
+from goodarm.arguments import check_whole, shown
 from goodarm.campaign import fold as states
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmsGiven, read_arms
@@ -20,6 +20,7 @@ from goodarm.campaign.tickets import Block, Ticket, check_part, read_part, read_
 from goodarm.campaign.words import duration_words
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.problem import ScoredCases
+from goodarm.question import Reward
 
 LARGEST_ASK = 1_000_000
 LARGEST_BLOCK = 10**12
@@ -69,7 +70,8 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
     A key is for one ticket and reward: with it again the answer is the same, even if the campaign has ended since.
     """
     told = str(getattr(given, "ticket", given))
-    asked = {"told": told, "reward": checked_reward(session.fold, reward)}
+    as_told = session.fold.terms.question.as_told
+    asked = {"told": told, "reward": as_told(checked_reward(session.fold, reward))}
     before = answered(session, key, "step", **asked)  # refused before anything is told
     if before is not None:
         return [], before.get("decided", []), [Ticket(*ticket) for ticket in before["tickets"]]
@@ -85,8 +87,8 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
 def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
     """Fold the rewards of tickets; returns those that came too late."""
     fold = session.fold
-    rewards: dict[int, float] = {}
-    late: list[tuple[int, float]] = []
+    rewards: dict[int, Reward] = {}
+    late: list[tuple[int, Reward]] = []
     for given, reward in pairs:
         ticket = read_ticket(fold.terms.key, given, fold.tickets)
         value = checked_reward(fold, reward)
@@ -96,11 +98,16 @@ def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
             late.append((ticket, value))
     overdue = {ticket for ticket, _ in late}
     for ticket, value in late:
-        session.write(journal.LATE, ticket=ticket, reward=value)
+        _write_reward(session, journal.LATE, ticket, None, value)
     for ticket, value in rewards.items():
         if ticket in fold.pending:
-            session.write(journal.TOLD, ticket=ticket, arm=fold.pending[ticket][0], reward=value)
+            _write_reward(session, journal.TOLD, ticket, fold.pending[ticket][0], value)
     return [spell(fold.terms.key, ticket) for ticket in sorted(overdue)]
+
+
+def _write_reward(session: Session, kind: str, ticket: int, arm: int | None, value: Reward) -> None:
+    reward, content = session.fold.terms.question.entry(value)
+    session.write(kind, ticket=ticket, arm=arm, reward=reward, content=content)
 
 
 def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
@@ -115,7 +122,7 @@ def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _has_ended(session: Session, ticket: int, value: float) -> bool:
+def _has_ended(session: Session, ticket: int, value: Reward) -> bool:
     """Whether a ticket that is not pending is late. False if the same reward was told; all else is refused."""
     session.flush()
     fold = session.fold
@@ -131,9 +138,11 @@ def _has_ended(session: Session, ticket: int, value: float) -> bool:
         if fold.terms.unanswered == "void" and found.content.get("reason") == "unanswered":
             return True
         raise Refused(f"the ticket {name} is void ({found.content.get('reason')}); its reward can't count any more.")
-    if found.reward != value:
+    question = fold.terms.question
+    if question.in_entry(found) != value:
+        before, now = (question.as_told(each) for each in (question.in_entry(found), value))
         raise Refused(
-            f"the ticket {name} was told {found.reward!r} at {iso(found.at)}; it can't be told {value!r} now. "
+            f"the ticket {name} was told {before!r} at {iso(found.at)}; it can't be told {now!r} now. "
             "A reward is told once; telling the same one again is fine."
         )
     return False
@@ -146,21 +155,9 @@ def too_late(fold: Fold, ticket: str) -> str:
     return f"the ticket {ticket} was not told within {within} and {how}; the reward came too late and was noted."
 
 
-def checked_reward(fold: Fold, reward: Any) -> float:
-    """A reward in its range, as a float."""
-    value = read_reward(reward)
-    fold.terms.rewards.check_reward(value)
-    return value
-
-
-def read_reward(reward: Any) -> float:
-    """A reward as a float, whatever its range; True is 1 and False is 0."""
-    found = number(float(reward) if truth_value(reward) else reward)
-    if found is None:
-        raise InvalidValue(f"a reward must be a number; got {shown(reward)}. Write 1.0 for a success and 0.0 for none.")
-    if not math.isfinite(found):
-        raise InvalidValue(f"a reward must be a finite number; got {found}. Void the ticket if its reward is lost.")
-    return found + 0.0  # -0.0 is stored as 0.0
+def checked_reward(fold: Fold, reward: Any) -> Reward:
+    """A reward as the question has it, in its range."""
+    return fold.terms.question.reward(reward, fold.terms.rewards)
 
 
 def void(session: Session, given: Any, reason: str) -> None:
@@ -188,11 +185,12 @@ def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
             "on a fixed test set rewards are told by ticket: the campaign draws the cases at random, which is what its "
             "verdicts rest on. Ask for tickets; results that exist already can be judged by goodarm judge --case."
         )
-    if answered(session, key, "tell_arm", arm=arm, reward=value) is not None:
+    as_told = fold.terms.question.as_told(value)
+    if answered(session, key, "tell_arm", arm=arm, reward=as_told) is not None:
         return
     _refuse_ended(fold)
-    session.write(journal.GIVEN, ticket=fold.tickets + 1, arm=number, reward=value)
-    keep(session, key, "tell_arm", arm=arm, reward=value)
+    _write_reward(session, journal.GIVEN, fold.tickets + 1, number, value)
+    keep(session, key, "tell_arm", arm=arm, reward=as_told)
 
 
 def ask_block(session: Session, n: int, key: str | None) -> Block:
@@ -248,10 +246,12 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
     if not isinstance(part, str):
         raise InvalidValue(f"part must be a string that distinguishes it from the block's other parts; got {part!r}.")
     session.flush()
-    rows = read_part(rewards, fold.index)
+    question = fold.terms.question
+    rows = read_part(rewards, fold.index, question.total)
+    listed = [[arm, told, question.as_told(total)] for arm, told, total in rows]
     before = session.store.ending(session.campaign, ticket, digest(part))
     if before is not None:
-        if sorted(map(tuple, before.content["arms"])) != rows:
+        if sorted(before.content["arms"], key=itemgetter(0)) != listed:
             raise Refused(
                 f"the part {part!r} of the block was told before, with other numbers. Give the new part another name."
             )
@@ -260,7 +260,7 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
         name = spell(fold.terms.key, ticket)
         raise Refused(f"{name} is not a block that is out: it was told in full, has ended, or is a single ticket.")
     check_part(fold.blocks[ticket], rows, [book.entry.id for book in fold.books])
-    session.write(journal.PART, ticket=ticket, content={"part": part, "arms": [list(row) for row in rows]})
+    session.write(journal.PART, ticket=ticket, content={"part": part, "arms": listed})
 
 
 def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
@@ -277,6 +277,10 @@ def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
         )
     if any(entry.weight is not None for entry in entries):
         raise InvalidValue("later arms share the reserve in turn; they can't have weights of their own.")
+    if terms.costs is None and terms.budget is None and any(entry.cost is not None for entry in entries):
+        raise Refused(
+            "the campaign has neither costs nor a budget, so that later arms can't have a cost. Leave it out."
+        )
     if terms.made.model is not None:
         raise Refused(f"{terms.policy} models all arms together, and can't take in new ones while it runs.")
     if isinstance(terms.rewards, ScoredCases):
@@ -317,9 +321,11 @@ def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
         entry["ticket"] = spell(fold.terms.key, event.ticket)
     if event.arm is not None:
         entry["arm"] = fold.books[event.arm].entry.id
+    content = event.content
     if event.reward is not None:
         entry["reward"] = event.reward
-    content = event.content
+    elif event.kind in journal.REWARDED:
+        entry["reward"] = content.pop("reward")
     if "case" in content and event.kind == journal.ASKED:
         entry["case"] = fold.case_name(content.pop("case"))
     if event.kind == journal.BLOCK and fold.terms.cases is not None:

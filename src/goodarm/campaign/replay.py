@@ -121,7 +121,7 @@ def _keep_books(fold: Fold, run: JournalColumns) -> None:
     asks, tells = np.isin(run.kinds, (ASKED, GIVEN)), np.isin(run.kinds, (TOLD, GIVEN, MISSING))
     asked, told = run.arms[asks], run.arms[tells]
     arms = len(fold.books)
-    totals = np.array([book.total for book in fold.books])
+    totals = np.array([book.total for book in fold.books], dtype=np.float64)
     np.add.at(totals, told, run.rewards[tells])  # one by one in their order, as the books add
     first, last = np.full(arms, -1), np.full(arms, -1)
     last[asked] = run.tickets[asks]
@@ -132,10 +132,11 @@ def _keep_books(fold: Fold, run: JournalColumns) -> None:
         book.asked += more_asked
         book.told += more_told
         book.missing += missing
-        book.total = total
+        book.total = float(total)
         if other >= 0:
             book.last = other
             book.first = one if book.first is None else book.first
+        fold.spent += more_asked * book.cost
     _keep_pending(fold, run, np.flatnonzero(asks), run.tickets[tells])
 
 

@@ -7,7 +7,7 @@ The terminal, the notebook, the JSON, the page and the client of a server use th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple
 
@@ -30,6 +30,9 @@ BRIEF = (
     "decided_at",
     "state",
     "own_mean",
+    "cost",
+    "metrics",
+    "failed",
 )
 """The fields of an arm in lists that are sent often."""
 
@@ -62,6 +65,9 @@ class ArmRow(NamedTuple):
     overdue: Annotated[int, "tickets that have been out for longer than `after`"] = 0
     held_back: Annotated[str, "the verdict that they hold back; empty: none"] = ""
     sign: Annotated[int, "1 for good, -1 for bad, 0 while undecided, whatever the words of the question"] = 0
+    cost: Annotated[float, "of a sample"] = 1.0
+    metrics: Annotated[Sequence[dict[str, Any]], "with several bars: mean, interval and evidence of each metric"] = ()
+    failed: Annotated[str, "with several bars: the metric that a bad verdict names; empty: none"] = ""
 
     @property
     def state(self) -> str | None:
@@ -89,7 +95,7 @@ class ArmRow(NamedTuple):
         return ArmRow(**known | {name: unknown_as_nan(known[name]) for name in UNKNOWN})
 
 
-UNKNOWN = ("mean", "low", "high", "evidence", "needed")
+UNKNOWN = ("total", "mean", "low", "high", "evidence", "needed")
 """Numbers of a row that may be unknown."""
 
 
@@ -155,11 +161,17 @@ class Tally(NamedTuple):
     missing: Annotated[int, "tickets that counted as 0 because their time had passed"]
     void: Annotated[int, "tickets that were withdrawn"]
     late: Annotated[int, "rewards that came too late and were refused"]
-    ended: Annotated[bool, "nothing more is asked: somebody ended the campaign, or it found its `stop_after` good arms"]
+    ended: Annotated[
+        bool,
+        "nothing more is asked: somebody ended the campaign, or it found its good arms, or its budget is used up",
+    ]
     held_back: Annotated[int, "arms that would be decided but for their overdue tickets"] = 0
     waiting: Annotated[int, "told rewards that wait behind overdue tickets, in the order of asking"] = 0
     doubt: Annotated[str, "evidence against what was declared about the rewards, in words; empty: none"] = ""
     answer: Annotated[str, "with `stop_after`: found, or fewer once every arm is decided; empty until then"] = ""
+    spent: Annotated[float, "what the samples asked for cost, void ones not counted"] = 0.0
+    budget: Annotated[float | None, "what all samples together may cost; null: anything"] = None
+    used_up: Annotated[bool, "whether the next sample would exceed the budget, so that the campaign has ended"] = False
 
 
 class Bounds(NamedTuple):

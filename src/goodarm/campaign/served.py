@@ -15,13 +15,13 @@ from urllib.parse import quote
 
 import numpy as np
 
-from goodarm.arguments import check_whole
+from goodarm.arguments import check_whole, checked_number
 from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.cases import read_cases, read_scores
 from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
-from goodarm.campaign.operations import checked_count, pairs_of, read_reward
+from goodarm.campaign.operations import checked_count, pairs_of
 from goodarm.campaign.requests import check_key
 from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.stores import Store
@@ -32,6 +32,7 @@ from goodarm.campaign.words import details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining
 from goodarm.problem import rewards_text
+from goodarm.question import RewardGiven, as_sent
 
 TOKEN = "GOODARM_TOKEN"
 """Environment variable with the token, used if none is given: then a program changes only the address."""
@@ -74,6 +75,8 @@ class ServedCampaign(Campaign):
             given["after"] = f"{read_duration(given['after'])}s"
         for what in {"horizon", "seed", "stop_after", "repeats"} & given.keys():
             given[what] = check_whole(what, given[what])  # numpy's numbers are not JSON
+        if "budget" in given:
+            given["budget"] = checked_number("budget", given["budget"])
         entries = [arm.as_json() for arm in read_arms(arms)]
         if "cases" in given:
             cases = read_cases(given["cases"])
@@ -99,18 +102,20 @@ class ServedCampaign(Campaign):
         answer = self._post("/ask", {"n": checked_count(n)}, key=_key(key))
         return [Ticket(**ticket) for ticket in answer["tickets"]]
 
-    def tell(self, ticket: TicketGiven, reward: float) -> Told:
-        return Told.from_json(self._post("/tell", {"ticket": _text(ticket), "reward": read_reward(reward)}))
+    def tell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
+        return Told.from_json(self._post("/tell", {"ticket": _text(ticket), "reward": as_sent(reward)}))
 
-    def tell_many(self, rewards: Mapping[TicketGiven, float] | Iterable[tuple[TicketGiven, float]]) -> Told:
-        listed = [{"ticket": _text(ticket), "reward": read_reward(reward)} for ticket, reward in pairs_of(rewards)]
+    def tell_many(self, rewards: Mapping[TicketGiven, RewardGiven] | Iterable[tuple[TicketGiven, RewardGiven]]) -> Told:
+        listed = [{"ticket": _text(ticket), "reward": as_sent(reward)} for ticket, reward in pairs_of(rewards)]
         return Told.from_json(self._post("/tell-many", {"rewards": listed})) if listed else Told([], [])
 
-    def step(self, ticket: TicketGiven, reward: float, *, key: str | None = None) -> Ticket | None:
+    def step(self, ticket: TicketGiven, reward: RewardGiven, *, key: str | None = None) -> Ticket | None:
         return self.tell_and_ask(ticket, reward, key=key)[1]
 
-    def tell_and_ask(self, ticket: TicketGiven, reward: float, *, key: str | None = None) -> tuple[Told, Ticket | None]:
-        body = {"ticket": _text(ticket), "reward": read_reward(reward)}
+    def tell_and_ask(
+        self, ticket: TicketGiven, reward: RewardGiven, *, key: str | None = None
+    ) -> tuple[Told, Ticket | None]:
+        body = {"ticket": _text(ticket), "reward": as_sent(reward)}
         answer = self._post("/step", body, key=_key(key))
         following = answer["ticket"]
         return Told.from_json(answer), None if following is None else Ticket(**following)
@@ -118,13 +123,13 @@ class ServedCampaign(Campaign):
     def void(self, ticket: TicketGiven | Block, reason: str) -> None:
         self._post("/void", {"ticket": _text(ticket), "reason": reason})
 
-    def tell_arm(self, arm: str, reward: float, *, key: str | None = None) -> Told:
-        return Told.from_json(self._post("/tell-arm", {"arm": arm, "reward": read_reward(reward)}, key=_key(key)))
+    def tell_arm(self, arm: str, reward: RewardGiven, *, key: str | None = None) -> Told:
+        return Told.from_json(self._post("/tell-arm", {"arm": arm, "reward": as_sent(reward)}, key=_key(key)))
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
         return Block(**self._post("/ask-block", {"n": checked_count(n)}, key=_key(key)))
 
-    def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, float]], part: str = "") -> Told:
+    def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, RewardGiven]], part: str = "") -> Told:
         body = {"ticket": _text(block), "rewards": {arm: list(told) for arm, told in rewards.items()}, "part": part}
         return Told.from_json(self._post("/tell-block", body))
 

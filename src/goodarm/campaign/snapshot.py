@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import deque
+from fractions import Fraction
 from hashlib import blake2b
 from typing import Any
 
@@ -14,7 +15,7 @@ from goodarm.campaign.journal import Event
 from goodarm.campaign.tickets import OpenBlock, Queue
 from goodarm.engine.live.step import Asked
 
-FORMAT = 6
+FORMAT = 7
 SUM_BYTES = 16
 BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", "first", "last", "decision")
 
@@ -76,11 +77,13 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     for book, values in zip(fold.books, head["books"], strict=True):
         for name, value in zip(BOOK_FIELDS, values, strict=True):
             setattr(book, name, value)
+        book.total = fold.terms.question.kept_total(book.total)
     fold.number, fold.chain, fold.at = head["number"], chain, head["at"]
     fold.tickets, fold.late, fold.ended = head["tickets"], head["late"], head["ended"]
     fold.scatter = head["scatter"]
     sign = fold.terms.question.sign
     fold.good = sum(sign(book.decision["verdict"]) > 0 for book in fold.books if book.decision)
+    fold.spent = sum((book.asked * book.cost for book in fold.books), Fraction(0))
     fold.pending = {ticket: (arm, at) for ticket, arm, at in head["pending"]}
     for ticket, at, out, cases in head["blocks"]:
         fold.blocks[ticket] = OpenBlock(dict(map(tuple, out)), at)

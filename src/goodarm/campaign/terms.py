@@ -23,6 +23,7 @@ from goodarm.policies.file import rewards_from_json, rewards_to_json
 from goodarm.problem import Bounded, Cases, Gaussian, GradedCases, Problem, Rewards, ScoredCases, SubGaussian
 from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.sampling import IndexRule
 from goodarm.verdict import Criterion, Guarantee
 from goodarm.version import __version__
 
@@ -32,7 +33,9 @@ STOP_AFTER_FORMAT = 4
 """The first format of journals whose campaign may end after a number of good arms."""
 SCORES_FORMAT = 5
 """The first format of journals whose cases may have scores or be evaluated several times."""
-FORMAT = max(CASES_FORMAT, SCORES_FORMAT, STOP_AFTER_FORMAT, *(kind.format for kind in KINDS))
+COSTS_FORMAT = 7
+"""The first format of journals whose arms may have costs, and whose campaign a budget."""
+FORMAT = max(CASES_FORMAT, SCORES_FORMAT, STOP_AFTER_FORMAT, COSTS_FORMAT, *(kind.format for kind in KINDS))
 """The newest format of journals. A journal has the oldest format that can express it."""
 ON_GRADES = "value+bet-mixture"
 SOURCE = "source:"
@@ -54,6 +57,7 @@ class Terms:
     cases      : the fixed test set; None if samples never run out
     stop_after : the number of good arms after which the campaign ends; None if every arm is to be decided
     repeats    : how often an arm is evaluated on each case
+    budget     : what all samples together may cost, in the unit of the arms' costs; None if they may cost anything
     """
 
     question: Question
@@ -74,12 +78,19 @@ class Terms:
     cases: CaseSet | None = None
     stop_after: int | None = None
     repeats: int = 1
+    budget: float | None = None
 
     @property
     def format(self) -> int:
         """The oldest format of journals that can express these terms."""
         more = self.repeats > 1 or any(arm.scores is not None for arm in self.arms) or None
-        used = ((self.cases, CASES_FORMAT), (self.stop_after, STOP_AFTER_FORMAT), (more, SCORES_FORMAT))
+        used = (
+            (self.cases, CASES_FORMAT),
+            (self.stop_after, STOP_AFTER_FORMAT),
+            (more, SCORES_FORMAT),
+            (self.costs, COSTS_FORMAT),
+            (self.budget, COSTS_FORMAT),
+        )
         return max(self.question.format, *(format if value is not None else 0 for value, format in used))
 
     def as_json(self) -> dict[str, Any]:
@@ -104,6 +115,7 @@ class Terms:
             **({} if self.cases is None else {"cases": self.cases.as_json()}),
             **({} if self.stop_after is None else {"stop_after": self.stop_after}),
             **({} if self.repeats == 1 else {"repeats": self.repeats}),
+            **({} if self.budget is None else {"budget": self.budget}),
         }
 
     def shown(self) -> dict[str, Any]:
@@ -121,6 +133,7 @@ class Terms:
             "stop_after": self.stop_after,
             "cases": None if self.cases is None else self.cases.count,
             "repeats": self.repeats,
+            "budget": self.budget,
             "metadata": dict(self.metadata),
         }
 
@@ -170,6 +183,11 @@ class Terms:
     def judged(self) -> tuple[ArmEntry, ...]:
         """The arms that get verdicts."""
         return tuple(arm for arm in self.arms if self.question.judges(arm.id))
+
+    @cached_property
+    def costs(self) -> list[float] | None:
+        """What a sample of each arm costs; None where no cost was given."""
+        return [arm.price for arm in self.arms] if any(arm.cost is not None for arm in self.arms) else None
 
     @property
     def weights(self) -> list[float] | None:
@@ -267,6 +285,8 @@ def check_terms(terms: Terms) -> None:
             f"unanswered='zero' is for rewards in [0, 1], whose smallest is 0; these are {terms.rewards}. "
             "Use 'wait', or 'void' if losses have nothing to do with rewards."
         )
+    if terms.unanswered == "zero" and terms.question.no_zero:
+        raise InvalidValue(terms.question.no_zero)
     if terms.unanswered == "zero" and terms.paired_with is not None:
         raise InvalidValue(
             "unanswered='zero' would count a lost result of the control as failed, in favour of every arm. Use 'wait', "
@@ -276,6 +296,7 @@ def check_terms(terms: Terms) -> None:
         raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
     _check_model(terms.made, terms.arms)
     _check_goal(terms)
+    _check_costs(terms)
 
 
 def _check_goal(terms: Terms) -> None:
@@ -288,6 +309,24 @@ def _check_goal(terms: Terms) -> None:
         raise InvalidValue(
             f"stop_after={terms.stop_after} good arms can't be found among {len(terms.judged)}. Ask for fewer, or keep "
             "a share of delta for arms that are added later (reserve=0.2)."
+        )
+
+
+def _check_costs(terms: Terms) -> None:
+    """Refuse costs that the policy can't take into account, and a budget that buys nothing."""
+    costs = terms.costs or [1.0]
+    if len(set(costs)) > 1 and not isinstance(terms.made.sampling, IndexRule):
+        raise InvalidValue(
+            f"{terms.policy} gives arms no index that could be divided by their costs. Use 'value+gap-mixture', or "
+            "leave the costs out."
+        )
+    if terms.budget is None:
+        return
+    if not 0.0 < terms.budget < math.inf:
+        raise InvalidValue(f"budget must be a positive number; got {terms.budget!r}.")
+    if terms.budget < min(costs):
+        raise InvalidValue(
+            f"a budget of {terms.budget:g} does not pay for one sample, which costs at least {min(costs):g}."
         )
 
 
@@ -371,6 +410,7 @@ def agreed(
     stop_after: int | None = None,
     scores: ScoresGiven | None = None,
     repeats: int = 1,
+    budget: float | None = None,
 ) -> Terms:
     """The terms, with every part checked."""
     times = check_whole("repeats", repeats, 1, MOST_REPEATS)
@@ -398,6 +438,7 @@ def agreed(
         cases=case_set,
         stop_after=None if stop_after is None else check_whole("stop_after", stop_after, 1),
         repeats=times,
+        budget=None if budget is None else float(checked_number("budget", budget)),
     )
     question.check([arm.id for arm in terms.arms], [arm.id for arm in terms.arms if arm.weight is not None])
     terms.evidence.check(made, terms.problem)

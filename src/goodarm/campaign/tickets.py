@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from goodarm.arguments import number, whole
+from goodarm.arguments import whole
 from goodarm.campaign.rows import WaitingTicket
 from goodarm.engine.live.step import Asked
 from goodarm.errors import InvalidValue, Refused, UnknownTicket
+from goodarm.question import Reward
 
 
 class Ticket(NamedTuple):
@@ -155,39 +155,39 @@ class OpenBlock:
             del self.out[arm]
 
 
-Part = list[tuple[int, int, float]]
+Part = list[tuple[int, int, Reward]]
 """Rows (arm, told, total), sorted, without those of which nothing was told."""
 
 
-def read_part(given: Any, index: Mapping[str, int]) -> Part:
-    """The rows of a part as a caller gives them, each checked by itself."""
+def read_part(given: Any, index: Mapping[str, int], total_of: Callable[[Any, int], Reward | None]) -> Part:
+    """The rows of a part as a caller gives them, each checked by itself; `total_of` reads a sum of rewards."""
     if not isinstance(given, Mapping):
         raise InvalidValue(f"a part is a dictionary {{arm: (told, total)}}; got {given!r}.")
     rows = []
     for name, counts in given.items():
         if name not in index:
             raise InvalidValue(f"there is no arm {name!r} in this campaign.")
-        told, total = _counts(name, counts)
+        told, total = _counts(name, counts, total_of)
         if told:
             rows.append((index[name], told, total))
     return sorted(rows)
 
 
-def _counts(name: str, given: Any) -> tuple[int, float]:
+def _counts(name: str, given: Any, total_of: Callable[[Any, int], Reward | None]) -> tuple[int, Reward]:
     try:
         told_given, total_given = given
     except (TypeError, ValueError):
         raise InvalidValue(f"a part has (told, total) for each arm; got {given!r} for {name!r}.") from None
-    told, total = whole(told_given), number(total_given)
+    told = whole(told_given)
     if told is None or told < 0:
         raise InvalidValue(f"told must be a whole number of pulls; got {told_given!r} for {name!r}.")
-    if total is None or not math.isfinite(total):
-        raise InvalidValue(f"total must be the sum of the told rewards; got {total_given!r} for {name!r}.")
-    if not 0.0 <= total <= told:
+    total = total_of(total_given, told)
+    if total is None:
         raise InvalidValue(
-            f"the total of {told} rewards in [0, 1] must lie between 0 and {told}; got {total_given!r} for {name!r}."
+            f"the total of {told} rewards in [0, 1] must be a number between 0 and {told}; got {total_given!r} for "
+            f"{name!r}."
         )
-    return told, total + 0.0  # -0.0 is stored as 0.0
+    return told, total
 
 
 def check_part(block: OpenBlock, rows: Part, names: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from goodarm.campaign import fold as states
 from goodarm.campaign.audit import evidence_of, needed
 from goodarm.campaign.doubts import doubt
 from goodarm.campaign.fold import Book, Fold
-from goodarm.campaign.intervals import intervals
+from goodarm.campaign.intervals import intervals, metrics
 from goodarm.campaign.rows import FEWER, FOUND, ArmRow, Bounds, Tally, Verdicts, WaitingTicket, iso, unknown_as_nan
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
@@ -63,6 +63,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
     else:
         low, high = ends
         evidence, enough = (each(fold, arm, OPEN) if judged else math.nan for each in (evidence_of, needed))
+    states = decision.get("metrics", []) if decision else [state.as_json() for state in metrics(fold, arm)]
     return ArmRow(
         arm=book.entry.id,
         label=book.entry.label or book.entry.id,
@@ -71,7 +72,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         guarantee=decision["guarantee"] if decision else str(terms.made.guarantee),
         pulls=book.told,
         pending=book.pending,
-        total=book.total,
+        total=question.shown_total(book.total),
         mean=fold.estimate(arm),
         low=low,
         high=high,
@@ -85,6 +86,9 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         overdue=late.tickets,
         held_back=late.held_back,
         sign=question.sign(decision["verdict"]) if decision else 0,
+        cost=book.entry.price,
+        metrics=states,
+        failed=next((state["metric"] for state in states if state["failed"]), ""),
     )
 
 
@@ -111,6 +115,7 @@ def tally_of(fold: Fold, now: float) -> Tally:
         void += book.void
     pending = len(fold.pending) + sum(block.pending for block in fold.blocks.values())
     late = costs(fold, now).values()
+    used_up = not fold.ended and arms > good + bad + retired and fold.used_up
     return Tally(
         arms=arms,
         good=good,
@@ -124,11 +129,14 @@ def tally_of(fold: Fold, now: float) -> Tally:
         missing=missing,
         void=void,
         late=fold.late,
-        ended=fold.ended or fold.found,
+        ended=fold.ended or fold.found or used_up,
         held_back=sum(each.held_back != "" for each in late),
         waiting=sum(each.waiting for each in late),
         doubt=doubt(fold),
         answer=_answer(fold, undecided=arms - good - bad),
+        spent=float(fold.spent),
+        budget=fold.terms.budget,
+        used_up=used_up,
     )
 
 
@@ -164,7 +172,8 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
     rewards, times = fold.terms.rewards, fold.terms.repeats
     told = [book.told / times for book in fold.books]
     bounded = isinstance(rewards, Bounded)
-    totals = [min(book.total, book.told) / times if bounded else book.total for book in fold.books]
+    sums = [question.shown_total(book.total) for book in fold.books]
+    totals = [min(total, book.told) / times if bounded else total for total, book in zip(sums, fold.books, strict=True)]
     left = remaining(
         told,
         totals,

@@ -24,6 +24,8 @@ def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
         parts[0] += f", {tally.retired:,} retired"
     if tally.answer:
         parts.append(_answer(terms, tally.answer, above))
+    elif tally.used_up:
+        parts.append(f"the budget of {money(tally.budget or 0.0)} is used up, so the campaign has ended")
     elif tally.ended:
         parts.append("the campaign has ended")
     elif tally.open == 0:
@@ -56,6 +58,11 @@ def details(tally: Tally) -> list[str]:
         )
     if tally.waiting:
         lines.append(f"{_counted(tally.waiting, 'told reward')} wait behind overdue tickets of the same arm")
+    if tally.budget is not None:
+        left = max(tally.budget - tally.spent, 0.0)
+        lines.append(f"{money(tally.spent)} spent of {money(tally.budget)}, {money(left)} left")
+    elif tally.spent != tally.told + tally.pending:
+        lines.append(f"{money(tally.spent)} spent")
     if tally.suspended:
         lines.append(f"{_counted(tally.suspended, 'arm')} suspended")
     if tally.doubt:
@@ -87,6 +94,15 @@ def count_words(value: float) -> str:
         if rounded >= scale:
             return f"{rounded / scale:g} {word}"
     return f"{rounded:,.0f}"
+
+
+def money(value: float) -> str:
+    """A sum of costs: whole, or with two decimals.
+
+    >>> money(1200.0), money(0.5)
+    ('1,200', '0.50')
+    """
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
 
 
 def duration_words(seconds: float) -> str:

@@ -51,7 +51,7 @@ def table(rows: Iterable[ArmRow], estimate: str, title: str | None = None) -> Ta
 def _state(row: ArmRow) -> str:
     """The verdict, or why there is none."""
     if row.verdict != OPEN:
-        return row.verdict
+        return f"{row.verdict}: {on_one_line(row.failed)}" if row.failed else row.verdict
     return row.state or "undecided"
 
 

@@ -60,12 +60,24 @@ Scores = Annotated[
     typer.Option(metavar="FILE", help="With --cases: a judge's scores, a .csv or .jsonl with arm, case and score."),
 ]
 Repeats = Annotated[int, typer.Option(parser=whole, metavar="R", help="Evaluate an arm this often on each case.")]
+SeveralBars = Annotated[
+    str | None,
+    typer.Option(metavar="B", help="In place of a threshold: metrics with bars, 'correct >= 0.9, slow <= 0.05'."),
+]
+Costs = Annotated[
+    str | None, typer.Option(metavar="C|a=1,b=20", help="Cost of a sample; or give the arms' file a column cost.")
+]
+Budget = Annotated[
+    float | None, typer.Option(parser=number, metavar="B", help="What all samples together may cost; then it ends.")
+]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
 RequestKey = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Any text; asking again with it prints the same tickets again.")
 ]
 OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="As ask printed it.")]
-OneReward = Annotated[str | None, typer.Argument(metavar="REWARD", help="A number.")]
+OneReward = Annotated[
+    str | None, typer.Argument(metavar="REWARD", help="A number; with several bars correct=1,slow=0.")
+]
 LONGEST_WAIT = 86_400
 SINK = {"ignore_unknown_options": True}
 """A negative reward is a value, not an option."""
@@ -99,12 +111,15 @@ def create(
     scores: Scores = None,
     repeats: Repeats = 1,
     stop_after: StopAfter = None,
+    bars: SeveralBars = None,
+    cost: Costs = None,
+    budget: Budget = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Create a campaign."""
     from goodarm.campaign import Campaign
-    from goodarm.campaign.arm_files import arms_from_text
+    from goodarm.campaign.arm_files import arms_from_text, read_costs
     from goodarm.problem import rewards_from_text
 
     with Campaign.create(
@@ -127,6 +142,9 @@ def create(
         seed=seed,
         control=control,
         margin=margin,
+        bars=bars,
+        cost=None if cost is None else read_costs(cost),
+        budget=budget,
     ) as made:
         if json:
             print_json({"campaign": name, "arms": made.tally().arms, "headline": made.headline()})
@@ -168,7 +186,7 @@ def tell(
         )
 
 
-def _lines() -> list[tuple[str, float]]:
+def _lines() -> list[tuple[str, Any]]:
     """Pairs from standard input, one per line."""
     pairs = []
     for line in sys.stdin:
@@ -180,8 +198,12 @@ def _lines() -> list[tuple[str, float]]:
     return pairs
 
 
-def _reward(text: str | None) -> float:
+def _reward(text: str | None) -> Any:
+    """A number, or a record: correct=1,slow=0."""
+    parts = [part.rpartition("=") for part in (text or "").split(",")]
     try:
+        if all(sign for _, sign, _ in parts):
+            return {name.strip(): float(value) for name, _, value in parts}
         return float(text or "")
     except ValueError:
         raise InvalidValue(f"a reward must be a number; got {text!r}. Write 1 for a success and 0 for none.") from None

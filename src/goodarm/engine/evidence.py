@@ -8,27 +8,33 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.compile import ALWAYS
+from goodarm.engine.compile import ALWAYS, TOTALS, just_in_time
+from goodarm.engine.live.bars import BarsStep
 from goodarm.engine.live.checks import check_against_control, check_live
 from goodarm.engine.live.control import ControlStep
 from goodarm.engine.live.step import LiveStep
 from goodarm.engine.live.threshold import ScoredStep, ThresholdStep, rehearse
-from goodarm.engine.totals import interval_from_totals
+from goodarm.engine.totals import either_side, evidence_from_totals, interval_from_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
-from goodarm.problem import Bounded, GradedCases, Problem, Rewards, ScoredCases
-from goodarm.question import Control, Question, Threshold
+from goodarm.problem import Bar, Bounded, GradedCases, Problem, Rewards, ScoredCases, bar_at
+from goodarm.question import Bars, Control, Metric, Question, Reward, Threshold
+from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification.several_bars import failing_bar
 from goodarm.rules.identification.versus import as_if_paired, versus
 from goodarm.rules.identification.with_scores import score_bets
-from goodarm.rules.parameters import take
+from goodarm.rules.parameters import Formula, take
+from goodarm.rules.sampling import IndexRule
+from goodarm.verdict import Criterion
 
 Floats = NDArray[np.float64]
 Asked = TypeVar("Asked", bound=Question)
@@ -39,6 +45,8 @@ PAIRED = "bet-mixture"
 """The identification rule for paired differences."""
 NO_SHARE = 1e-12
 """Share of delta of an arm that gets no verdict. It must be positive, and is below what shares may add up to over 1."""
+HALVINGS = 30
+"""Steps of the bisection for the upper end of an interval: to a billionth."""
 _PLUS = re.compile(r"\+(?![^()]*\))")
 
 
@@ -46,12 +54,39 @@ class Seen(NamedTuple):
     """What an interval is computed from: samples whose reward counts, their sum, and samples that are pending."""
 
     pulls: float
-    total: float
+    total: Reward
     pending: float = 0.0
 
     def at_worst(self, reward: int) -> tuple[float, float]:
         """Samples and sum if each pending reward is 0, or 1."""
+        assert isinstance(self.total, float | int)
         return self.pulls + self.pending, self.total + self.pending * reward
+
+
+class MetricState(NamedTuple):
+    """What is known of one metric of an arm, in the metric's own direction.
+
+    metric, bar, at_least : the metric, its bar, and on which side of it good arms lie
+    mean, low, high : of the told rewards, and the values that the evidence has not refuted; NaN: not known
+    evidence        : for the side on which the mean lies
+    failed          : whether a bad verdict names this metric
+    """
+
+    metric: str
+    bar: float
+    at_least: bool
+    mean: float
+    low: float
+    high: float
+    evidence: float
+    failed: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """NaN becomes null."""
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in self._asdict().items()
+        }
 
 
 class Evidence(ABC, Generic[Asked]):
@@ -79,8 +114,12 @@ class Evidence(ABC, Generic[Asked]):
         features: Any,
         seed: int,
         weights: Sequence[float] | None,
+        costs: Sequence[float] | None = None,
     ) -> LiveStep:
-        """The live step of a campaign with these arms."""
+        """The live step of a campaign with these arms.
+
+        costs : of a sample of each arm, reference arms included; 1 each if not given
+        """
 
     @abstractmethod
     def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
@@ -98,6 +137,12 @@ class Evidence(ABC, Generic[Asked]):
 
         references : what was seen of the question's reference arms
         """
+
+    def metrics(
+        self, policy: Policy, problem: Problem, seen: Seen, weight: float, verdict: int = 0
+    ) -> list[MetricState]:
+        """Each metric of an arm with this share of delta, where a reward has several."""
+        return []
 
 
 class ThresholdEvidence(Evidence[Threshold]):
@@ -134,8 +179,11 @@ class ThresholdEvidence(Evidence[Threshold]):
         features: Any,
         seed: int,
         weights: Sequence[float] | None,
+        costs: Sequence[float] | None = None,
     ) -> LiveStep:
-        return ThresholdStep(policy, problem, horizon=horizon, features=features, seed=seed, weights=weights)
+        return ThresholdStep(
+            policy, problem, horizon=horizon, features=features, seed=seed, weights=weights, costs=costs
+        )
 
     def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
         return np.array([-math.log(problem.delta * weight) for weight in weights.tolist()])
@@ -188,9 +236,10 @@ class ControlEvidence(Evidence[Control]):
         features: Any,
         seed: int,
         weights: Sequence[float] | None,
+        costs: Sequence[float] | None = None,
     ) -> LiveStep:
         place, margin = arms.index(self.question.arm), self.question.margin
-        return ControlStep(policy, problem, place, margin, horizon=horizon, weights=weights)
+        return ControlStep(policy, problem, place, margin, horizon=horizon, weights=weights, costs=costs)
 
     def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
         return problem.bar.budget - offsets
@@ -262,12 +311,13 @@ class PairedEvidence(Evidence[Control]):
         features: Any,
         seed: int,
         weights: Sequence[float] | None,
+        costs: Sequence[float] | None = None,
     ) -> LiveStep:
         """A threshold step of the paired rewards. The control has a row that is never chosen, and no share of delta."""
         place, count = arms.index(self.question.arm), problem.arms
         shares = np.insert(np.full(count, 1.0 / count) if weights is None else np.array(weights), place, NO_SHARE)
         paired = replace(problem, arms=count + 1, rewards=_graded(problem.rewards))
-        step = ThresholdStep(policy, paired, horizon=horizon, seed=seed, weights=shares)
+        step = ThresholdStep(policy, paired, horizon=horizon, seed=seed, weights=shares, costs=costs)
         step.suspend(place)
         return step
 
@@ -325,14 +375,130 @@ class ScoredEvidence(ThresholdEvidence):
         features: Any,
         seed: int,
         weights: Sequence[float] | None,
+        costs: Sequence[float] | None = None,
     ) -> LiveStep:
-        return ScoredStep(policy, problem, self.tenths, horizon=horizon, seed=seed, weights=weights)
+        return ScoredStep(policy, problem, self.tenths, horizon=horizon, seed=seed, weights=weights, costs=costs)
 
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
     ) -> tuple[Floats, Floats]:
         """None: the evidence depends on the order of the labels."""
         return np.full(len(arms), np.nan), np.full(len(arms), np.nan)
+
+
+class BarsEvidence(Evidence[Bars]):
+    """Every metric's totals against its bar: E_good = min_j E+_j, E_bad = mean_j E-_j (`goodarm.engine.live.bars`)."""
+
+    def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
+        return make_policy(given, rewards=rewards, criterion=criterion)
+
+    def check(self, policy: Policy, problem: Problem) -> None:
+        if type(problem.rewards) is not Bounded:
+            raise UnsoundPairing(
+                f"several bars are judged by totals of metrics in [0, 1]; these are {problem.rewards}. Rescale each "
+                "metric to [0, 1], and leave rewards and cases out."
+            )
+        if policy.criterion is Criterion.FDR:
+            raise UnsoundPairing(
+                "with several bars the criterion is fwer: each arm is decided by itself. Leave criterion out."
+            )
+        rule, sampling = policy.identification, policy.sampling
+        if policy.model is not None or not isinstance(rule, EvidenceRule) or rule.totals is None:
+            raise UnsoundPairing(
+                f"{policy.name} can't judge several bars: that takes a rule whose evidence follows from totals, and no "
+                "model of the arms. Use 'value+gap-mixture'."
+            )
+        if not isinstance(sampling, IndexRule):
+            raise UnsoundPairing(
+                f"{policy.name} can't choose with several bars, for which each arm needs an index of its own. Use "
+                "value, settle or uniform."
+            )
+        ThresholdEvidence(Threshold(problem.threshold)).check(policy, problem)
+
+    def step(
+        self,
+        policy: Policy,
+        problem: Problem,
+        arms: Sequence[str],
+        *,
+        horizon: float,
+        features: Any,
+        seed: int,
+        weights: Sequence[float] | None,
+        costs: Sequence[float] | None = None,
+    ) -> LiveStep:
+        return BarsStep(policy, problem, self.question.metrics, horizon=horizon, weights=weights, costs=costs)
+
+    def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
+        return np.array([-math.log(problem.delta * weight) for weight in weights.tolist()])
+
+    def intervals(
+        self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
+    ) -> tuple[Floats, Floats]:
+        """Of min_j (mean_j - bar_j), the smallest distance from a bar.
+
+        low  : the smallest of the metrics' lower ends minus their bars, since all of them must be refuted for good
+        high : the shift s of all bars at which mean_j E-_j(bar_j + s) is the level: min_j (mean_j - bar_j) >= s says
+               that every metric clears its shifted bar, and this evidence refutes it
+        """
+        low, high = np.full(len(arms), np.inf), np.empty(len(arms))
+        for metric, pulls, worst, _ in self._turned(arms):
+            ends = self._ends(policy, problem, metric.threshold, pulls, worst, levels)[0]
+            low = np.minimum(low, ends - metric.threshold)
+        rule = policy.identification
+        assert isinstance(rule, EvidenceRule)
+        turned = list(self._turned(arms))
+        thresholds = np.array([metric.threshold for metric, *_ in turned])
+        sums = np.array([total for *_, total in turned])
+        shift = just_in_time(_shifts(rule.one_side or either_side(rule.formula)), TOTALS, over=0)
+        shift(turned[0][1], sums, levels, thresholds, problem.bar, self._values(policy), high)
+        return low, high
+
+    def metrics(
+        self, policy: Policy, problem: Problem, seen: Seen, weight: float, verdict: int = 0
+    ) -> list[MetricState]:
+        """Each metric with its interval at the arm's level: a good verdict has all of them on the right side of their
+        bars, and a bad one has that of the named metric on the wrong side.
+        """
+        found, for_bad = [], []
+        offset = math.log(weight * problem.arms)
+        levels = self.levels(problem, np.array([weight]), np.array([offset]))
+        for j, (metric, pulls, low_total, high_total) in enumerate(self._turned([seen])):
+            bar, values = bar_at(problem.bar, metric.threshold), self._values(policy)
+            rule = policy.identification
+            low = self._ends(policy, problem, metric.threshold, pulls, low_total, levels)[0]
+            high = self._ends(policy, problem, metric.threshold, pulls, high_total, levels)[1]
+            good = evidence_from_totals(rule, pulls, low_total, bar, values)[0] if pulls[0] else np.zeros(1)
+            bad = evidence_from_totals(rule, pulls, high_total, bar, values)[1] if pulls[0] else np.zeros(1)
+            for_bad.append(float(bad[0]) + offset)
+            assert isinstance(seen.total, tuple)
+            mean = seen.total[j] / seen.pulls if seen.pulls else math.nan
+            ends = sorted(float(metric.turned(end[0])) for end in (low, high))
+            above = math.isnan(mean) or metric.turned(mean) >= metric.threshold
+            evidence = float(good[0] if above else bad[0]) + offset
+            found.append(MetricState(metric.name, metric.bar, metric.at_least, mean, ends[0], ends[1], evidence))
+        if verdict < 0:
+            named = failing_bar(for_bad)
+            found[named] = found[named]._replace(failed=True)
+        return found
+
+    def _turned(self, arms: Sequence[Seen]) -> Iterator[tuple[Metric, Floats, Floats, Floats]]:
+        """Each metric, turned so that more is better: samples, and sums with pending rewards as 0 and as 1."""
+        told = np.array([seen.pulls for seen in arms], dtype=np.float64)
+        pending = np.array([seen.pending for seen in arms], dtype=np.float64)
+        sums = np.array([seen.total for seen in arms], dtype=np.float64)
+        for j, metric in enumerate(self.question.metrics):
+            total = metric.turned(sums[:, j], told)
+            yield metric, told + pending, total, total + pending
+
+    def _ends(
+        self, policy: Policy, problem: Problem, threshold: float, pulls: Floats, totals: Floats, levels: Floats
+    ) -> tuple[Floats, Floats]:
+        bar = bar_at(problem.bar, threshold)
+        return interval_from_totals(policy.identification, pulls, totals, bar, levels, self._values(policy))
+
+    def _values(self, policy: Policy) -> tuple[float, ...]:
+        return take(policy.setting.identification, policy.identification.defaults)
 
 
 def _graded(rewards: Rewards) -> GradedCases:
@@ -346,9 +512,53 @@ def _columns(arms: Sequence[Seen], side: int) -> tuple[Floats, Floats]:
     return np.array(pulls, dtype=np.float64), np.array(totals, dtype=np.float64)
 
 
+@cache
+def _shifts(one_side: Formula) -> Formula:
+    """A loop over arms: the largest shift of all bars that the average evidence for bad has not refuted.
+
+    The end agrees with the verdict: it lies below 0 exactly where the evidence at the bars themselves suffices.
+    """
+
+    def refuted(
+        shift: float, pulls: float, sums: Floats, level: float, thresholds: Floats, bar: Bar, values: Any
+    ) -> bool:
+        top, kept = -math.inf, np.full(len(thresholds), -math.inf)
+        for j in range(len(thresholds)):
+            if thresholds[j] + shift > 0.0:  # no mean lies below 0, and nothing refutes that
+                kept[j] = one_side(-1.0, pulls, sums[j], bar_at(bar, thresholds[j] + shift), *values)
+            top = max(top, kept[j])
+        if top == -math.inf:
+            return False
+        mean = 0.0
+        for j in range(len(thresholds)):
+            mean += math.exp(kept[j] - top) / len(thresholds)
+        return top + math.log(mean) >= level
+
+    def shifts(
+        pulls: Floats, sums: Floats, levels: Floats, thresholds: Floats, bar: Bar, values: Any, found: Floats
+    ) -> None:
+        for i in range(len(pulls)):
+            low, high = -thresholds.max(), (1.0 - thresholds).min()
+            if pulls[i] > 0.0:
+                if refuted(0.0, pulls[i], sums[:, i], levels[i], thresholds, bar, values):
+                    high = 0.0
+                else:
+                    low = 0.0
+                for _ in range(HALVINGS):
+                    middle = 0.5 * (low + high)
+                    if refuted(middle, pulls[i], sums[:, i], levels[i], thresholds, bar, values):
+                        high = middle
+                    else:
+                        low = middle
+            found[i] = high
+
+    return shifts
+
+
 EVIDENCE: dict[type[Question], Callable[[Any], Evidence[Any]]] = {
     Threshold: ThresholdEvidence,
     Control: ControlEvidence,
+    Bars: BarsEvidence,
 }
 
 

@@ -42,8 +42,9 @@ def _whole(value: Any) -> Any:
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Percentage = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?%$", max_length=50, examples=["1.5%"])]
-Reward = Number | StrictBool
-"""True is 1, false is 0."""
+Record = Annotated[dict[Annotated[str, Field(max_length=200)], Number | StrictBool], Field(max_length=100)]
+Reward = Number | StrictBool | Record
+"""True is 1, false is 0. With several bars, a record: one number per metric."""
 Delta = Annotated[Number, Field(gt=0.0, lt=1.0)]
 Share = Annotated[Number, Field(ge=0.0, le=1.0)]
 # Limits come before the validator: those after it would be checked, but not shown in the OpenAPI document.
@@ -82,6 +83,7 @@ class NewArm(Body):
     scores: Scores | None = Field(
         None, examples=[None], description="a judge's score in [0, 1] of every case, or the digits of their tenths"
     )
+    cost: Annotated[Number, Field(gt=0.0)] | None = Field(None, description="of a sample; 1 if not given")
 
 
 Arms = Annotated[list[NewArmId | NewArm], Field(min_length=1, max_length=MOST_ARMS)]
@@ -115,6 +117,15 @@ class NewCampaign(Body):
     repeats: Repeats = Field(1, examples=[1], description="how often an arm is evaluated on each case")
     stop_after: ArmCount | None = Field(
         None, examples=[None], description="end the campaign after this many good arms; 1: one good arm, or none"
+    )
+    budget: Annotated[Number, Field(gt=0.0)] | None = Field(
+        None, examples=[None], description="what all samples together may cost, in the unit of the arms' costs"
+    )
+    bars: str | None = Field(
+        None,
+        max_length=4000,
+        examples=[None],
+        description="in place of a threshold: several metrics with their bars, like correct >= 0.9, slow <= 0.05",
     )
     seed: Seed | None = None
     metadata: Metadata | None = None
@@ -156,7 +167,7 @@ class TellBlock(Body):
     """Rewards of a block: per arm, how many were told and their total. A part told twice counts once."""
 
     ticket: TicketId
-    rewards: dict[ArmId, tuple[TimesTold, Number]] = Field(
+    rewards: dict[ArmId, tuple[TimesTold, Number | Record]] = Field(
         min_length=1, max_length=MOST_ARMS, examples=[{"calm": [100, 7]}]
     )
     part: str = Field("", max_length=200)

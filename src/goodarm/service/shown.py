@@ -54,6 +54,8 @@ class Summary(Shown):
     cases: int | None = Field(description="the number of cases of a fixed test set; null: samples never run out")
     repeats: int = Field(description="how often an arm is evaluated on each case")
     stop_after: int | None = Field(description="the number of good arms after which the campaign ends; null: none")
+    budget: float | None = Field(description="what all samples together may cost; null: anything")
+    spent: float = Field(description="what the samples asked for cost, void ones not counted")
     metadata: dict[str, Any]
     arms: int
     good: int

@@ -6,6 +6,7 @@ entries leave a few hundred points.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
@@ -128,6 +129,7 @@ class Trail:
         self._asked += count
         self.arms.setdefault(arm, ArmTrail()).ask(count)
 
-    def _tell(self, arm: Any, count: int, total: float) -> None:
+    def _tell(self, arm: Any, count: int, total: float | Mapping[str, float]) -> None:
+        """Records have no single total."""
         self._told += count
-        self.arms.setdefault(arm, ArmTrail()).tell(count, total)
+        self.arms.setdefault(arm, ArmTrail()).tell(count, math.nan if isinstance(total, Mapping) else total)

@@ -29,7 +29,7 @@ MOST_BEHIND = 5000
 """A resumed stream that missed more entries than this begins with all arms again."""
 FEW = 20
 """Arms that are looked at one by one."""
-FIGURES = ("good", "bad", "open", "told", "pending", "ended")
+FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
 """Counts that are shown with every change."""
 
 _guesses: WeakKeyDictionary[Campaign, tuple[float, int, float | None]] = WeakKeyDictionary()
@@ -203,7 +203,7 @@ def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, A
     terms = campaign.terms
     unknown = np.full(len(points), np.nan)
     ends = dict.fromkeys(("low", "high", "for_good", "for_bad"), unknown)
-    if decides_by_intervals(terms) and not terms.question.references:  # the history of those would matter, too
+    if decides_by_intervals(terms) and terms.question.own_path:
         rule, bar = terms.made.identification, terms.problem.bar
         values = take(terms.made.setting.identification, rule.defaults)
         asked = asked if terms.by_totals else told

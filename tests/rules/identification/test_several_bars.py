@@ -40,6 +40,25 @@ def test_the_mean_of_metrics_is_not() -> None:
     assert runs(lambda logs: logs.mean(axis=0)) > 0.9
 
 
+def bad_runs(combine, metrics: int = 10, count: int = 600, pulls: int = 300) -> float:
+    """Share of the runs in which an arm with every metric at its bar of 0.5 is called bad, at delta = 0.1."""
+    totals = (np.random.default_rng(9).random((count, pulls, metrics)) < 0.5).cumsum(axis=1).astype(float)
+    n = np.broadcast_to(np.arange(1.0, pulls + 1)[:, None], totals.shape)
+    for_bad = evidence_from_totals(gap_mixture, n, totals, Problem(threshold=0.5, arms=1, delta=0.1).bar)[1]
+    return float((combine(for_bad).max(axis=1) >= math.log(10.0)).mean())
+
+
+def test_the_average_of_the_bad_is_wrong_in_at_most_delta_of_the_runs() -> None:
+    """P(87 or more of 600 at a rate of 0.1) is below 0.001."""
+    assert bad_runs(lambda logs: np.logaddexp.reduce(logs, axis=2) - math.log(10.0)) <= 0.145
+
+
+def test_without_log_j_it_is_not() -> None:
+    """The broken twin: the sum of ten metrics' evidence, and even the largest of them, is wrong too often."""
+    assert bad_runs(lambda logs: np.logaddexp.reduce(logs, axis=2)) > 0.2
+    assert bad_runs(lambda logs: logs.max(axis=2)) > 0.145
+
+
 def test_the_mean_of_the_bad_costs_at_most_log_j() -> None:
     rng = np.random.default_rng(0)
     for _ in range(50):

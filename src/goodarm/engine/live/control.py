@@ -34,7 +34,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +42,8 @@ from numpy.typing import ArrayLike, NDArray
 from goodarm.engine.assemble import first_fit, loop_parameters, start_pool
 from goodarm.engine.compile import AGAINST_CONTROL, INDICES, just_in_time
 from goodarm.engine.live.checks import check_against_control, offsets_of
-from goodarm.engine.live.step import ArmState, Asked, Counts, as_plain, like, packed, unpacked
+from goodarm.engine.live.scan import ScanStep, indices
+from goodarm.engine.live.step import ArmState, Asked, as_plain, like, packed, unpacked
 from goodarm.engine.live.worst_case import (
     EXTRA,
     OFFSET_COLUMN,
@@ -55,26 +55,22 @@ from goodarm.engine.live.worst_case import (
 )
 from goodarm.engine.rule_parts import learner_parts
 from goodarm.engine.selectors import NO_INDEX
-from goodarm.errors import InvalidValue, RuleFailed
+from goodarm.errors import RuleFailed
 from goodarm.policies import Policy
 from goodarm.problem import Bar, Problem, bar_at
 from goodarm.rules.beliefs import (
     ARM_FIELDS,
     FOR_BAD,
     FOR_GOOD,
-    MEAN,
     PULLS,
     SUSPENDED,
     TOTAL,
     VERDICT,
-    WIDTH,
-    Arm,
     Pool,
     Table,
     at_round,
 )
 from goodarm.rules.identification.versus import against_control, better_by
-from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import IndexRule
 
 SHARE = 1.0
@@ -83,8 +79,6 @@ LATER = 0.5
 """Share of its part of delta that either side of a later arm gets."""
 GROWTH = 1.0 / 16.0
 """Relative growth of the control's rewards after which all arms are computed again."""
-PIECE = 64
-"""In a block, an arm gets one pull at a time, or 1/64 of its previous pulls if that is more."""
 
 
 class ControlState(NamedTuple):
@@ -93,7 +87,7 @@ class ControlState(NamedTuple):
     arms: Table
 
 
-class ControlStep:
+class ControlStep(ScanStep):
     """A `LiveStep` of a sampling rule against a control.
 
     problem : K arms without the control; its threshold is (1 + margin)/2, the margin mapped from [-1, 1] to [0, 1]
@@ -112,8 +106,6 @@ class ControlStep:
     ([2], [6.0, 1.0, 5.0])
     """
 
-    by_totals, fdr, replayable = True, False, False
-
     def __init__(
         self,
         policy: Policy,
@@ -124,12 +116,13 @@ class ControlStep:
         horizon: float = math.inf,
         weights: ArrayLike | None = None,
         share: float = SHARE,
+        costs: ArrayLike | None = None,
     ) -> None:
         check_against_control(policy, problem)
         self.policy, self.problem, self.control, self.margin = policy, problem, control, margin
         self.horizon, self.share = horizon, share
         arms = np.zeros((problem.arms + 1, ARM_FIELDS + EXTRA))
-        start_at_offset(arms, np.insert(offsets_of(problem, weights), control, 0.0))
+        start_at_offset(arms, np.insert(offsets_of(problem, weights), control, 0.0), costs)
         self.state = ControlState(arms)
         self.index = np.full(len(arms), math.inf)
         """Each arm's index when it was last computed: inf if it was never asked for, -inf if it is not open."""
@@ -137,11 +130,13 @@ class ControlStep:
         self.bar = problem.bar
         """What the sampling rule sees: the threshold is the control's mean plus the margin, when last computed."""
         self.pool: Pool = start_pool(policy, problem.bar, horizon)
-        self.asks = self.rounds = 0
         self.looked = 0.0
         """Rewards of the control when all arms were last computed."""
         self.fit_due = first_fit(policy, problem.bar)
-        self.stale = False
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        return (self.state.arms,)
 
     # Asking
 
@@ -156,76 +151,14 @@ class ControlStep:
         open_arms = np.count_nonzero(self.index > -math.inf)
         return self.control if asked < self.share * math.sqrt(open_arms) * self._asked(best) else best
 
-    def ticket(self, arm: int) -> Asked:
-        """What to keep with the next ticket; by totals nothing depends on it."""
-        return Asked(self.asks + 1, 0)
-
-    def ask(self, arm: int, pulls: int = 1) -> None:
-        """More pulls of this arm are under way."""
-        self.asks += pulls
-        self.state.arms[arm, PENDING_COLUMN] += pulls
-        self.stale = True
-        if arm != self.control:
-            self._show(arm)
-
-    def choose_block(self, pulls: int) -> Counts:
-        """Choose and ask many times; returns the pulls of each arm. Fewer in total only if no arm is open."""
-        counts = np.zeros(len(self.state.arms), dtype=np.int64)
-        left = pulls
-        while left:
-            arm = self.choose()
-            if arm < 0:
-                break
-            piece = min(left, max(1, int(self._asked(arm)) // PIECE))
-            self.ask(arm, piece)
-            counts[arm] += piece
-            left -= piece
-        return counts
-
-    def ask_block(self, counts: Counts) -> None:
-        """A block that another process has chosen is under way."""
-        for arm in np.flatnonzero(counts).tolist():
-            self.ask(arm, int(counts[arm]))
-
     # Absorbing
 
     def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
         """The reward of a pull that was asked for; returns the arms that it decides."""
-        row = self.state.arms[arm]
-        if row[PENDING_COLUMN] < 1.0:
-            raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
-        self._count(arm, 1.0, reward)
-        return self._after([arm])
+        return self._absorbed(arm, (reward,))
 
-    def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Many rewards at once, per arm their number and their sum; returns the arms that they decide."""
-        counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
-        over = counts > self.state.arms[:, PENDING_COLUMN]
-        if over.any():
-            arm = int(np.argmax(over))
-            out = self.state.arms[arm, PENDING_COLUMN]
-            raise InvalidValue(f"arm {arm} has {out:g} pulls under way, and {counts[arm]:g} were told.")
-        there = np.flatnonzero(counts).tolist()
-        for arm in there:
-            self._count(arm, float(counts[arm]), float(sums[arm]))
-        return self._after(there)
-
-    def void(self, arm: int, pulls: int = 1) -> list[int]:
-        """Pulls that will never be answered, for a reason unrelated to their rewards; returns the arms decided."""
-        row = self.state.arms[arm]
-        if row[PENDING_COLUMN] < pulls:
-            raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
-        row[PENDING_COLUMN] -= pulls
+    def _after_void(self, arm: int) -> list[int]:
         return self._look_at_all() if arm == self.control else self._look([arm])
-
-    def _count(self, arm: int, pulls: float, total: float) -> None:
-        row = self.state.arms[arm]
-        row[PENDING_COLUMN] -= pulls
-        row[PULLS] += pulls
-        row[TOTAL] += total
-        row[MEAN], row[WIDTH] = row[TOTAL] / row[PULLS], 1.0 / math.sqrt(row[PULLS])
-        self.rounds += int(pulls)
-        self.stale = True
 
     def _after(self, told: list[int]) -> list[int]:
         """Verdicts that follow from rewards of these arms."""
@@ -287,46 +220,23 @@ class ControlStep:
             suspended=row[VERDICT] == SUSPENDED,
         )
 
-    def pulls(self) -> NDArray[np.float64]:
-        """The number of absorbed rewards of every arm, the control's included."""
-        return self.state.arms[:, PULLS].copy()
-
-    def bounds(self) -> dict[str, float]:
-        """Empty: against a control the bar moves, and a distance from it in standard errors of one arm says little."""
-        return {}
-
-    def verdict_without(self, arm: int, pulls: int) -> int:
-        """Not known: the pending pulls of two arms matter."""
-        return 0
-
     # Arms that come and go
 
-    def add_arms(self, weights: Sequence[float], tenths: Sequence[Sequence[int]] = ()) -> None:
+    def add_arms(
+        self,
+        weights: Sequence[float],
+        tenths: Sequence[Sequence[int]] = (),
+        costs: Sequence[float] | None = None,
+    ) -> None:
         """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
         before = np.delete(self.state.arms[:, OFFSET_COLUMN], self.control)
         more = np.zeros((len(weights), ARM_FIELDS + EXTRA))
         spent = float(np.exp(before).sum()) / self.problem.arms
-        start_at_offset(more, offsets_of(self.problem, weights, spent) + math.log(LATER))
+        start_at_offset(more, offsets_of(self.problem, weights, spent) + math.log(LATER), costs)
         self.state = ControlState(np.vstack([self.state.arms, more]))
         self.index = np.concatenate([self.index, np.full(len(weights), math.inf)])
 
-    def suspend(self, arm: int) -> None:
-        """Do not choose this arm until it is reopened. It gets no verdict by this, and its rewards still count."""
-        if self.state.arms[arm, VERDICT] == 0.0:
-            self.state.arms[arm, VERDICT] = SUSPENDED
-            self._show(arm)
-
-    def reopen(self, arm: int) -> None:
-        """Choose a suspended arm again."""
-        if self.state.arms[arm, VERDICT] == SUSPENDED:
-            self.state.arms[arm, VERDICT] = 0.0
-            self._show(arm)
-
     # Keeping
-
-    def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
-        """Against a control a journal is replayed entry by entry."""
-        raise InvalidValue("against a control a journal is replayed step by step: each reward of it moves every arm.")
 
     def pack(self) -> bytes | None:
         """Everything that the next ask or reward depends on."""
@@ -353,18 +263,16 @@ class ControlStep:
 
     # Small parts
 
-    def _asked(self, arm: int) -> float:
-        return float(self.state.arms[arm, PULLS] + self.state.arms[arm, PENDING_COLUMN])
-
     def _show(self, arm: int) -> None:
-        self._show_all(np.array([arm]))
+        if arm != self.control:
+            self._show_all(np.array([arm]))
 
     def _show_all(self, which: NDArray[np.int64]) -> None:
         """Compute the indices of these arms."""
         sampling = live_sampling(self.policy.sampling)
         assert isinstance(sampling, IndexRule)
         pool, (values, _), *_ = at_round(self.pool, float(max(self.asks, 1))), loop_parameters(self.policy)[0]
-        compute = just_in_time(_indices(sampling.index), INDICES, over=1)
+        compute = just_in_time(indices(sampling.index), INDICES, over=1)
         compute(self.state.arms, which, pool, self.bar, values, self.index)
         self.index[self.control] = -math.inf
         if np.isnan(self.index[which]).any():
@@ -393,23 +301,3 @@ def _compute_evidence(arms: Table, which: Any, control: Any, margin: float, choo
             if n > 0.0 and n0 > 0.0 and pending + waiting > 0.0:
                 for_good, for_bad = against_control(n, s, n0, s0, margin)
             row[ARM_FIELDS + TOLD_GOOD], row[ARM_FIELDS + TOLD_BAD] = for_good, for_bad
-
-
-@cache
-def _indices(index: Formula) -> Formula:
-    """A loop over some arms that computes their indices. The evidence that they see is that of the told rewards."""
-
-    def compute(arms: Table, which: Any, pool: Pool, bar: Bar, values: Any, found: Any) -> None:
-        for i in which:
-            row = arms[i]
-            if row[VERDICT] != 0.0:
-                found[i] = -math.inf
-            elif row[PULLS] + row[PENDING_COLUMN] == 0.0:
-                found[i] = math.inf
-            else:
-                offset, memory = row[OFFSET_COLUMN], row[ARM_FIELDS:]
-                for_good, for_bad = memory[TOLD_GOOD] + offset, memory[TOLD_BAD] + offset
-                arm = Arm(row[PULLS], row[TOTAL], row[MEAN], row[WIDTH], for_good, for_bad, memory, 0.0)
-                found[i] = index(arm, pool, bar, *values)
-
-    return compute

@@ -1,7 +1,7 @@
 """`LiveStep`: what a live campaign needs of the engine, whatever is asked of the arms.
 
-`ThresholdStep` compares each arm with a bar, `ControlStep` with another arm. Nothing outside of a step looks at its
-arrays: `row` and `pulls` are the only ways to look inside.
+`ThresholdStep` compares each arm with a bar, `ControlStep` with another arm, `BarsStep` with a bar per metric. Nothing
+outside of a step looks at its arrays: `row` and `pulls` are the only ways to look inside.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class LiveStep(Protocol):
     def ask_block(self, counts: Counts) -> None:
         """A block that another process has chosen is under way."""
 
-    def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
-        """The reward of a pull that was asked for; returns the arms that it decides.
+    def absorb(self, arm: int, reward: Any, asked: Asked | None = None) -> list[int]:
+        """The reward of a pull that was asked for, as the question has it; returns the arms that it decides.
 
         asked : what `ticket` returned when the pull was asked for; without it, the pull was the latest one
         """
@@ -102,10 +102,16 @@ class LiveStep(Protocol):
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Asks and tells of a journal in their order: kinds are `ASK` or `TELL`, the rewards of asks are ignored."""
 
-    def add_arms(self, weights: Sequence[float], tenths: Sequence[Sequence[int]] = ()) -> None:
+    def add_arms(
+        self,
+        weights: Sequence[float],
+        tenths: Sequence[Sequence[int]] = (),
+        costs: Sequence[float] | None = None,
+    ) -> None:
         """More arms, each with its share of the error probability; K and delta of the problem stay the same.
 
         tenths : of the scores of their cases, where cases have scores
+        costs : of a pull of each; 1 each if not given
         """
 
     def suspend(self, arm: int) -> None:

@@ -85,6 +85,7 @@ class ThresholdStep:
     horizon  : planned number of pulls, inf without a plan
     features : of the arms, for a model that brings none of its own
     weights  : each arm's share of the error probability, 1/K each if not given; their sum is at most 1
+    costs    : of a pull of each arm, 1 each if not given
 
     >>> from goodarm.policies import policy
     >>> from goodarm.problem import Problem
@@ -106,6 +107,7 @@ class ThresholdStep:
         features: Any = None,
         seed: int = 0,
         weights: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
     ) -> None:
         check_live(policy, problem.rewards)
         policy.check(problem.rewards)
@@ -119,7 +121,7 @@ class ThresholdStep:
         self.parts = live_parts(policy, problem, features)
         self.assembly = self.parts.assembly
         self.state: State = self.assembly.start(horizon)
-        start_at_offset(self.state.arms, offsets_of(problem, weights))
+        start_at_offset(self.state.arms, offsets_of(problem, weights), costs)
         self.versions: list[Any] = [self.state.pool.learned]
 
     # Asking
@@ -298,7 +300,12 @@ class ThresholdStep:
 
     # Arms that come, go, and are looked at
 
-    def add_arms(self, weights: Sequence[float], tenths: Sequence[Sequence[int]] = ()) -> None:
+    def add_arms(
+        self,
+        weights: Sequence[float],
+        tenths: Sequence[Sequence[int]] = (),
+        costs: Sequence[float] | None = None,
+    ) -> None:
         """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
         if self.assembly.model is not None:
             raise InvalidValue(
@@ -308,7 +315,7 @@ class ThresholdStep:
         old, state = self.state.tables, self.state
         more = np.zeros((len(weights), old.arms.shape[1]))
         spent = float(np.exp(old.arms[:, OFFSET_COLUMN]).sum()) / self.problem.arms
-        start_at_offset(more, offsets_of(self.problem, weights, spent))
+        start_at_offset(more, offsets_of(self.problem, weights, spent), costs)
         table = np.vstack([old.arms, more])
         count = len(table)
         ledger = empty_ledger(count if self.fdr else 0)
@@ -585,9 +592,14 @@ class ScoredStep(ThresholdStep):
         self.state.arms[arm, MEMORY_COLUMN + with_scores.DRAWN] = asked.tenth
         return super().absorb(arm, reward, asked)
 
-    def add_arms(self, weights: Sequence[float], tenths: Sequence[Sequence[int]] = ()) -> None:
+    def add_arms(
+        self,
+        weights: Sequence[float],
+        tenths: Sequence[Sequence[int]] = (),
+        costs: Sequence[float] | None = None,
+    ) -> None:
         first = len(self.state.arms)
-        super().add_arms(weights)
+        super().add_arms(weights, costs=costs)
         self._remember(first, tenths)
 
     def _remember(self, first: int, tenths: Sequence[Sequence[int]]) -> None:

@@ -30,15 +30,16 @@ from goodarm.rules.identification._base import decide_around
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
-PENDING, OFFSET, TOLD_GOOD, TOLD_BAD = range(4)
-EXTRA = 4
+PENDING, OFFSET, TOLD_GOOD, TOLD_BAD, COST = range(5)
+EXTRA = 5
 """Places in `arm.memory` of a live arm. The rule's own memory comes after them.
 
 PENDING             : pulls that were asked for and not yet answered
 OFFSET              : log(w K), where the evidence starts; w is the arm's share of the error probability
 TOLD_GOOD, TOLD_BAD : evidence from what was told alone; guides choosing, decides nothing
+COST                : of a pull; guides choosing, decides nothing
 """
-PENDING_COLUMN, OFFSET_COLUMN = ARM_FIELDS + PENDING, ARM_FIELDS + OFFSET
+PENDING_COLUMN, OFFSET_COLUMN, COST_COLUMN = ARM_FIELDS + PENDING, ARM_FIELDS + OFFSET, ARM_FIELDS + COST
 
 
 def as_if_back(arm: Arm, bar: Bar) -> Arm:
@@ -66,7 +67,7 @@ DECIDED_BY_PENDING = 1e12
 
 @cache
 def live_sampling(rule: SamplingRule) -> SamplingRule:
-    """The rule, seeing pending pulls as if they had come back."""
+    """The rule, seeing pending pulls as if they had come back; an index is divided by the cost of a pull."""
     if isinstance(rule, IndexRule):
         return replace(rule, index=_live_index(rule.index))
     if isinstance(rule, LineRule):
@@ -80,6 +81,7 @@ def _live_index(index: Formula) -> Formula:
     def live_index(arm: Arm, pool: Pool, bar: Bar, *parameters: float) -> float:
         shown = as_if_back(arm, bar)
         value = index(shown, pool, bar, *parameters)
+        value = value / arm.memory[COST] if value > 0.0 else value * arm.memory[COST]  # the larger cost is the worse
         waiting = arm.memory[PENDING] > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget
         return value - DECIDED_BY_PENDING if waiting else value  # type: ignore[no-any-return]  # a rule's function
 
@@ -207,8 +209,9 @@ def columns_of(rule: IdentificationRule) -> int:
     return ARM_FIELDS + EXTRA + (0 if rule.by_totals else max(rule.memory, 1))
 
 
-def start_at_offset(table: Table, offsets: Any) -> None:
-    """Let the evidence of new arms start at their offset."""
+def start_at_offset(table: Table, offsets: Any, costs: Any = None) -> None:
+    """Let the evidence of new arms start at their offset; a pull costs 1 where no costs are given."""
+    table[:, COST_COLUMN] = 1.0 if costs is None else costs
     table[:, OFFSET_COLUMN] = offsets
     table[:, FOR_GOOD] = offsets
     table[:, FOR_BAD] = offsets

@@ -1,0 +1,262 @@
+"""Live with several bars: does each metric's mean clear its bar? By totals of every metric.
+
+A reward has one number in [0, 1] per metric. Where less is better, 1 - x takes the place of x and 1 - bar that of the
+bar, so that more is better in every table here. With E+_j and E-_j the evidence of metric j, pulls under way at their
+worst,
+
+    E_good = min_j E+_j,      E_bad = mean_j E-_j
+
+(`goodarm.rules.identification.several_bars`).
+
+Certified: P(any wrong verdict) <= delta for rewards in [0, 1], whatever rule chooses the pulls, however late rewards
+come, and however the metrics of one reward depend on each other.
+
+Proof. Number the pulls in the order of asking; H_n are the choices and rewards of pulls 1..n, told or not. A choice
+depends only on rewards that had arrived, so the mean of metric j given H_{n-1} is the arm's mean of metric j: for each
+metric alone this is the setting of a campaign with one threshold, and E+_j with pending rewards at 0, E-_j with pending
+rewards at 1 are lower bounds of e-processes for "mean_j <= bar_j" and "mean_j >= bar_j", adapted to H.
+Good is wrong if some metric j fails its bar. E_good <= E+_j always, so by Ville's inequality it ever reaches
+1/(delta w) with probability at most delta w, where w is the arm's share. Bad is wrong if every metric clears its bar.
+Then every E-_j is an e-process for H, and so is their average: the expectation of a sum needs no independence. An arm
+is one or the other, and the shares add up to at most 1.
+
+A bad verdict names the metric with the largest E-_j. At least one metric has E-_j >= E_bad, so the named one is refuted
+at the arm's own share. That it is the named metric which fails is certified together with the verdict once its E-_j
+reaches J/(delta w), which is log J more (union over the J metrics); the audit has the evidence of each.
+
+Choosing is as with a single threshold at the arm's bottleneck, the metric with the least evidence for good: the arm
+can't become good before this metric has cleared its bar. Each metric has a pool of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goodarm.engine.assemble import first_fit, loop_parameters, start_pool
+from goodarm.engine.compile import (
+    ALWAYS,
+    EVERY_ARM,
+    FIT_OF_SLOW_RULE,
+    INDICES,
+    SLOW_RULE,
+    as_native_rounds,
+    just_in_time,
+)
+from goodarm.engine.live.checks import offsets_of
+from goodarm.engine.live.scan import ScanStep, indices
+from goodarm.engine.live.step import ArmState, Asked, as_plain, like, packed, unpacked
+from goodarm.engine.live.worst_case import (
+    EXTRA,
+    OFFSET_COLUMN,
+    PENDING_COLUMN,
+    TOLD_GOOD,
+    live_sampling,
+    start_at_offset,
+    worst_case,
+)
+from goodarm.engine.rule_parts import learner_parts
+from goodarm.engine.selectors import NO_INDEX
+from goodarm.errors import RuleFailed
+from goodarm.policies import Policy
+from goodarm.problem import Problem, bar_at
+from goodarm.question import Metric
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    FOR_BAD,
+    FOR_GOOD,
+    PULLS,
+    SUSPENDED,
+    TOTAL,
+    VERDICT,
+    Pool,
+    Table,
+    at_round,
+)
+from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification.several_bars import evidence_for_all
+from goodarm.rules.learners.ladder import ladder_learner
+from goodarm.rules.sampling import IndexRule
+
+
+class BarsStep(ScanStep):
+    """A `LiveStep` of a policy on arms with several metrics.
+
+    metrics : the metrics with their bars; a reward is a tuple of numbers in the same order
+    weights : each arm's share of the error probability, 1/K each if not given
+    costs   : of a pull of each arm, 1 each if not given
+
+    >>> from goodarm.policies import policy
+    >>> from goodarm.question import Bars
+    >>> bars = Bars("correct >= 0.5, slow <= 0.5")
+    >>> step = BarsStep(policy("value+gap-mixture"), Problem(threshold=0.5, arms=2), bars.metrics)
+    >>> while (arm := step.choose()) >= 0:
+    ...     step.ask(arm)
+    ...     _ = step.absorb(arm, (1.0, 0.0 if arm == 0 else 1.0))
+    >>> [step.row(arm).verdict for arm in range(2)]
+    [1, -1]
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        problem: Problem,
+        metrics: Sequence[Metric],
+        *,
+        horizon: float = math.inf,
+        weights: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+    ) -> None:
+        assert isinstance(policy.identification, EvidenceRule)
+        self.policy, self.problem, self.metrics, self.horizon = policy, problem, tuple(metrics), horizon
+        arms = np.zeros((len(self.metrics), problem.arms, ARM_FIELDS + EXTRA))
+        for table in arms:
+            start_at_offset(table, offsets_of(problem, weights), costs)
+        self.arms = arms
+        self.index = np.full(problem.arms, math.inf)
+        self.bars = [bar_at(problem.bar, metric.threshold) for metric in self.metrics]
+        self.pools: list[Pool] = [start_pool(policy, bar, horizon) for bar in self.bars]
+        self.fit_due = first_fit(policy, self.bars[0])
+        self.parameters = loop_parameters(policy)
+        self._evidence = as_native_rounds(worst_case(policy.identification))
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        return list(self.arms)
+
+    def choose(self) -> int:
+        """The arm to ask for next: each arm once, then the rule's choice; -1 if no arm is open."""
+        best = int(np.argmax(self.index))
+        return -1 if self.index[best] == -math.inf else best
+
+    def absorb(self, arm: int, reward: Sequence[float], asked: Asked | None = None) -> list[int]:
+        """The reward of a pull that was asked for, one number per metric; returns the arms that it decides."""
+        return self._absorbed(arm, [metric.turned(x) for metric, x in zip(self.metrics, reward, strict=True)])
+
+    def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
+        """Many rewards at once: `told` per arm, `totals` per arm and metric; returns the arms that they decide."""
+        counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+        turned = [metric.turned(sums[:, j], counts) for j, metric in enumerate(self.metrics)]
+        return super().absorb_block(counts, np.transpose(turned))
+
+    def _after(self, told: list[int]) -> list[int]:
+        decided = self._look(told)
+        if self.rounds >= self.fit_due:
+            self._fit()
+        return decided
+
+    def _after_void(self, arm: int) -> list[int]:
+        return self._look([arm])
+
+    # Looking
+
+    def _look(self, which: list[int]) -> list[int]:
+        """Evidence, verdicts and indices of these arms."""
+        decided, budget = [], self.problem.bar.budget
+        for arm in which:
+            if abs(self.arms[0, arm, VERDICT]) == 1.0:
+                continue
+            for_good, for_bad = self._combined(arm)
+            if for_good >= budget or for_bad >= budget:
+                self._mark(arm, 1.0 if for_good >= budget else -1.0)
+                decided.append(arm)
+            self._show(arm)
+        return decided
+
+    def _combined(self, arm: int) -> tuple[float, float]:
+        """log E_good and log E_bad of an arm; the evidence of each metric is brought up to date."""
+        values = self.parameters[1]
+        for table, bar in zip(self.arms, self.bars, strict=True):
+            row = table[arm]
+            if abs(row[VERDICT]) != 1.0:
+                row[FOR_GOOD], row[FOR_BAD] = self._evidence(row[PULLS], row[TOTAL], row[ARM_FIELDS:], bar, *values)
+        return evidence_for_all(self.arms[:, arm, FOR_GOOD].tolist(), self.arms[:, arm, FOR_BAD].tolist())
+
+    def row(self, arm: int) -> ArmState:
+        """What is known of an arm; there is no single sum of rewards."""
+        for_good, for_bad = self._combined(arm)
+        row, budget = self.arms[0, arm].tolist(), self.problem.bar.budget
+        return ArmState(
+            pulls=row[PULLS],
+            total=math.nan,
+            pending=row[PENDING_COLUMN],
+            for_good=for_good,
+            for_bad=for_bad,
+            needed_good=budget,
+            needed_bad=budget,
+            offset=row[OFFSET_COLUMN],
+            verdict=0 if row[VERDICT] == SUSPENDED else int(row[VERDICT]),
+            suspended=row[VERDICT] == SUSPENDED,
+        )
+
+    def _show(self, arm: int) -> None:
+        self._show_all(np.array([arm]))
+
+    def _show_all(self, which: NDArray[np.int64]) -> None:
+        """Compute the indices of these arms, each at its bottleneck."""
+        sampling, learner = live_sampling(self.policy.sampling), self.policy.learner
+        assert isinstance(sampling, IndexRule)
+        values, _ = self.parameters[0]
+        slow = learner is not None and learner.native
+        compute = just_in_time(indices(sampling.index), SLOW_RULE if slow else INDICES, over=1)
+        bottleneck = self.arms[:, which, ARM_FIELDS + TOLD_GOOD].argmin(axis=0)
+        for j, (table, pool, bar) in enumerate(zip(self.arms, self.pools, self.bars, strict=True)):
+            mine = which[bottleneck == j]
+            if mine.size:
+                compute(table, mine, at_round(pool, float(max(self.asks, 1))), bar, values, self.index)
+        if np.isnan(self.index[which]).any():
+            raise RuleFailed(NO_INDEX)
+
+    def _fit(self) -> None:
+        learner = self.policy.learner
+        fit, next_round = learner_parts(learner)
+        if learner is not None:
+            slow = FIT_OF_SLOW_RULE if learner is ladder_learner else ALWAYS
+            fit = just_in_time(fit, slow if learner.native else EVERY_ARM, over=0)
+        *_, fitting, timing = self.parameters
+        now = float(self.rounds)
+        self.pools = [
+            fit(table, at_round(pool, now), bar, *fitting)
+            for table, pool, bar in zip(self.arms, self.pools, self.bars, strict=True)
+        ]
+        self.fit_due = float(next_round(now, self.bars[0], *timing))
+        self._show_all(np.arange(len(self.index)))
+
+    # Arms that come, and keeping
+
+    def add_arms(
+        self,
+        weights: Sequence[float],
+        tenths: Sequence[Sequence[int]] = (),
+        costs: Sequence[float] | None = None,
+    ) -> None:
+        """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
+        spent = float(np.exp(self.arms[0, :, OFFSET_COLUMN]).sum()) / self.problem.arms
+        more = np.zeros((len(self.metrics), len(weights), ARM_FIELDS + EXTRA))
+        for table in more:
+            start_at_offset(table, offsets_of(self.problem, weights, spent), costs)
+        self.arms = np.concatenate([self.arms, more], axis=1)
+        self.index = np.concatenate([self.index, np.full(len(weights), math.inf)])
+
+    def pack(self) -> bytes | None:
+        """Everything that the next ask or reward depends on."""
+        numbers = {
+            "asks": self.asks,
+            "rounds": self.rounds,
+            "fit_due": self.fit_due,
+            "pools": [[pool.round, as_plain(pool.learned)] for pool in self.pools],
+        }
+        return packed(numbers, arms=self.arms, index=self.index)
+
+    def unpack(self, body: bytes) -> None:
+        """Put a step that was just made into the state that was packed."""
+        numbers, arrays = unpacked(body)
+        self.arms, self.index = (np.require(arrays[name], requirements=["C", "W"]) for name in ("arms", "index"))
+        self.asks, self.rounds, self.fit_due = numbers["asks"], numbers["rounds"], numbers["fit_due"]
+        self.pools = [
+            Pool(round, self.horizon, like(pool.learned, learned))
+            for pool, (round, learned) in zip(self.pools, numbers["pools"], strict=True)
+        ]

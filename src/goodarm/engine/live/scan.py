@@ -1,0 +1,192 @@
+"""What live steps against a control and with several bars share: an index per arm, the largest found by a scan.
+
+Verdicts are by totals: pulls under way count at their worst, and rewards come in any order.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goodarm.engine.live.step import Asked, Counts
+from goodarm.engine.live.worst_case import OFFSET_COLUMN, PENDING_COLUMN, TOLD_BAD, TOLD_GOOD
+from goodarm.errors import InvalidValue
+from goodarm.problem import Bar
+from goodarm.rules.beliefs import ARM_FIELDS, MEAN, PULLS, SUSPENDED, TOTAL, VERDICT, WIDTH, Arm, Pool, Table
+from goodarm.rules.parameters import Formula
+
+PIECE = 64
+"""In a block, an arm gets one pull at a time, or 1/64 of its previous pulls if that is more."""
+
+
+class ScanStep(ABC):
+    """The parts of a `LiveStep` that do not depend on the question.
+
+    index : each arm's index when it was last computed: inf if it was never asked for, -inf if it is not open
+    """
+
+    by_totals, fdr, replayable = True, False, False
+    index: NDArray[np.float64]
+    asks: int = 0
+    rounds: int = 0
+    stale: bool = False
+    """Whether the evidence in the tables does not count the latest asks yet."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> Sequence[Table]:
+        """The table of arms of each metric; pending pulls, offsets and verdicts are the same in all of them."""
+
+    @abstractmethod
+    def choose(self) -> int:
+        """The arm to ask for next, -1 if none is open."""
+
+    @abstractmethod
+    def _show(self, arm: int) -> None:
+        """Compute the index of an arm that has changed."""
+
+    @abstractmethod
+    def _after(self, told: list[int]) -> list[int]:
+        """Verdicts that follow from rewards of these arms."""
+
+    @abstractmethod
+    def _after_void(self, arm: int) -> list[int]:
+        """Verdicts that follow from pulls of this arm that were withdrawn."""
+
+    # Asking
+
+    def ticket(self, arm: int) -> Asked:
+        """What to keep with the next ticket; by totals nothing depends on it."""
+        return Asked(self.asks + 1, 0)
+
+    def ask(self, arm: int, pulls: int = 1) -> None:
+        """More pulls of this arm are under way."""
+        self.asks += pulls
+        for table in self.tables:
+            table[arm, PENDING_COLUMN] += pulls
+        self.stale = True
+        self._show(arm)
+
+    def choose_block(self, pulls: int) -> Counts:
+        """Choose and ask many times; returns the pulls of each arm. Fewer in total only if no arm is open."""
+        counts = np.zeros(len(self.index), dtype=np.int64)
+        left = pulls
+        while left:
+            arm = self.choose()
+            if arm < 0:
+                break
+            piece = min(left, max(1, int(self._asked(arm)) // PIECE))
+            self.ask(arm, piece)
+            counts[arm] += piece
+            left -= piece
+        return counts
+
+    def ask_block(self, counts: Counts) -> None:
+        """A block that another process has chosen is under way."""
+        for arm in np.flatnonzero(counts).tolist():
+            self.ask(arm, int(counts[arm]))
+
+    # Absorbing
+
+    def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
+        """Many rewards at once, per arm their number and their sum (of each metric); returns the arms decided."""
+        counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
+        pending = self.tables[0][:, PENDING_COLUMN]
+        over = counts > pending
+        if over.any():
+            arm = int(np.argmax(over))
+            raise InvalidValue(f"arm {arm} has {pending[arm]:g} pulls under way, and {counts[arm]:g} were told.")
+        there = np.flatnonzero(counts).tolist()
+        for arm in there:
+            self._count(arm, float(counts[arm]), np.atleast_1d(sums[arm]).tolist())
+        return self._after(there)
+
+    def void(self, arm: int, pulls: int = 1) -> list[int]:
+        """Pulls that will never be answered, for a reason unrelated to their rewards; returns the arms decided."""
+        if self.tables[0][arm, PENDING_COLUMN] < pulls:
+            raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
+        for table in self.tables:
+            table[arm, PENDING_COLUMN] -= pulls
+        return self._after_void(arm)
+
+    def _absorbed(self, arm: int, sums: Sequence[float]) -> list[int]:
+        """One reward, of each metric."""
+        if self.tables[0][arm, PENDING_COLUMN] < 1.0:
+            raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
+        self._count(arm, 1.0, sums)
+        return self._after([arm])
+
+    def _count(self, arm: int, pulls: float, sums: Sequence[float]) -> None:
+        for table, total in zip(self.tables, sums, strict=True):
+            row = table[arm]
+            row[PENDING_COLUMN] -= pulls
+            row[PULLS] += pulls
+            row[TOTAL] += total
+            row[MEAN], row[WIDTH] = row[TOTAL] / row[PULLS], 1.0 / math.sqrt(row[PULLS])
+        self.rounds += int(pulls)
+        self.stale = True
+
+    # Arms that come and go, and looking
+
+    def suspend(self, arm: int) -> None:
+        """Do not choose this arm until it is reopened. It gets no verdict by this, and its rewards still count."""
+        self._turn(arm, 0.0, SUSPENDED)
+
+    def reopen(self, arm: int) -> None:
+        """Choose a suspended arm again."""
+        self._turn(arm, SUSPENDED, 0.0)
+
+    def _turn(self, arm: int, before: float, after: float) -> None:
+        if self.tables[0][arm, VERDICT] == before:
+            self._mark(arm, after)
+            self._show(arm)
+
+    def _mark(self, arm: int, verdict: float) -> None:
+        for table in self.tables:
+            table[arm, VERDICT] = verdict
+
+    def pulls(self) -> NDArray[np.float64]:
+        """The number of absorbed rewards of every arm."""
+        return self.tables[0][:, PULLS].copy()
+
+    def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
+        """Refused: a journal is replayed entry by entry."""
+        raise InvalidValue("a journal of this campaign is replayed step by step.")
+
+    def verdict_without(self, arm: int, pulls: int) -> int:
+        """Not known."""
+        return 0
+
+    def bounds(self) -> dict[str, float]:
+        """Empty: a distance from the bar in standard errors of one arm says little here."""
+        return {}
+
+    def _asked(self, arm: int) -> float:
+        row = self.tables[0][arm]
+        return float(row[PULLS] + row[PENDING_COLUMN])
+
+
+@cache
+def indices(index: Formula) -> Formula:
+    """A loop over some arms that computes their indices. The evidence that they see is that of the told rewards."""
+
+    def compute(arms: Table, which: Any, pool: Pool, bar: Bar, values: Any, found: Any) -> None:
+        for i in which:
+            row = arms[i]
+            if row[VERDICT] != 0.0:
+                found[i] = -math.inf
+            elif row[PULLS] + row[PENDING_COLUMN] == 0.0:
+                found[i] = math.inf
+            else:
+                offset, memory = row[OFFSET_COLUMN], row[ARM_FIELDS:]
+                for_good, for_bad = memory[TOLD_GOOD] + offset, memory[TOLD_BAD] + offset
+                arm = Arm(row[PULLS], row[TOTAL], row[MEAN], row[WIDTH], for_good, for_bad, memory, 0.0)
+                found[i] = index(arm, pool, bar, *values)
+
+    return compute
