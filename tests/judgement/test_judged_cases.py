@@ -69,16 +69,110 @@ def test_duplicate_cells_are_refused() -> None:
         judged(columns)
 
 
-def test_grades_are_refused() -> None:
+def test_grades_of_a_whole_set_are_decided_for_certain() -> None:
+    columns = log()
+    columns["passed"] = [0.9 if x else 0.3 for x in columns["passed"]]
+    found = judge(columns, threshold=0.768, arm="prompt", reward="passed", case="case")
+    assert (found.good, found.bad) == (["a", "b"], ["c"])  # means 0.84, 0.768 and 0.6
+    assert found.rule == "bet-mixture"
     columns = log(kept=100)
     columns["passed"][:2] = [0.5, 0.5]  # their sum is a whole number
-    with pytest.raises(UnreadableTable, match="rewards of 'a' lie between 0 and 1"):
+    with pytest.raises(InvalidValue, match="name the column that says it, `order=COLUMN`"):
         judged(columns, cases=CASES)
+
+
+def in_order(kept: int = 120, **more: object) -> dict[str, list]:
+    """The same rows with the order of the draws as a column, listed the other way round."""
+    columns = log(1, kept)
+    columns["time"] = [j % kept for j in range(len(columns["case"]))]
+    return {name: values[::-1] for name, values in columns.items()}
+
+
+def test_a_part_is_judged_in_the_order_of_the_draws() -> None:
+    columns = in_order()
+    found = judged(columns, cases=CASES, order="time")
+    assert "c" in found.bad
+    assert set(found.good) <= {"a"}
+    left = {arm: need for arm, need in zip(found.arms.arm, found.arms.needs, strict=True) if arm in found.open}
+    assert set(left.values()) <= {80.0}
+    assert np.isnan(found.arms.low).all()
+
+
+@pytest.mark.parametrize("kept", [CASES, 120])
+def test_paired_against_a_control(kept: int) -> None:
+    """Against `a` on the same cases: exact where every case is there, certified where cases are missing."""
+    whole = in_order(CASES)
+    kept_rows = [j for j, arm in enumerate(whole["prompt"]) if arm == "a" or whole["time"][j] < kept]
+    columns = {name: [values[j] for j in kept_rows] for name, values in whole.items()}
+    found = judge(
+        columns, arm="prompt", reward="passed", case="case", cases=CASES, versus="a", margin=-0.2, order="time"
+    )
+    verdicts = dict(zip(found.arms.arm, found.arms.verdict, strict=True))
+    assert set(verdicts) == {"b", "c"}
+    assert verdicts["c"] == -1  # 0.5 - 0.9 = -0.4
+    assert verdicts["b"] in ((1,) if kept == CASES else (0, 1))  # 0.78 - 0.9 = -0.12
+    means = dict(zip(found.arms.arm, found.arms.mean, strict=True))
+    assert kept < CASES or means == {"b": pytest.approx(-0.12), "c": pytest.approx(-0.4)}
+
+
+def test_cells_from_a_file_are_judged_alike(tmp_path: Path) -> None:
+    columns = in_order()
+    columns["score"] = [0.9 if x else 0.2 for x in columns["passed"]]
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    for more in ({"versus": "a"}, {"threshold": 0.8}):
+        given = {"arm": "prompt", "reward": "passed", "case": "case", "cases": CASES, "order": "time", **more}
+        from_file, from_table = (judge(data, **given).as_dict()["arms"] for data in (tmp_path / "log.csv", columns))
+        assert from_file == from_table
+
+
+def test_pairs_without_an_order_need_every_case() -> None:
+    del (columns := in_order())["time"]
+    with pytest.raises(InvalidValue, match="lacks results on some of the 200 cases"):
+        judge(columns, arm="prompt", reward="passed", case="case", cases=CASES, versus="a")
+
+
+def test_repetitions_count_by_their_mean(tmp_path: Path) -> None:
+    columns = {name: values * 2 for name, values in log().items()}
+    half = len(columns["passed"]) // 2
+    columns["passed"][half:] = [0.0] * half
+    with pytest.raises(UnreadableTable, match="'a' has 400 rows on 200 values of case"):
+        judged(columns)
+    found = judge(columns, threshold=0.4, arm="prompt", reward="passed", case="case", repeats=2)
+    assert (found.good, found.bad) == (["a"], ["b", "c"])  # means 0.45, 0.39 and 0.25
+    with pytest.raises(UnreadableTable, match=r"'a' has 2 results on case 'q\d+', and each case counts once"):
+        judged(columns, repeats=1)
+    with pytest.raises(InvalidValue, match="repeats"):
+        judged(columns, repeats=0)
+
+
+def test_a_judge_and_few_labels() -> None:
+    """Every case has a score, 80 of 200 a label: a good judge decides what labels alone do not."""
+    columns = in_order(CASES)
+    columns["score"] = [0.95 if x else 0.05 for x in columns["passed"]]
+    columns["passed"] = [x if t < 80 else None for x, t in zip(columns["passed"], columns["time"], strict=True)]
+    found = judged(columns, order="time", score="score")
+    assert (found.good, found.bad) == (["a"], ["c"])
+    assert found.rule == "score-bets"
+    columns["score"][3] = None
+    with pytest.raises(UnreadableTable, match="has no score on 'q"):
+        judged(columns, order="time", score="score")
 
 
 @pytest.mark.parametrize(
     "more",
-    [{"versus": "a", "threshold": None}, {"by": "case"}, {"unit": "case"}, {"rewards": "gaussian:1"}, {"cases": 0}],
+    [
+        {"by": "case"},
+        {"unit": "case"},
+        {"rewards": "gaussian:1"},
+        {"cases": 0},
+        {"versus": "a", "threshold": None, "score": "passed"},
+        {"versus": "a", "threshold": None, "criterion": "fdr"},
+        {"versus": "nobody", "threshold": None},
+        {"repeats": 2, "rule": "kt"},
+        {"score": "nothing"},
+        {"case": None, "score": "passed"},
+    ],
 )
 def test_what_does_not_fit_is_refused(more: dict[str, object]) -> None:
     given = {"threshold": 0.8, "arm": "prompt", "reward": "passed", "case": "case", **more}

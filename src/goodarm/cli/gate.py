@@ -37,6 +37,10 @@ def gate(
         int | None,
         typer.Option(parser=whole, metavar="N", help="How many cases the test set has.", show_default=False),
     ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="R", help="Evaluations of each case; the mean counts.", show_default=False),
+    ] = None,
     unit: Annotated[str | None, _option("Column of users, sessions or machines with several rows.", "COLUMN")] = None,
     nulls: Annotated[str, typer.Option(metavar="error|drop|zero", help="What a missing reward means.")] = "error",
     delta: Delta = 0.05,
@@ -59,6 +63,7 @@ def gate(
         reward=reward,
         case=case,
         cases=cases,
+        repeats=repeats,
         unit=unit,
         nulls=nulls,
         delta=delta,

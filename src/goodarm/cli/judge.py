@@ -91,6 +91,10 @@ def judge(
     ] = None,
     case: Annotated[str | None, _option("Column of the test cases of a fixed test set.", "COLUMN")] = None,
     cases: Annotated[int | None, _whole("How many cases the test set has.", "N")] = None,
+    repeats: Annotated[int | None, _whole("With --case: evaluations of each case; their mean counts.", "R")] = None,
+    score: Annotated[
+        str | None, _option("With --case: a judge's scores, also in rows without a reward.", "COLUMN")
+    ] = None,
     format: Annotated[str | None, _option("Result file of promptfoo, inspect or lm-eval.", "TOOL")] = None,
     metric: Annotated[str | None, _option("The score that counts in a result file.", "NAME")] = None,
     table: Annotated[str | None, _option("Table of a database.", "NAME")] = None,
@@ -144,6 +148,8 @@ def judge(
             window=window,
             case=case,
             cases=cases,
+            repeats=repeats,
+            score=score,
             format=format,
             metric=metric,
             table=table,

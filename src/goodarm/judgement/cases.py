@@ -14,15 +14,17 @@ from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import LogSource, Sums, silent
-from goodarm.problem import Cases
+from goodarm.problem import Cases, GradedCases, ScoredCases
 
 
 def on_cases(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> Question:
     """The same question about a set of known size, once the log was found to fit it."""
-    _refuse_repeats(source, columns, sums)
+    by_cell = question.cell_by_cell
+    if not by_cell:
+        _refuse_repeats(source, columns, sums)
     by_case = replace(columns, arm=columns.unit or "", unit=columns.arm)
     seen = source.sums(by_case, question, silent).arm.size
-    if question.cases is None and (sums.pulls < seen).any():
+    if question.cases is None and question.score is None and (sums.pulls < seen).any():
         fewest = int(np.argmin(sums.pulls))
         raise InvalidValue(
             f"{source.title}: {sums.arm[fewest]!r} has results on {int(sums.pulls[fewest]):,} of the {seen:,} cases in "
@@ -34,7 +36,9 @@ def on_cases(source: LogSource, question: Question, columns: LogColumns, sums: S
             f"{source.title} has {seen:,} different cases, more than the {count:,} of the test set. Correct the "
             f"number: `cases={seen}`."
         )
-    _refuse_grades(source, question, columns, sums)
+    if by_cell or _graded(source, question, columns, sums):
+        family: GradedCases = GradedCases(count) if question.score is None else ScoredCases(count)
+        return replace(question, cases=count, scale=replace(question.scale, family=family))
     return replace(question, cases=count, scale=replace(question.scale, family=Cases(count)))
 
 
@@ -48,13 +52,8 @@ def _refuse_repeats(source: LogSource, columns: LogColumns, sums: Sums) -> None:
         )
 
 
-def _refuse_grades(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> None:
+def _graded(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> bool:
     """A reward between 0 and 1 counts fully in `any`, and partly in `mean`; 0 and 1 count alike."""
     as_any = source.sums(columns, replace(question, per_unit="any"), silent)
     total = dict(zip(as_any.arm.tolist(), as_any.total.tolist(), strict=True))
-    graded = np.array([total[arm] != own for arm, own in zip(sums.arm.tolist(), sums.total.tolist(), strict=True)])
-    if graded.any():
-        raise UnreadableTable(
-            f"{source.title}: rewards of {sums.arm[int(np.argmax(graded))]!r} lie between 0 and 1. The reward of a "
-            "case is 0 (failed) or 1 (passed); say which grades pass before judging."
-        )
+    return any(total[arm] != own for arm, own in zip(sums.arm.tolist(), sums.total.tolist(), strict=True))

@@ -61,6 +61,8 @@ def judge(
     window: str | float | None = None,
     case: str | None = None,
     cases: int | None = None,
+    repeats: int | None = None,
+    score: str | None = None,
     format: str | None = None,
     metric: str | None = None,
     table: str | None = None,
@@ -91,7 +93,11 @@ def judge(
                 over `denominator`, of which a unit has at most `unit_limit`
     window    : "7d": only a unit's rows from its first one on for that long count, and open units at their worst
     case, cases : a column of test cases, each of which an arm has at most once, and how many the test set has; not
-                needed where every arm has all of them. The bar is then about the share of this set that an arm passes
+                needed where every arm has all of them. The bar is then about the share of this set that an arm passes,
+                or its mean result; with `versus`, results are compared case by case. `order` is then the column that
+                says in which order cases were drawn; not needed where every arm has all of them
+    repeats   : with `case`, how often each arm was evaluated on each case; the mean counts
+    score     : with `case`, a column of a cheap judge's scores, also in rows without a reward: cases without a label
     format, metric : "promptfoo", "inspect" or "lm-eval": `data` is a result file of that tool, or a folder of them, see
                 `goodarm.judgement.sources.results`
     memory    : a limit for DuckDB, such as "1GiB"; what is larger goes through the disk
@@ -123,8 +129,8 @@ def judge(
         by=(by,) if isinstance(by, str) else tuple(by),
         versus=versus,
         margin=margin,
-        order=order,
-        nulls=nulls,
+        order=None if case is not None else order,
+        nulls="drop" if score is not None and nulls == "error" else nulls,
         propensity=propensity,
         cap=cap,
         time=time,
@@ -138,6 +144,9 @@ def judge(
         window=window,
         case=case,
         cases=cases,
+        repeats=repeats,
+        score=score,
+        drawn=order if case is not None else None,
     )
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
@@ -149,7 +158,7 @@ def judge(
 
 
 def _results(place: Any, format: str, metric: str | None) -> dict[str, Any]:
-    """Columns of a result file, one row per arm and case. Repetitions of a case are refused by the checks of cases."""
+    """Columns of a result file, one row per arm, case and repetition."""
     from goodarm.judgement.sources.results import read_results
 
     if not isinstance(place, str | Path):
@@ -208,7 +217,7 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         source=source.title,
         rows=rows,
         question=question,
-        rule=rule.name if question.versus is None else "versus",
+        rule=rule.name if question.versus is None or question.cell_by_cell else "versus",
         guarantee=rule.guarantee,
         noun=noun(columns.arm),
         arms=made.ranked(),
@@ -300,6 +309,10 @@ def _arms(
     progress: Progress,
 ) -> tuple[Arms, tuple[str, ...]]:
     """The arms with their verdicts, and what readers must know about them."""
+    if question.cell_by_cell:
+        from goodarm.judgement.cells import decide_cells
+
+        return decide_cells(source, question, columns, sums, judged, shares)
     if sums.weight is not None:
         return _weighted(question, columns, sums, shares)
     totals = np.clip(sums.total, 0.0, sums.pulls) if question.scale.bounded else sums.total

@@ -117,6 +117,7 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
     unit = find(question.unit, names, title) if question.unit else None
     denominator = find(question.denominator, names, title) if question.denominator else None
     taken = {name for name in (*by, order, weight, pulls, total, unit, denominator) if name is not None}
+    taken |= {find(name, names, title) for name in (question.drawn, question.score) if name is not None}
     free = [name for name in names if name not in taken]
     reward = None
     if pulls is None:

@@ -10,11 +10,22 @@ from typing import TYPE_CHECKING, Any
 from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.policies.names import identification_names, identification_rule
-from goodarm.problem import LARGEST_SCALE, LEAST_SCALE, Bounded, NonNegative, Problem, Rewards, rewards_from_text
+from goodarm.problem import (
+    LARGEST_SCALE,
+    LEAST_SCALE,
+    Bounded,
+    GradedCases,
+    NonNegative,
+    Problem,
+    Rewards,
+    ScoredCases,
+    rewards_from_text,
+)
 from goodarm.question import Control, Threshold
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
-from goodarm.rules.identification.bet_mixture import bets
+from goodarm.rules.identification.bet_mixture import bet_mixture, bets
 from goodarm.rules.identification.gap_mixture import GAPS
+from goodarm.rules.identification.with_scores import score_bets
 from goodarm.verdict import Criterion, Guarantee
 
 if TYPE_CHECKING:
@@ -139,6 +150,9 @@ class Question:
     window: str | float | None = None
     case: str | None = None
     cases: int | None = None
+    repeats: int | None = None
+    score: str | None = None
+    drawn: str | None = None
 
     def __post_init__(self) -> None:
         self._check_bar()
@@ -202,9 +216,19 @@ class Question:
 
     @property
     def identification(self) -> IdentificationRule:
+        if type(self.scale.family) in (GradedCases, ScoredCases):
+            return bet_mixture if self.score is None else score_bets
         if isinstance(self.scale.family, NonNegative):
             return identification_rule(self.rule or BY_SUMS)
         return identification_rule(self.rule or (IN_ORDER if self.order and self.scale.bounded else BY_TOTALS))
+
+    @property
+    def cell_by_cell(self) -> bool:
+        """Whether a fixed test set is judged by its cells, not by totals of 0/1 results."""
+        special = (self.versus, self.repeats, self.score, self.drawn)
+        return self.case is not None and (
+            any(each is not None for each in special) or type(self.scale.family) in (GradedCases, ScoredCases)
+        )
 
     @property
     def by_sums(self) -> bool:
@@ -321,12 +345,18 @@ class Question:
     def _check_cases(self) -> None:
         if self.cases is not None:
             check_whole("cases", self.cases, least=1)
+        if self.repeats is not None:
+            check_whole("repeats", self.repeats, least=1)
         if self.case is None:
+            if self.repeats is not None or self.score is not None:
+                raise InvalidValue("`repeats` and `score` belong to a fixed test set; name its column: `case=COLUMN`.")
             if self.cases is not None:
                 raise InvalidValue("`cases` is the size of a fixed test set; name its column too: `case=COLUMN`.")
             return
-        if self.versus is not None:
-            raise InvalidValue("a fixed test set is judged against a threshold; leave `versus` out.")
+        if self.versus is not None and self.score is not None:
+            raise InvalidValue("scores are for arms that are compared with a threshold; leave `score` or `versus` out.")
+        if self.cell_by_cell and (self.criterion is Criterion.FDR or self.rule is not None):
+            raise InvalidValue("cells are judged by bets on single cases, with fwer; leave `criterion` and `rule` out.")
         if self.by:
             raise InvalidValue("a fixed test set is judged as a whole; leave `by` out.")
         plain = self.scale.bounded and not self.scale.moved and self.window is None
@@ -342,7 +372,7 @@ class Question:
             raise UnsoundPairing(f"{rule.name} is not valid for {self.scale.words}. Use `rule='{other}'`.")
         if rule.guarantee is not Guarantee.CERTIFIED or isinstance(rule, ModelRule):
             raise UnsoundPairing(f"{rule.name} gives no certified verdict from a log. Use `rule='{BY_TOTALS}'`.")
-        if not self.order and not rule.by_totals and rule.name != BY_SUMS:
+        if not (self.order or self.cell_by_cell or rule.by_totals or rule.name == BY_SUMS):
             raise UnsoundPairing(
                 f"{rule.name} needs the rewards in their order, and totals have none. Give `order=COLUMN`, or use "
                 f"`rule='{BY_TOTALS}'`."

@@ -91,6 +91,10 @@ class Batch(NamedTuple):
     at: NDArray[Any]
 
 
+Cell = tuple[str | None, str | None, float | None, Any, float | None]
+"""Arm, case, reward, place in the order of the draws, score."""
+
+
 class LogSource(Protocol):
     """A log that can sum itself up."""
 
@@ -113,6 +117,9 @@ class LogSource(Protocol):
 
     def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
         """Number of different values of a column within segments and arms, added up; it may be estimated."""
+
+    def cells(self, columns: LogColumns, question: Question, drawn: str | None, score: str | None) -> list[Cell]:
+        """Every row of a fixed test set; `drawn` and `score` are columns."""
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """The rewards in the order of a column; an arm is its place in `sums`."""

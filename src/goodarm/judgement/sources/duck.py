@@ -18,7 +18,7 @@ from goodarm.errors import MissingExtra, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import Batch, Progress, Stray, Sums
+from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
 from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dialect
 
 FLOATS = ("FLOAT", "DOUBLE")
@@ -113,6 +113,12 @@ class DuckSource:
     def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
         table = replace(self.table(columns, question), many="approx_count_distinct({})")
         return int(self.run(sql.distinct_query(table, columns, question, column)).fetchall()[0][0])
+
+    def cells(self, columns: LogColumns, question: Question, drawn: str | None, score: str | None) -> list[Cell]:
+        table = self.table(columns, question)
+        place = "NULL" if drawn is None else self.order_of(drawn, table)
+        rows: list[Cell] = self.run(sql.cells_query(table, columns, question, place, score)).fetchall()
+        return rows
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by DuckDB, in batches; memory is bounded by its limit, beyond which it sorts on disk."""

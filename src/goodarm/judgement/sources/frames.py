@@ -13,7 +13,7 @@ from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import FITS, Batch, Progress, Stray, Sums
+from goodarm.judgement.sources._base import FITS, Batch, Cell, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
 from goodarm.problem import NonNegative, SubGaussian
@@ -183,6 +183,9 @@ class FrameSource:
             return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         except Exception as error:
             raise _explained(self.title, error) from None
+
+    def cells(self, columns: LogColumns, question: Question, drawn: str | None, score: str | None) -> list[Cell]:
+        return self.through_duckdb().cells(columns, question, drawn, score)
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         if self.kind not in STREAMED:

@@ -14,7 +14,7 @@ from goodarm.errors import InvalidValue, MissingExtra, UnavailableData, Unreadab
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import Batch, Progress, Stray, Sums
+from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import first_line
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -124,6 +124,11 @@ class PostgresSource:
     def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
         query = sql.distinct_query(self._table(columns), columns, question, column)
         return int(self._run(query).fetchone()[0])
+
+    def cells(self, columns: LogColumns, question: Question, drawn: str | None, score: str | None) -> list[Cell]:
+        place = "NULL" if drawn is None else sql.quoted(drawn)
+        rows: list[Cell] = self._run(sql.cells_query(self._table(columns), columns, question, place, score)).fetchall()
+        return rows
 
     def in_order(self, columns: LogColumns, question: Question, sums: Sums, progress: Progress) -> Iterator[Batch]:
         """Sorted by the server and fetched through a cursor on its side."""

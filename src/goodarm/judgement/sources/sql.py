@@ -229,6 +229,19 @@ def _of_units(table: Table, question: Question) -> dict[str, str]:
     return found
 
 
+def cells_query(table: Table, columns: LogColumns, question: Question, place: str, score: str | None) -> str:
+    """Arm, case, reward, place in the order of the draws and score of every row of a fixed test set.
+
+    place : an expression, NULL where no order is known
+    """
+    arm, case = (f"CAST({quoted(name or '')} AS {_text(table)})" for name in (columns.arm, columns.unit))
+    reward, given = (
+        f"CAST({table.number(name, True)} AS {table.double})" if name else "NULL" for name in (columns.reward, score)
+    )
+    reward = f"coalesce({reward}, 0)" if question.nulls == "zero" else reward
+    return f"SELECT {arm}, {case}, {reward}, {place}, {given} FROM {table.relation}{_where(question)}"
+
+
 def distinct_query(table: Table, columns: LogColumns, question: Question, column: str) -> str:
     """How many different values of a column are there, within segments and arms?"""
     keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, column))

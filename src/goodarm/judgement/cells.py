@@ -1,0 +1,196 @@
+"""Logs of a fixed test set that are judged cell by cell: against a control, with grades, repetitions or scores.
+
+An arm with a result on every case is decided for certain, whatever the order of the rows. For other arms the evidence
+depends on the order in which their cases were drawn, which a column must say. A case counts when all of its results are
+there; one that is not complete holds back all later ones of its arm, as in a campaign.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.judgement.judgement import Arms
+from goodarm.judgement.log_columns import LogColumns, find
+from goodarm.judgement.question import Question
+from goodarm.judgement.shares import Shares
+from goodarm.judgement.sources._base import Floats, LogSource, Sums
+from goodarm.judgement.words import visible
+from goodarm.problem import Problem
+from goodarm.rules.beliefs import Arm, Pool
+from goodarm.rules.identification.bet_mixture import ROUNDING, bet_mixture
+from goodarm.rules.identification.gap_mixture import CERTAIN
+from goodarm.rules.identification.with_scores import DRAWN, first_memory, score_bets, tenth
+
+SEED = 20_261
+"""Of the order of cases that have the same place in the order of the draws."""
+Rows = list[tuple[Any, ...]]
+
+
+class Cells(NamedTuple):
+    """Results of a log, arms × cases.
+
+    result : mean of a cell's rewards; NaN where some are missing
+    place  : rank of the last of them in the order of the draws; NaN without such an order
+    score  : the judge's; NaN where there is none
+    """
+
+    cases: list[str]
+    result: Floats
+    place: Floats
+    score: Floats
+
+
+def read_cells(source: LogSource, question: Question, columns: LogColumns, arms: list[str]) -> Cells:
+    """The cells of these arms."""
+    names = source.names()
+    drawn, score = (find(name, names, source.title) if name else None for name in (question.drawn, question.score))
+    known = set(arms)
+    found = source.cells(columns, question, drawn, score)
+    rows = [(arm, case, *rest) for arm, case, *rest in found if arm in known and case is not None]
+    cases: list[str] = sorted({row[1] for row in rows})
+    number, at = {case: j for j, case in enumerate(cases)}, {arm: i for i, arm in enumerate(arms)}
+    shape, times = (len(arms), len(cases)), question.repeats or 1
+    told, total = np.zeros(shape, dtype=np.int64), np.zeros(shape)
+    place, scores = np.full(shape, np.nan), np.full(shape, np.nan)
+    for (arm, case, reward, _, given), rank in zip(rows, _ranks(rows, drawn), strict=True):
+        cell = at[arm], number[case]
+        if given is not None:
+            if not 0.0 <= given <= 1.0:
+                raise UnreadableTable(
+                    f"{source.title}: the score of {arm!r} on {case!r} must lie in [0, 1]; got {given}."
+                )
+            scores[cell] = given
+        if reward is not None:
+            told[cell] += 1
+            total[cell] += reward
+            place[cell] = np.fmax(place[cell], rank)
+    _refuse_duplicates(source, columns, told, times, arms, cases)
+    return Cells(cases, np.where(told == times, total / times, np.nan), place, scores)
+
+
+def _ranks(rows: Rows, drawn: str | None) -> Floats:
+    """The place of each row in the order of the draws; those of the same time in a random order of a fixed seed."""
+    if drawn is None:
+        return np.full(len(rows), np.nan)
+    if any(row[3] is None and row[2] is not None for row in rows):
+        raise UnreadableTable(f"some results have no {drawn}, and so no place in the order of the draws.")
+    shuffled = np.random.default_rng(SEED).permutation(len(rows))
+    plain = sorted(range(len(rows)), key=lambda j: (str(rows[j][0]), str(rows[j][1])))
+    mixed = [plain[j] for j in shuffled]
+    ordered = sorted((j for j in mixed if rows[j][3] is not None), key=lambda j: rows[j][3])
+    ranks = np.full(len(rows), np.nan)
+    ranks[ordered] = np.arange(len(ordered))
+    return ranks
+
+
+def _refuse_duplicates(
+    source: LogSource, columns: LogColumns, told: NDArray[np.int64], times: int, arms: list[str], cases: list[str]
+) -> None:
+    if (told > times).any():
+        arm, case = np.argwhere(told > times)[0]
+        once = "once per arm" if times == 1 else f"{times} times per arm"
+        raise UnreadableTable(
+            f"{source.title}: {arms[arm]!r} has {told[arm, case]} results on {columns.unit} {cases[case]!r}, and each "
+            f"case counts {once}. Keep one row of each, or say how often every case was evaluated: `repeats=R`."
+        )
+
+
+def decide_cells(
+    source: LogSource,
+    question: Question,
+    columns: LogColumns,
+    sums: Sums,
+    judged: NDArray[np.bool_],
+    shares: Shares,
+) -> tuple[Arms, tuple[str, ...]]:
+    """Verdicts on the arms of a log, and what readers must know about them."""
+    arms = sums.arm.tolist()
+    cells, count = read_cells(source, question, columns, arms), question.cases or 0
+    results, which = cells.result, np.flatnonzero(judged)
+    if question.versus is not None:
+        control = results[arms.index(question.versus)]
+        results = 0.5 * (1.0 + results - control)  # `goodarm.rules.identification.paired`
+    problem = question.asked.problem(which.size, question.delta, question.scale.family)
+    pulls = (~np.isnan(results)).sum(axis=1).astype(float)
+    whole = pulls == count
+    if not whole[which].all() and question.drawn is None:
+        short = which[int(np.argmin(whole[which]))]
+        raise InvalidValue(
+            f"{source.title}: {arms[short]!r} lacks results on some of the {count:,} cases. What it shows so far "
+            "depends on the order in which its cases were drawn: name the column that says it, `order=COLUMN`."
+        )
+    verdict, evidence = np.zeros(which.size, dtype=np.int8), np.zeros(which.size)
+    for j, arm in enumerate(which):
+        if whole[arm]:
+            verdict[j] = 1 if np.sum(results[arm]) >= (problem.threshold - ROUNDING) * count else -1
+            evidence[j] = CERTAIN
+        else:
+            order = _in_order(cells.place[arm], results[arm])
+            tenths = _tenths(source, question, cells, arms[arm], int(arm)) if question.score else None
+            verdict[j], evidence[j] = _fold(results[arm, order], order, tenths, problem, float(shares.offset[j]))
+    total = np.nansum(results, axis=1)
+    mean = np.divide(total, pulls, out=np.full(pulls.size, np.nan), where=pulls > 0)[which]
+    if question.versus is not None:
+        mean = 2.0 * mean - 1.0
+    low, high = (np.where(whole[which], mean, np.nan) for _ in range(2))
+    needs = np.where(verdict == 0, count - pulls[which], 0.0)
+    made = Arms((), sums.arm[which], pulls[which], mean, low, high, verdict, evidence, needs)
+    return made, _notes(question, int(whole[which].sum()), which.size)
+
+
+def _in_order(place: Floats, results: Floats) -> NDArray[np.int64]:
+    """The arm's cases in the order of its draws, up to the first whose result is not known."""
+    drawn = np.flatnonzero(~np.isnan(place))
+    ordered = drawn[np.argsort(place[drawn])]
+    missing = np.flatnonzero(np.isnan(results[ordered]))
+    return ordered[: missing[0]] if missing.size else ordered
+
+
+def _tenths(source: LogSource, question: Question, cells: Cells, name: str, arm: int) -> NDArray[np.int64]:
+    """The tenths of the scores of all cases of an arm."""
+    missing = np.flatnonzero(np.isnan(cells.score[arm]))
+    if missing.size or len(cells.cases) != question.cases:
+        where = f"on {cells.cases[missing[0]]!r}" if missing.size else "on some cases of the test set"
+        raise UnreadableTable(
+            f"{source.title}: {name!r} has no score {where}. Every case needs one, also those without a label: give "
+            "these a row without a reward."
+        )
+    return np.array([tenth(score) for score in cells.score[arm]])
+
+
+def _fold(
+    results: Floats, order: NDArray[np.int64], tenths: NDArray[np.int64] | None, problem: Problem, offset: float
+) -> tuple[int, float]:
+    """Verdict and evidence of an arm from its results in the order of the draws; both are final at the verdict.
+
+    offset : log(K w), with w the arm's share of delta
+    """
+    rule, bar = (bet_mixture, problem.bar) if tenths is None else (score_bets, problem.bar)
+    memory = np.zeros(rule.memory) if tenths is None else first_memory(tenths)
+    good = bad = offset
+    total, pool = 0.0, Pool(1.0, math.inf, None)
+    for n, result in enumerate(results.tolist()):
+        if tenths is not None:
+            memory[DRAWN] = tenths[order[n]]
+        arm = Arm(float(n), total, 0.0, 0.0, good, bad, memory, 0.0)
+        good, bad, _ = rule.observe(arm, result, pool, bar)
+        total += result
+        if max(good, bad) >= bar.budget:
+            return (1, good - offset) if good >= bar.budget else (-1, bad - offset)
+    return 0, max(good, bad) - offset
+
+
+def _notes(question: Question, whole: int, arms: int) -> tuple[str, ...]:
+    notes = [f"{whole:,} of {arms:,} arms have a result on every case and are decided for certain"]
+    if question.versus is not None:
+        notes.append(
+            f"mean is that of the difference from {visible(question.versus)} over the cases that both were evaluated on"
+        )
+    if whole < arms:
+        notes.append(f"cases count in the order of {question.drawn}. Arms that lack cases have no interval")
+    return tuple(notes)
