@@ -401,3 +401,24 @@ def test_the_examples_of_the_openapi_document_run(server: InProcess) -> None:
         content = document["paths"][generic]["post"]["requestBody"]["content"]
         body = example(content["application/json"]["schema"]["$ref"])
         assert server.call("POST", path, body).status == status, path
+
+
+@pytest.mark.parametrize(
+    ("headers", "got"),
+    [({}, "no Content-Type"), ({"Content-Type": "text/plain; charset=utf-8"}, "Content-Type: text/plain")],
+)
+def test_a_body_that_is_not_declared_as_json_says_what_to_send(
+    server: InProcess, headers: dict[str, str], got: str
+) -> None:
+    answer = server.call(
+        "POST", "/api/v1/campaigns", b'{"name": "x", "arms": ["a"], "threshold": 0.5}', headers=headers
+    )
+    assert answer.status == 422
+    needed = "The body must be JSON, sent with the header Content-Type: application/json; got"
+    assert answer.json["detail"] == f"{needed} {got}."
+
+
+def test_an_empty_body_is_not_a_matter_of_its_type(server: InProcess) -> None:
+    answer = server.call("POST", "/api/v1/campaigns", b"", headers={"Content-Type": "application/json"})
+    assert answer.status == 422
+    assert "Content-Type" not in answer.json["detail"]

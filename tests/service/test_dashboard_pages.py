@@ -67,6 +67,9 @@ def test_axe_finds_nothing(address: str, new_page: NewPage, scheme: str, width: 
     for place in PAGES:
         shown(page, f"{address}/{place}")
         found += violations(page, place)
+    shown(page, f"{address}/docs/")
+    page.locator(".operation").first.evaluate("each => { each.open = true; }")
+    found += violations(page, "docs")
     shown(page, f"{address}/#/new")
     page.locator("#versus").select_option(index=1)
     assert found + violations(page, "against a control") == []
@@ -234,6 +237,26 @@ def test_light_dark_and_rest(address: str, new_page: NewPage) -> None:
     page.emulate_media(reduced_motion="no-preference")
     expect(page.locator("#live")).to_have_text("live")
     assert page.evaluate(moving) != "none"
+
+
+def test_the_api_is_documented_without_the_internet(address: str, new_page: NewPage) -> None:
+    page = new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    shown(page, f"{address}/docs")
+    expect(page).to_have_url(f"{address}/docs/")
+    assert all(each.startswith(address) for each in asked)
+    operations = page.locator(".operation")
+    document: Any = page.evaluate("fetch('../api/v1/openapi.json').then(answer => answer.json())")
+    expect(operations).to_have_count(sum(len(methods) for methods in document["paths"].values()))
+    page.get_by_role("searchbox").fill("tell-many")
+    expect(operations.locator("visible=true").locator("summary")).to_have_text([re.compile("POST .*/tell-many")])
+    page.locator("summary:visible").click()
+    expect(page.get_by_role("group", name="Request").locator("visible=true")).to_contain_text(
+        '-d \'{"rewards":[{"ticket":"1","reward":1}]}\''
+    )
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_events_are_read_whatever_their_pieces(address: str, new_page: NewPage) -> None:

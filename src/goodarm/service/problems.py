@@ -97,6 +97,15 @@ def explain(errors: Iterable[Mapping[str, Any]]) -> str:
     return " ".join(found[:5]) + more
 
 
+def not_json(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
+    """What to send in place of a body that was not declared to be JSON; empty if that is not what is wrong."""
+    sent = request.headers.get("content-type", "").partition(";")[0].strip()
+    if sent.lower() == "application/json" or not any(tuple(error["loc"]) == ("body",) for error in errors):
+        return ""
+    got = f"Content-Type: {sent}" if sent else "no Content-Type"
+    return f"The body must be JSON, sent with the header Content-Type: application/json; got {got}."
+
+
 def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
     """Answer every error: ours with its message, unknown ones without revealing anything internal."""
 
@@ -111,7 +120,7 @@ def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:
-        return answer(422, "form", explain(error.errors()))
+        return answer(422, "form", not_json(request, error.errors()) or explain(error.errors()))
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
