@@ -1,4 +1,4 @@
-"""The promise: look after every reward; wrong runs stay within delta. Exact tests, level 1e-6 each."""
+"""The promise: look after every reward; wrong runs stay within delta. Exact tests, level 1e-9 each."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from goodarm.numerics import binomial_tail
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Gaussian, Problem
 from goodarm.rules.identification.versus import as_if_paired, versus
+from goodarm.testing.error_rates import LAW_LEVEL
 
 pytestmark = pytest.mark.slow
 
-DELTA, LEVEL = 0.1, 1e-6
+DELTA, LEVEL = 0.1, LAW_LEVEL
 RUNS, ROWS, ARMS = 400, 600, 4
 
 

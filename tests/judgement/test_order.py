@@ -25,6 +25,7 @@ from goodarm.policies import policy
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import Arm
+from goodarm.testing.error_rates import LAW_LEVEL
 
 MEANS = np.array([0.02, 0.1, 0.2, 0.3])
 
@@ -201,4 +202,4 @@ def test_the_promise_in_order(threshold: float) -> None:
         seen.absorb(chance.integers(0, arms, rows), (chance.random(rows) < threshold).astype(float))
         good += int((seen.verdicts == 1).any())
         bad += int((seen.verdicts == -1).any())
-    assert min(binomial_tail(good, runs, delta), binomial_tail(bad, runs, delta)) > 1e-6
+    assert min(binomial_tail(good, runs, delta), binomial_tail(bad, runs, delta)) > LAW_LEVEL

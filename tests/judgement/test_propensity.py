@@ -12,6 +12,7 @@ import goodarm
 from goodarm.errors import GoodarmError
 from goodarm.judgement.weighted import log_evidence
 from goodarm.numerics import binomial_tail
+from goodarm.testing.error_rates import LAW_LEVEL
 
 ROWS = 60_000
 
@@ -101,7 +102,7 @@ def test_the_promise_through_judge_with_and_without_gaps() -> None:
             log = log.with_columns(reward=pl.when(pl.col("arm") == "a00").then(pl.col("reward")).otherwise(None))
         looks = (goodarm.judge(log[:rows], nulls="drop", **AT_THE_BAR) for rows in (200, 500, 1000, 2000, 3000, 4000))
         wrong += any(found.bad for found in looks)
-    assert binomial_tail(wrong, runs, 0.2) > 1e-6
+    assert binomial_tail(wrong, runs, 0.2) > LAW_LEVEL
 
 
 @pytest.mark.parametrize("source", ["frame", "file"])
@@ -140,7 +141,7 @@ def test_the_promise_with_propensities() -> None:
         seen = (np.arange(1.0, rows + 1.0)[at], np.cumsum(a)[at], np.cumsum(b)[at], np.full(at.size, bar))
         worst.append([log_evidence(side, *seen, 1.0 / cap).max() for side in (1.0, -1.0)])
     wrong = (np.array(worst) >= np.log(1.0 / delta)).sum(axis=0)
-    assert min(binomial_tail(int(each), runs, delta) for each in wrong) > 1e-6
+    assert min(binomial_tail(int(each), runs, delta) for each in wrong) > LAW_LEVEL
 
 
 def test_a_row_is_a_fair_game_at_the_bar() -> None:

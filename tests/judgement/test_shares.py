@@ -24,6 +24,7 @@ from goodarm.judgement.question import BY_TOTALS
 from goodarm.numerics import binomial_tail
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Problem
+from goodarm.testing.error_rates import LAW_LEVEL
 
 ARMS, EACH, EVERY = 40, 500, 5
 """Arms that appear one after another, rows of each before the next one appears, rows between two looks."""
@@ -60,12 +61,12 @@ def wrong_runs(case: str, runs: int, delta: float) -> int:
 @pytest.mark.parametrize("case", ["max-arms", "ledger", "by-appearance"])
 def test_the_promise_while_arms_appear(case: str) -> None:
     """A look every five rows, 40 arms one after another: wrong in at most delta of the runs."""
-    assert binomial_tail(wrong_runs(case, 400, 0.2), 400, 0.2) > 1e-6
+    assert binomial_tail(wrong_runs(case, 400, 0.2), 400, 0.2) > LAW_LEVEL
 
 
 def test_without_a_word_about_later_arms_the_promise_is_broken() -> None:
     """The broken twin of the test above: dividing by the arms seen so far. This is why the condition is printed."""
-    assert binomial_tail(wrong_runs("fixed", 400, 0.2), 400, 0.2) < 1e-6
+    assert binomial_tail(wrong_runs("fixed", 800, 0.2), 800, 0.2) < LAW_LEVEL
     found = goodarm.judge({"arm": ["a", "b"], "reward": [1, 0]}, threshold=0.5)
     assert any("the set of arms was fixed in advance" in each for each in found.conditions)
 

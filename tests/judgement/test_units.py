@@ -16,6 +16,7 @@ import goodarm
 from goodarm.cli import app
 from goodarm.errors import GoodarmError
 from goodarm.numerics import binomial_tail
+from goodarm.testing.error_rates import LAW_LEVEL
 
 BAR, DELTA = 0.3, 0.1
 SETTINGS = [(0.05, 50, 200), (0.17, 20, 300), (0.3, 2, 600), (0.3, 50, 200)]
@@ -50,11 +51,11 @@ def test_the_promise_with_returning_users(icc: float, each: int, units: int, way
             without = goodarm.judge(log, threshold=BAR, delta=DELTA)
             plain += bool(without.bad or without.good)
             warned += any("user_id repeats" in note and "`unit='user_id'`" in note for note in without.notes)
-    assert binomial_tail(wrong, runs, DELTA) > 1e-6
+    assert binomial_tail(wrong, runs, DELTA) > LAW_LEVEL
     if way == "mean":
         assert warned == runs
         if each >= 50 and icc > 0.1:  # the broken twin: rows taken for people
-            assert binomial_tail(plain, runs, 2 * DELTA) < 1e-6
+            assert binomial_tail(plain, runs, 2 * DELTA) < LAW_LEVEL
 
 
 def test_no_warning_where_nobody_comes_back() -> None:
