@@ -48,8 +48,8 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
             "max-arms": f"at most {question.max_arms or 0:,} arms are ever judged, as was said before the first look",
             "ledger": f"every look used the ledger {question.ledger}, and which arms the first look had did not "
             "depend on their rewards",
-            "by-appearance": "arms of the same moment were chosen together, and rows enter the log in the order of their "
-            "time; any number of arms may come later",
+            "by-appearance": "arms of the same moment were chosen together, and rows enter the log in the order of "
+            "their time; any number of arms may come later",
         }[case],
     )
 
