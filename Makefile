@@ -11,8 +11,8 @@ DEMO_READY := $(VENV)/.ready-demo
 REPORT_READY := $(VENV)/.ready-report
 DOCS_READY := $(VENV)/.ready-docs
 
-.PHONY: demo reproduce docs wheel check test lint types contract fast pytest coverage minimum bench format audit clean browser node \
-postgresql java inspect
+.PHONY: demo reproduce docs wheel check test lint types contract fast pytest coverage minimum lock bench format audit clean browser node \
+postgresql nginx java inspect
 
 # The main job: a live campaign of 200 subject lines with delayed opens, its log judged, a picture and the page.
 demo: $(DEMO_READY)
@@ -34,7 +34,7 @@ wheel: | $(BIN)/python
 # What to run before a pull request: nothing but Python packages is installed.
 check: lint types contract fast
 
-# Everything, and the slowest tests at the end. As root it installs Chromium, PostgreSQL and Java by apt-get.
+# Everything, and the slowest tests at the end. As root it installs Chromium, PostgreSQL, nginx and Java by apt-get.
 test: lint types contract pytest
 
 lint: $(READY)
@@ -50,7 +50,7 @@ contract: $(READY)
 fast: $(READY)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" --durations=20
 
-pytest: $(READY) browser node postgresql java inspect
+pytest: $(READY) browser node postgresql nginx java inspect
 	$(BIN)/pytest -n 2 --dist worksteal --durations=20
 
 # Which lines the fast tests execute: a summary here, the lines in coverage/index.html. Compiled rules are not traced.
@@ -66,6 +66,11 @@ browser:
 
 postgresql: | $(BIN)/python
 	@sh tests/install_postgresql.sh $(BIN)/python
+
+nginx:
+	@command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends nginx-light \
+	>/dev/null; } || echo "no nginx, and no way to install it: the tests behind a proxy are skipped"
 
 java:
 	@sh tests/install_java.sh
@@ -86,6 +91,12 @@ minimum: | $(BIN)/python
 	uv venv --quiet --clear --python $(BIN)/python $(VENV)/minimum
 	uv pip install --quiet --python $(VENV)/minimum/bin/python --resolution lowest-direct --editable '.[test]'
 	$(VENV)/minimum/bin/pytest -n 2 --dist worksteal -m "not slow"
+
+# The packages of the container image, with hashes. Needs uv.
+lock:
+	{ echo "# Everything that the image installs, with hashes. Written anew by \`make lock\`."; echo hatchling | \
+	uv pip compile --quiet pyproject.toml - --extra service --extra postgresql --extra report --generate-hashes \
+	--python-version 3.12 --python-platform linux --no-annotate --no-header --no-emit-index-url; } > container/requirements.lock
 
 bench: $(BENCH_READY)
 	$(BIN)/python -m benchmarks

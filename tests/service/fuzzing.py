@@ -55,7 +55,9 @@ def fuzz(folder: Path, requests: int, seconds: float, seed: int = 0) -> Fuzzed:
         with serving(store, "--failed-logins", "1000000000") as server:
             for _ in range(2):
                 seed += 1
+                rewards = "gaussian:1" if seed % 4 == 0 else "bounded"
                 terms = {"name": f"fuzzed {seed}", "arms": ["calm", "loud"], "threshold": 0.5, "reserve": 0.2}
+                terms["rewards"] = rewards
                 assert server.call("POST", "/api/v1/campaigns", terms, token).status == 201
                 printed, failed = _run(server, token, folder, seed, seconds - (time.monotonic() - began))
                 found = GENERATED.search(printed)

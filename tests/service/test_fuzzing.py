@@ -10,8 +10,8 @@ from fuzzing import fuzz
 
 pytestmark = pytest.mark.slow
 
-REQUESTS = int(os.environ.get("GOODARM_FUZZ_REQUESTS", "3000"))
-"""Number of requests. The weekly workflow sends 10,000 with other seeds."""
+REQUESTS = int(os.environ.get("GOODARM_FUZZ_REQUESTS", "10000"))
+"""Number of requests. The weekly workflow sends as many with other seeds."""
 SEED = 2 * int(os.environ.get("GOODARM_FUZZ_SEED", "0"))
 SECONDS = 1500.0
 """The time limit of this test on a slow and busy machine; a quiet one needs a tenth of it."""

@@ -11,7 +11,7 @@ from serving import events, make_token, path_of, serving
 
 from goodarm import Campaign
 from goodarm.service.side import Lease, open_side
-from goodarm.service.tokens import Role, Tokens
+from goodarm.service.tokens import Caller, Role, Tokens
 
 pytestmark = pytest.mark.slow
 
@@ -25,9 +25,9 @@ def store() -> Iterator[str]:
 def test_tokens_and_leases_are_tables_of_the_same_database(store: str) -> None:
     first, second = open_side(store), open_side(store)
     made, text = Tokens(first).create("writer", "checkout")
-    assert Tokens(second).role_of(text) is Role.writer
+    assert Tokens(second).caller(text) == Caller(Role.writer, made.id)
     Tokens(second).revoke(made.id)
-    assert Tokens(first).role_of(text) is None
+    assert Tokens(first).caller(text) is None
     assert Tokens(first).failed("10.0.0.1") == 1
     assert (Lease(first, "job").take(), Lease(second, "job").take()) == (True, False)
     first.close()

@@ -137,19 +137,19 @@ def test_a_change_is_encoded_once_for_300_streams() -> None:
         async def look(name: str, after: int | None) -> Change | None:
             return None if after is not None and after >= number else Change(number, Counted(to=number))
 
-        fanout, texts = Fanout(look, every=0.001), list[str]()
+        fanout, sent = Fanout(look, every=0.001), list[bytes]()
 
         async def follow() -> None:
             async for change in fanout.follow("a", 0):
-                texts.append(change.text)
+                sent.append(change.event)
 
         tasks = [asyncio.create_task(follow()) for _ in range(300)]
         await until(lambda: fanout.clients == 300)
         number = 1
-        await until(lambda: len(texts) == 300)
+        await until(lambda: len(sent) == 300)
         await fanout.stop()
         await asyncio.gather(*tasks)
-        return len(set(map(id, texts)))
+        return len(set(map(id, sent)))
 
     assert asyncio.run(play()) == 1
     assert encoded <= 1

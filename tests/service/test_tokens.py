@@ -10,7 +10,7 @@ import pytest
 
 from goodarm.errors import InvalidValue
 from goodarm.service.side import LEASE_SECONDS, Lease, Side, UnusableSide, open_side
-from goodarm.service.tokens import REMEMBERED_SECONDS, SESSION_SECONDS, WINDOW, Role, Tokens, UnknownToken
+from goodarm.service.tokens import REMEMBERED_SECONDS, SESSION_SECONDS, WINDOW, Caller, Role, Tokens, UnknownToken
 
 
 class Clock:
@@ -36,14 +36,26 @@ def clock() -> Clock:
 
 
 def test_a_token_has_its_role_until_it_is_revoked(side: Side, clock: Clock) -> None:
-    tokens = Tokens(side, clock)
+    tokens = Tokens(side, clock, steady=clock)
     made, text = tokens.create("writer", "checkout")
-    assert tokens.role_of(text) is Role.writer
+    assert tokens.caller(text) == Caller(Role.writer, made.id)
     tokens.revoke(made.id)
     clock.now += REMEMBERED_SECONDS + 0.1
-    assert tokens.role_of(text) is None
+    assert tokens.caller(text) is None
     with pytest.raises(UnknownToken, match="no token 'ffffffff'"):
         tokens.revoke("ffffffff")
+
+
+def test_a_revoked_token_does_not_come_back_when_the_clock_is_set_back(side: Side, clock: Clock) -> None:
+    steady = Clock()
+    tokens = Tokens(side, clock, steady=steady)
+    made, text = tokens.create("writer")
+    assert tokens.caller(text) is not None
+    tokens.revoke(made.id)
+    clock.now -= 3600.0
+    steady.now += REMEMBERED_SECONDS + 0.1
+    assert tokens.remembered(text) is None
+    assert tokens.caller(text) is None
 
 
 def test_the_file_holds_no_secret(side: Side, tmp_path: Path) -> None:
@@ -63,36 +75,37 @@ def test_a_token_that_is_changed_is_refused(side: Side, change: object) -> None:
     tokens = Tokens(side)
     _, text = tokens.create("admin")
     wrong = change(text)
-    assert tokens.role_of(wrong) is None
+    assert tokens.caller(wrong) is None
     assert tokens.open_session(wrong) is None
 
 
 def test_a_session_ends_by_itself_by_logging_out_and_with_its_token(side: Side, clock: Clock) -> None:
-    tokens = Tokens(side, clock)
+    tokens = Tokens(side, clock, steady=clock)
     made, text = tokens.create("reader")
     sessions = [(tokens.open_session(text) or ("", None))[0] for _ in range(3)]
-    assert all(tokens.role_of_session(session) is Role.reader for session in sessions)
+    reader = Caller(Role.reader, made.id)
+    assert all(tokens.caller_of_session(session) == reader for session in sessions)
     tokens.close_session(sessions[0])
-    assert [tokens.role_of_session(session) for session in sessions] == [None, Role.reader, Role.reader]
+    assert [tokens.caller_of_session(session) for session in sessions] == [None, reader, reader]
     clock.now += SESSION_SECONDS + 1.0
-    assert tokens.role_of_session(sessions[1]) is None
+    assert tokens.caller_of_session(sessions[1]) is None
     fresh, _ = tokens.open_session(text) or ("", None)
     tokens.revoke(made.id)
     clock.now += REMEMBERED_SECONDS + 0.1
-    assert tokens.role_of_session(fresh) is None
+    assert tokens.caller_of_session(fresh) is None
 
 
 def test_the_last_use_is_shown(side: Side, clock: Clock) -> None:
-    tokens = Tokens(side, clock)
+    tokens = Tokens(side, clock, steady=clock)
     _, text = tokens.create("reader")
     assert tokens.all()[0].used_at is None
     clock.now += 5.0
-    tokens.role_of(text)
+    tokens.caller(text)
     assert tokens.all()[0].used_at == clock.now
 
 
 def test_wrong_attempts_are_counted_by_address_and_forgotten_after_the_window(side: Side, clock: Clock) -> None:
-    tokens = Tokens(side, clock)
+    tokens = Tokens(side, clock, steady=clock)
     assert [tokens.failed("10.0.0.1") for _ in range(3)] == [1, 2, 3]
     assert tokens.failed("10.0.0.2") == 1
     clock.now += WINDOW + 1.0

@@ -19,7 +19,18 @@ from goodarm.errors import InvalidValue
 from goodarm.service import webhooks
 from goodarm.service.side import open_side
 from goodarm.service.targets import resolve
-from goodarm.service.webhooks import ATTEMPTS, NOTE, TOLERANCE, UnknownWebhook, Webhook, Webhooks, outbox, send, verify
+from goodarm.service.webhooks import (
+    ATTEMPTS,
+    NOTE,
+    TOLERANCE,
+    UnknownWebhook,
+    Webhook,
+    Webhooks,
+    new_secret,
+    outbox,
+    send,
+    verify,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -28,12 +39,22 @@ pytestmark = pytest.mark.slow
     "http://127.0.0.1/x", "http://localhost:8000/", "http://[::1]/", "http://10.1.2.3/", "http://192.168.0.1/",
     "http://169.254.169.254/latest/meta-data", "http://[::ffff:127.0.0.1]/", "http://0.0.0.0/", "http://[fe80::1]/",
     "http://2130706433/", "http://[2002:7f00:1::]/", "http://100.64.0.1/", "http://[64:ff9b::7f00:1]/",
-    "http://[::7f00:1]/", "http://[fec0::1]/", "http://[::ffff:0:7f00:1]/", "http://0x7f.1/", "http://017700000001/",
+    "http://[::7f00:1]/", "http://[fec0::1]/", "http://192.0.0.100/", "http://192.88.99.1/", "http://198.18.0.1/",
+    "http://[64:ff9b:1::1]/", "http://[2001::1]/", "http://[5f00::1]/", "http://192.0.0.8/", "http://240.0.0.1/",
+    "http://[::ffff:0:7f00:1]/", "http://0x7f.1/", "http://017700000001/",
 ])  # fmt: skip
 def test_targets_inside_are_refused_unless_the_server_allows_them(url: str) -> None:
     with pytest.raises(InvalidValue, match=r"private network.*--private-webhooks"):
         resolve(url, private=False)
     assert resolve(url, private=True).address
+
+
+@pytest.mark.parametrize("port", [22, 25, 5432, 6379])
+def test_only_the_ports_of_the_list_are_called(port: int) -> None:
+    url = f"https://93.184.216.34:{port}/"
+    with pytest.raises(InvalidValue, match=f"got port {port}.*--webhook-ports"):
+        resolve(url, private=False)
+    assert resolve(url, private=False, ports=(port,)).port == port
 
 
 def test_a_public_address_is_allowed() -> None:
@@ -50,6 +71,7 @@ def test_what_is_no_url_is_refused(url: str) -> None:
         resolve(url, private=True)
 
 
+SECRET, OTHER = new_secret(), new_secret()
 HOOKS = [Webhook("a" * 12, "c", "http://127.0.0.1/", "s", 10, 0.0, None)]
 
 
@@ -120,24 +142,24 @@ def receiver() -> Iterator[Receiver]:
 
 
 def test_a_delivery_is_signed_over_id_time_and_body(receiver: Receiver) -> None:
-    hook = Webhook("b" * 12, "c", receiver.url, "secret", 0, 0.0, None)
+    hook = Webhook("b" * 12, "c", receiver.url, SECRET, 0, 0.0, None)
     noted = send(hook, "b-1", {"verdict": {"arm": "x"}}, private=True, now=time.time())
     assert (noted["delivered"], noted["status"]) == (True, 204)
     ((headers, body),) = receiver.got
-    at, id, signature = int(headers["Goodarm-Time"]), headers["Goodarm-Delivery"], headers["Goodarm-Signature"]
+    at, id, signature = int(headers["Webhook-Timestamp"]), headers["Webhook-Id"], headers["Webhook-Signature"]
     assert json.loads(body) == {"verdict": {"arm": "x"}}
-    assert verify("secret", id, at, body, signature, time.time())
-    assert not verify("other", id, at, body, signature, time.time())
-    assert not verify("secret", "b-2", at, body, signature, time.time())
-    assert not verify("secret", id, at + 1, body, signature, time.time())
-    assert not verify("secret", id, at, body + b" ", signature, time.time())
-    assert not verify("secret", id, at, body, signature, time.time() + TOLERANCE + 5)
+    assert verify(SECRET, id, at, body, signature, time.time())
+    assert not verify(OTHER, id, at, body, signature, time.time())
+    assert not verify(SECRET, "b-2", at, body, signature, time.time())
+    assert not verify(SECRET, id, at + 1, body, signature, time.time())
+    assert not verify(SECRET, id, at, body + b" ", signature, time.time())
+    assert not verify(SECRET, id, at, body, signature, time.time() + TOLERANCE + 5)
 
 
 @pytest.mark.parametrize("status", [302, 404, 500])
 def test_any_other_answer_is_no_delivery_and_redirects_are_not_followed(receiver: Receiver, status: int) -> None:
     receiver.status = status
-    hook = Webhook("b" * 12, "c", receiver.url, "secret", 0, 0.0, None)
+    hook = Webhook("b" * 12, "c", receiver.url, SECRET, 0, 0.0, None)
     noted = send(hook, "b-1", {}, private=True, now=0.0)
     assert (noted["delivered"], noted["status"]) == (False, status)
     assert len(receiver.got) == 1
@@ -156,15 +178,15 @@ def test_the_receiver_of_the_documents_believes_ours_and_nobody_elses(receiver: 
     (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "def genuine" in block)
     known: dict[str, Any] = {}
     exec(code, known)
-    hook = Webhook("b" * 12, "c", receiver.url, "secret", 0, 0.0, None)
+    hook = Webhook("b" * 12, "c", receiver.url, SECRET, 0, 0.0, None)
     send(hook, "b-1", {"verdict": {"arm": "x"}}, private=True, now=time.time())
     send(hook, "b-2", {}, private=True, now=time.time() - 1000.0)
     (headers, body), (old, empty) = receiver.got
-    assert known["genuine"]("secret", headers, body)
-    assert not known["genuine"]("other", headers, body)
-    assert not known["genuine"]("secret", headers, body + b" ")
-    assert not known["genuine"]("secret", headers | {"Goodarm-Delivery": "b-2"}, body)
-    assert not known["genuine"]("secret", old, empty)
+    assert known["genuine"](SECRET, headers, body)
+    assert not known["genuine"](OTHER, headers, body)
+    assert not known["genuine"](SECRET, headers, body + b" ")
+    assert not known["genuine"](SECRET, headers | {"Webhook-Id": "b-2"}, body)
+    assert not known["genuine"](SECRET, old, empty)
 
 
 def test_a_path_in_any_script_is_sent_as_the_receiver_reads_it(receiver: Receiver) -> None:

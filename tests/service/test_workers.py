@@ -212,9 +212,9 @@ def receiver() -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            id = self.headers["Goodarm-Delivery"]
+            id = self.headers["Webhook-Id"]
             with made.lock:
-                made.got.append((id, int(self.headers["Goodarm-Time"]), self.headers["Goodarm-Signature"], body))
+                made.got.append((id, int(self.headers["Webhook-Timestamp"]), self.headers["Webhook-Signature"], body))
                 left = made.left.setdefault(id, made.fail_first)
                 made.left[id] = left - 1
             time.sleep(made.seconds)

@@ -20,6 +20,7 @@ from goodarm.campaign.check import Check, check
 from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
+from goodarm.campaign.journal import Head
 from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
@@ -90,6 +91,7 @@ at most 5%
         clock: Clock = time.time,
         token: str | None = None,
         key: str | None = None,
+        by: str = "",
     ) -> Self:
         """Create a campaign in a store, and hold it open.
 
@@ -116,6 +118,7 @@ at most 5%
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
+        by         : who creates it, for the journal; a server writes the id of the caller's token
         """
         given: dict[str, Any] = {
             "question": asked(threshold, control, margin, question, bars),
@@ -141,7 +144,7 @@ at most 5%
             return cast(Self, _served().make(str(store), token, name, arms, given, key, exist_ok))
         terms = agreed(arms, **given)
         check_name(name)
-        events = requests.opening(terms, float(clock()), key)
+        events = requests.opening(terms, float(clock()), key, by)
         with held(store) as opened:
             with opened.transaction(None):
                 found = opened.find(name)
@@ -387,10 +390,18 @@ at most 5%
         fold = self._look()
         return headline(fold.terms, views.tally_of(fold, self._now()), views.pulls_to_finish(fold))
 
-    def check(self) -> Check:
-        """Replay the journal from the first entry and compare: chain, choices, evidence, verdicts."""
+    def head(self) -> Head:
+        """The number and chain of the newest entry. Note it elsewhere: `check` compares the journal with it."""
+        fold = self._look()
+        return Head(fold.number, fold.chain.hex())
+
+    def check(self, head: Head | None = None) -> Check:
+        """Replay the journal from the first entry and compare: chain, choices, evidence, verdicts.
+
+        head : of an earlier time; if the last entries were removed since, the check says so
+        """
         self._refuse_closed()
-        return check(self._session.store, self._session.campaign)
+        return check(self._session.store, self._session.campaign, head=head)
 
     def export(self, path: str | Path) -> int:
         """Write the journal, chain included, to a .jsonl or .parquet file; returns the number of entries."""

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import Event, as_payload, reading_back, verified
+from goodarm.campaign.journal import Event, Head, as_payload, reading_back, verified
 from goodarm.campaign.stores import Store, found_in
 from goodarm.errors import DamagedJournal, RuleFailed
+from goodarm.simulation.stop import Stop
 
 
 class Check(NamedTuple):
@@ -32,19 +33,48 @@ class Check(NamedTuple):
         return {name: value for name, value in shown.items() if value != ""}
 
 
-def check_named(store: Store, name: str) -> Check:
+def check_named(store: Store, name: str, *, head: Head | None = None, stop: Stop | None = None) -> Check:
     """Check a campaign without opening it: a damaged one can't be opened."""
-    return check(store, found_in(store, name))
+    return check(store, found_in(store, name), head=head, stop=stop)
 
 
-def check(store: Store, campaign: int) -> Check:
-    """Replay the journal from its first entry; choices, evidence and verdicts are compared bit for bit."""
+def check(store: Store, campaign: int, *, head: Head | None = None, stop: Stop | None = None) -> Check:
+    """Replay the journal from its first entry; choices, evidence and verdicts are compared bit for bit.
+
+    head : that someone has noted; the journal must still have it. The newest snapshot has a head, too
+    stop : a token by which another thread can interrupt the replay
+    """
+    kept = store.snapshot(campaign)
+    known = [Head(kept.number, kept.chain.hex())] if kept is not None else []
+    known += [head] if head is not None else []
+    result = _replayed(store, campaign, stop)
+    lost = _lost(store, campaign, known, result.events) if result.ok else ""
+    return Check(False, result.events, lost) if lost else result
+
+
+def _lost(store: Store, campaign: int, known: list[Head], last: int) -> str:
+    """Compare the journal, whose chain holds, with heads that it had."""
+    for head in known:
+        if head.number > last:
+            return (
+                f"the journal ends with entry {last:,}, but it had {head.number:,}: its last entries were removed. "
+                "Restore the store from a backup"
+            )
+        at = next(iter(store.read(campaign, head.number - 1, head.number)), None)
+        if head.number and (at is None or at.chain.hex() != head.chain):
+            return f"entry {head.number:,} had the chain {head.chain}: the journal was written anew since then"
+    return ""
+
+
+def _replayed(store: Store, campaign: int, stop: Stop | None) -> Check:
     events = 0
     fold: Fold | None = None
     try:
         with reading_back(lambda: events - 1):
             for event in verified(store.read(campaign)):
                 events = event.number
+                if stop is not None and not events % 1024:
+                    stop.check()
                 if fold is None:
                     fold = Fold(event)
                     continue

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from goodarm.errors import DamagedJournal, GoodarmError
+from goodarm.errors import DamagedJournal, GoodarmError, InvalidValue
 
 CREATED = "created"
 ADDED = "added"
@@ -60,6 +61,7 @@ ENDINGS = frozenset({TOLD, GIVEN, VOID, MISSING, REST})
 REWARDED = frozenset({TOLD, GIVEN, LATE})
 """These carry a reward: a number, or a record in their content."""
 CHAIN_BYTES = 16
+HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * CHAIN_BYTES}}}")
 
 
 class Event(NamedTuple):
@@ -90,6 +92,33 @@ class Event(NamedTuple):
         if self.kind == REQUEST:
             return digest(self.content["key"])
         return None
+
+
+class Head(NamedTuple):
+    """The newest entry of a journal: its number, and its chain in hexadecimal digits.
+
+    The chain depends on every entry up to this one. Whoever has noted a head can tell later whether entries up to it
+    were changed or removed.
+
+    >>> str(Head.read("12:00ff00ff00ff00ff00ff00ff00ff00ff"))
+    '12:00ff00ff00ff00ff00ff00ff00ff00ff'
+    """
+
+    number: int
+    chain: str
+
+    def __str__(self) -> str:
+        return f"{self.number}:{self.chain}"
+
+    @staticmethod
+    def read(text: str) -> Head:
+        """A head as `goodarm campaign head` prints it."""
+        number, _, chain = text.strip().partition(":")
+        if not (number.isascii() and number.isdecimal() and len(number) < 19 and HEXADECIMAL.fullmatch(chain)):
+            raise InvalidValue(
+                f"a head looks like 12:{CHAIN_BYTES * '5c'}, as `goodarm campaign head` prints it; got {text!r}."
+            )
+        return Head(int(number), chain)
 
 
 Row = tuple[int, str, int | None, int | None, float | None, str | None, float, bytes]

@@ -39,6 +39,7 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
     if before is not None:
         return [Ticket(*ticket) for ticket in before["tickets"]]
     _refuse_ended(session.fold)
+    _refuse_full(session, n)
     tickets = _hand_out(session, n)
     keep(session, key, ASK, n=n, tickets=_as_lists(tickets))
     return tickets
@@ -75,6 +76,7 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
     before = answered(session, key, "step", **asked)  # refused before anything is told
     if before is not None:
         return [], before.get("decided", []), [Ticket(*ticket) for ticket in before["tickets"]]
+    _refuse_full(session, 0)  # the told ticket makes room for the next one
     late = tell(session, [(given, reward)])
     decided = session.own_verdicts()
     if late:  # the caller receives an error, so a new ticket would be lost
@@ -189,6 +191,7 @@ def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
     if answered(session, key, "tell_arm", arm=arm, reward=as_told) is not None:
         return
     _refuse_ended(fold)
+    _refuse_full(session, 0)
     _write_reward(session, journal.GIVEN, fold.tickets + 1, number, value)
     keep(session, key, "tell_arm", arm=arm, reward=as_told)
 
@@ -207,6 +210,7 @@ def ask_block(session: Session, n: int, key: str | None) -> Block:
         raise InvalidValue(f"a block may have at most {LARGEST_BLOCK:,} pulls; got {n:,}.")
     fold.terms.problem.check_sums(sum(book.asked for book in fold.books) + n)
     _refuse_ended(fold)
+    _refuse_full(session, 1)
     arms = [list(pair) for pair in fold.choose_block(n).items()]
     number = fold.tickets + 1
     content: dict[str, Any] = {"arms": arms}
@@ -270,6 +274,7 @@ def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
         return
     entries = read_arms(arms, fold.index)
     _refuse_ended(fold)
+    _refuse_full(session, 0)
     if not terms.reserve:
         raise Refused(
             "arms can't be added: the whole delta was spent on the arms at the start, and more arms would break the "
@@ -340,3 +345,19 @@ def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
 def _refuse_ended(fold: Fold) -> None:
     if fold.ended:
         raise Refused("the campaign has ended: nothing more is asked. Create a new one to go on.")
+
+
+def _refuse_full(session: Session, more: int) -> None:
+    """Refuse to hand out `more` tickets beyond the limits of a server. A block is one ticket."""
+    fold, limits = session.fold, session.limits
+    out = len(fold.pending) + len(fold.blocks)
+    if limits.tickets is not None and out + more > limits.tickets:
+        raise Refused(
+            f"{out:,} tickets of {session.name!r} are out, and the server allows {limits.tickets:,}. Tell or void some "
+            "first; campaigns with `after` and `unanswered` end overdue ones by themselves."
+        )
+    if limits.entries is not None and fold.number + max(more, 1) > limits.entries:
+        raise Refused(
+            f"the journal of {session.name!r} has {fold.number:,} entries, and the server allows {limits.entries:,}. "
+            "Tickets that are out can still be told; start a new campaign for more, or use blocks."
+        )

@@ -40,13 +40,16 @@ def keep(session: Session, key: str | None, what: str, **content: Any) -> None:
         session.write(journal.REQUEST, ticket=0, content=request_content(key, what, **content))
 
 
-def opening(terms: Terms, at: float, key: str | None) -> list[Event]:
-    """The first entries of a journal: the terms, and the key of the request that created the campaign."""
+def opening(terms: Terms, at: float, key: str | None, by: str = "") -> list[Event]:
+    """The first entries of a journal: the terms, and the request that created the campaign, by its key and caller."""
     events = [chained(b"", 1, journal.CREATED, at, payload=as_payload(terms.as_json()))]
     Fold(events[0])  # rules and model refuse bad terms here, before anything is written to the store
     if key is not None:
         payload = as_payload(request_content(key, "create"))
         events.append(chained(events[0].chain, 2, journal.REQUEST, at, ticket=0, payload=payload))
+    if by:
+        payload = as_payload({"note": "created", "by": by})
+        events.append(chained(events[-1].chain, len(events) + 1, journal.NOTE, at, payload=payload))
     return events
 
 

@@ -21,6 +21,7 @@ from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.cases import read_cases, read_scores
 from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
+from goodarm.campaign.journal import Head
 from goodarm.campaign.operations import checked_count, pairs_of
 from goodarm.campaign.requests import check_key
 from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, WaitingTicket
@@ -200,8 +201,12 @@ class ServedCampaign(Campaign):
     def headline(self) -> str:
         return str(self._get("")["sentence"])
 
-    def check(self) -> Check:
-        return Check(**{name: value for name, value in self._get("/check").items() if value is not None})
+    def head(self) -> Head:
+        return Head(**self._get("/head"))
+
+    def check(self, head: Head | None = None) -> Check:
+        since = "" if head is None else f"?head={head}"
+        return Check(**{name: value for name, value in self._get(f"/check{since}").items() if value is not None})
 
     def export(self, path: str | Path) -> int:
         target = Path(path)

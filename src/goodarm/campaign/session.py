@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
@@ -22,6 +22,17 @@ SNAPSHOT_EVERY = 2_000
 
 Clock = Callable[[], float]
 log = logging.getLogger("goodarm.campaign")
+
+
+class Limits(NamedTuple):
+    """What a campaign may grow to; None where there is no limit. What has been asked may always be told.
+
+    tickets : tickets and blocks that are out
+    entries : of the journal
+    """
+
+    tickets: int | None = None
+    entries: int | None = None
 
 
 class Session:
@@ -47,6 +58,9 @@ class Session:
         self._stuck: set[int] = set()
         """Tickets that can't expire because a rule fails at them."""
         self._lapsing: int | None = None
+        self.limits = Limits()
+        self.by = ""
+        """Who makes the changes that follow: the id of a server's token. Their entries carry it."""
         self.campaign = found_in(store, name)
         self.snapshot_at = 0
 
@@ -176,6 +190,8 @@ class Session:
         fold = self._fold
         if fold is None:
             raise _half_done()
+        if self.by:
+            content = {**(content or {}), "by": self.by}
         payload = as_payload(content) if content else None
         event = chained(
             fold.chain, fold.number + 1, kind, self.now(), ticket=ticket, arm=arm, reward=reward, payload=payload

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +27,7 @@ from goodarm.question import OPEN
 
 if TYPE_CHECKING:
     from goodarm.planning import Remaining
+    from goodarm.simulation.stop import Stop
 
 SHOWN_STATUS = {states.PAUSED: "suspended"}
 """Words that people read where the journal has others."""
@@ -164,6 +166,11 @@ def is_open(book: Book) -> bool:
 
 def remaining_of(fold: Fold, draws: int) -> Remaining:
     """Expected further pulls of each arm; 0 for those that are not open."""
+    return forecast_of(fold, draws)(None)
+
+
+def forecast_of(fold: Fold, draws: int) -> Callable[[Stop | None], Remaining]:
+    """The same as a function of what is known now. It does not use the fold, so another thread can run it."""
     from goodarm.planning import remaining  # a first ask need not wait for it
 
     question = fold.terms.question
@@ -174,7 +181,9 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
     bounded = isinstance(rewards, Bounded)
     sums = [question.shown_total(book.total) for book in fold.books]
     totals = [min(total, book.told) / times if bounded else total for total, book in zip(sums, fold.books, strict=True)]
-    left = remaining(
+    still = np.array([is_open(book) for book in fold.books])
+    ask = partial(
+        remaining,
         told,
         totals,
         threshold=question.bar,
@@ -183,12 +192,16 @@ def remaining_of(fold: Fold, draws: int) -> Remaining:
         scale=None if bounded else rewards.sigma(),
         cases=None if fold.terms.cases is None else fold.terms.cases.count,
     )
-    still = np.array([is_open(book) for book in fold.books])
-    median, low, high, expected, beyond = (
-        np.where(still, each, 0.0) for each in (left.median, left.low, left.high, left.expected, left.beyond)
-    )
-    median, low, high, expected = (times * each for each in (median, low, high, expected))
-    return left._replace(median=median, low=low, high=high, expected=expected, beyond=beyond)
+
+    def forecast(stop: Stop | None) -> Remaining:
+        left = ask(stop=stop)
+        median, low, high, expected, beyond = (
+            np.where(still, each, 0.0) for each in (left.median, left.low, left.high, left.expected, left.beyond)
+        )
+        median, low, high, expected = (times * each for each in (median, low, high, expected))
+        return left._replace(median=median, low=low, high=high, expected=expected, beyond=beyond)
+
+    return forecast
 
 
 def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:

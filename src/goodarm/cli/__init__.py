@@ -15,6 +15,7 @@ import typer
 
 from goodarm.cli._show import BAD_INPUT, INTERRUPTED, in_options
 from goodarm.cli._verb import Verb, Verbs, add_group, examples
+from goodarm.cli.backup import backup, restore
 from goodarm.cli.campaign import EXAMPLES as CAMPAIGNS
 from goodarm.cli.campaign import campaign
 from goodarm.cli.compare import compare
@@ -44,6 +45,8 @@ VERBS: tuple[Callable[..., None], ...] = (
     policies,
     environments,
     serve,
+    backup,
+    restore,
 )
 
 

@@ -300,13 +300,33 @@ def history(
 
 
 @campaign.command()
-def check(store: StoreAddress, name: Name, json: Json = False) -> None:
+def head(store: StoreAddress, name: Name, json: Json = False) -> None:
+    """The newest entry's number and chain. Keep it elsewhere: `check --head` compares the journal with it."""
+    with _opened(store, name) as found:
+        newest = found.head()
+    if json:
+        print_json({"campaign": name, **newest._asdict()})
+    else:
+        typer.echo(str(newest))
+
+
+@campaign.command()
+def check(
+    store: StoreAddress,
+    name: Name,
+    head: Annotated[
+        str | None, typer.Option(metavar="N:CHAIN", help="As `goodarm campaign head` printed it some time ago.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Replay the journal and compare; exit code 1 when something differs."""
     from goodarm.campaign import open_store
     from goodarm.campaign.check import check_named
+    from goodarm.campaign.journal import Head
 
+    since = None if head is None else Head.read(head)
     with open_store(store, create=False) as opened:
-        result = check_named(opened, name)
+        result = check_named(opened, name, head=since)
     if json:
         print_json(result.as_json())
     else:

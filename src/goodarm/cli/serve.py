@@ -15,7 +15,7 @@ EXAMPLES = (
 )
 
 
-def _read(store: str) -> str:
+def read_store(store: str) -> str:
     """The store itself, or the first line of the file named by file:PATH: the process list must not show a password."""
     from pathlib import Path
 
@@ -34,7 +34,7 @@ Store = Annotated[
     typer.Option(
         metavar="STORE",
         envvar="GOODARM_STORE",
-        callback=_read,
+        callback=read_store,
         help="sqlite:///FILE or postgresql://…, as for `goodarm campaign`; file:PATH is a file that contains it.",
     ),
 ]
@@ -49,6 +49,22 @@ Origin = Annotated[
 FailedLogins = Annotated[
     int, typer.Option("--failed-logins", metavar="N", help="Wrong tokens per minute before an address must wait.")
 ]
+WebhookPorts = Annotated[
+    str, typer.Option("--webhook-ports", metavar="P,P", help="Ports that webhooks may call, separated by commas.")
+]
+MostTickets = Annotated[
+    int, typer.Option("--most-tickets", metavar="N", help="Tickets that may be out per campaign; more are refused.")
+]
+MostEntries = Annotated[
+    int, typer.Option("--most-entries", metavar="N", help="Entries a journal may have before asks are refused.")
+]
+RootPath = Annotated[
+    str, typer.Option("--root-path", metavar="/P", help="The path below which a proxy serves it, such as /goodarm.")
+]
+LogLevel = Annotated[
+    str, typer.Option("--log-level", metavar="L", help="debug, info (logins too), warning, error or critical.")
+]
+LogFormat = Annotated[str, typer.Option("--log-format", metavar="text|json", help="Lines of the log, on stderr.")]
 StalledAfter = Annotated[
     float,
     typer.Option(
@@ -67,13 +83,19 @@ def serve(
     origin: Origin = None,
     failed_logins: FailedLogins = 10,
     stalled_after: StalledAfter = 20.0,
+    webhook_ports: WebhookPorts = "80,443,8080,8443",
+    most_tickets: MostTickets = 100_000,
+    most_entries: MostEntries = 50_000_000,
+    root_path: RootPath = "",
+    log_level: LogLevel = "warning",
+    log_format: LogFormat = "text",
     json: Json = False,
 ) -> None:
     """Serve the campaigns of a store over HTTP, with a dashboard at /."""
     from json import dumps
 
     from goodarm.service.run import serve as run
-    from goodarm.service.settings import Settings
+    from goodarm.service.settings import Settings, ports_from_text
 
     settings = Settings(
         store,
@@ -85,5 +107,14 @@ def serve(
         demo=demo,
         failed_logins=failed_logins,
         stalled_after=stalled_after,
+        webhook_ports=ports_from_text(webhook_ports),
+        most_tickets=most_tickets,
+        most_entries=most_entries,
+        root_path=root_path,
     )
-    run(settings, say=lambda line: typer.echo(dumps({"says": line}) if json else line))
+    run(
+        settings,
+        say=lambda line: typer.echo(dumps({"says": line}) if json else line),
+        log_level=log_level,
+        log_format=log_format,
+    )

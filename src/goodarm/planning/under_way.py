@@ -14,12 +14,15 @@ from goodarm.errors import InvalidValue
 from goodarm.problem import Bounded, Gaussian, GradedCases, Problem, Rewards
 from goodarm.rules.beliefs import ARM_FIELDS, PULLS, TOTAL, Pool
 from goodarm.rules.learners.prior import fit, start
+from goodarm.simulation.stop import Stop
 
 Floats = NDArray[np.float64]
 
 FINE = 2.0**-10
 """The answer is found to this fraction of a pull."""
 LOW, HIGH = 0.1, 0.9
+CELLS = 100_000
+"""Draws times arms that are computed together: little memory, and short waits for an interruption."""
 
 
 class Remaining(NamedTuple):
@@ -53,6 +56,7 @@ def remaining(
     seed: int = 0,
     scale: float | None = None,
     cases: int | None = None,
+    stop: Stop | None = None,
 ) -> Remaining:
     """Expected further pulls per arm, from pulls and sum of rewards so far, decided as by `value`.
 
@@ -70,6 +74,7 @@ def remaining(
     cases : number of cases N of a fixed test set, each drawn at most once per arm. Then mu is the mean of the set: the
             passes among the cases left are drawn from their posterior. A mean of n of N cases varies less by a factor
             1 - n/N, so the drift grows to n kl(m_n, xi)/(1 - n/N). An arm never takes more than its N - n cases left
+    stop  : a token by which another thread can interrupt the computation
 
     An arm far from the threshold needs no more pulls, one near to it some hundreds, one that may lie on it thousands:
 
@@ -89,7 +94,12 @@ def remaining(
     if cases is not None:
         passes = default_rng((seed, 1)).binomial((cases - n).astype(np.int64), mu)
         mu, ahead = (s + passes) / cases, passes / np.maximum(cases - n, 1.0)
-    left = _pulls_left(mu, ahead, n, s, problem, still)
+    left = np.empty_like(mu)
+    for first in range(0, n.size, step := max(CELLS // len(mu), 1)):
+        part = slice(first, first + step)
+        left[:, part] = _pulls_left(mu[:, part], ahead[:, part], n[part], s[part], problem, still[part])
+        if stop is not None:
+            stop.check()
     low, median, high = np.quantile(left, [LOW, 0.5, HIGH], axis=0)
     return Remaining(
         median, low, high, left.mean(axis=0), (left >= limit).mean(axis=0), (mu >= threshold).mean(axis=0), limit

@@ -16,6 +16,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
+from starlette.datastructures import State
 from starlette.types import Receive, Scope, Send
 
 from goodarm.errors import DamagedJournal, Refused, UnknownName, UnknownTicket, UnusableStore
@@ -47,6 +48,7 @@ PARENT_SECONDS = 0.5
 """Seconds between two checks that the parent is there."""
 ORPHAN_SECONDS = 5.0
 """Seconds that a worker without a parent may take to stop by itself."""
+MEASURE_SECONDS = 1.0
 log = logging.getLogger("goodarm.service")
 
 
@@ -66,6 +68,7 @@ def make(settings: Settings) -> FastAPI:
         redoc_url=None,
         description="Which of my options clear the bar? Campaigns over HTTP.",
         lifespan=_life,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.settings, app.state.metrics = settings, metrics
     app.add_middleware(Compressed)
@@ -84,16 +87,22 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
     side = open_side(settings.store)
     found = Campaigns(settings)
     state = app.state
+    targets: Any = {"private": settings.private_targets, "ports": settings.webhook_ports}
     state.campaigns, state.desk = found, found.desk
-    state.tokens = Tokens(side, before=settings.tokens_before)
-    state.webhooks = Webhooks(side, private=settings.private_targets)
+    state.tokens = Tokens(side)
+    state.webhooks = Webhooks(side, **targets)
     state.fanout = Fanout(found.changes, settings.update_every, log.warning)
-    state.sender = Sender(found.desk, state.webhooks, Lease(side, "webhooks"), private=settings.private_targets)
+    state.sender = Sender(
+        found.desk, state.webhooks, Lease(side, "webhooks"), note=state.metrics.note_delivery, **targets
+    )
     state.planner = plan.Planner()
     found.start()
     ending = threading.Event()
     watch_parent(settings.parent, ending)
-    tasks = [asyncio.create_task(state.sender.run(), name="goodarm-sender")]
+    tasks = [
+        asyncio.create_task(state.sender.run(), name="goodarm-sender"),
+        asyncio.create_task(_measure(state), name="goodarm-measure"),
+    ]
     if settings.demo:
         tasks.append(asyncio.create_task(_demo(found, Lease(side, "demo")), name="goodarm-simulated-visitors"))
     with _told_to_stop(asyncio.get_running_loop(), state.fanout.end):
@@ -108,6 +117,14 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
             side.close()
             Metrics.stop()
             ending.set()
+
+
+async def _measure(state: State) -> None:
+    """Keep the figures of what is under way: a scrape may be answered by another worker."""
+    while True:
+        figures = {"waiting_operations": state.desk.waiting, "long_computations": state.campaigns.beside.waiting}
+        state.metrics.note_now(**figures, streams=state.fanout.clients)
+        await asyncio.sleep(MEASURE_SECONDS)
 
 
 async def _demo(campaigns: Campaigns, lease: Lease) -> None:

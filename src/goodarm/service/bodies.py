@@ -40,6 +40,18 @@ def _whole(value: Any) -> Any:
     return value
 
 
+POSITIVE = r"[0-9]{1,20}(\.[0-9]{1,20})?(e[+-]?[0-9]{1,3})?"
+FAMILIES = f"bounded|(sub-)?gaussian:{POSITIVE}|nonnegative(:{POSITIVE})?|(graded-)?cases:[0-9]{{1,9}}"
+RewardFamily = Annotated[
+    str,
+    Field(
+        max_length=200,
+        json_schema_extra={"pattern": f"^({FAMILIES})$"},  # described, not checked: the library's message says more
+        examples=["bounded", "gaussian:1.5"],
+        description="bounded (in [0, 1]); gaussian:SCALE or sub-gaussian:SCALE, rewards within 1e9 times the scale; "
+        "nonnegative or nonnegative:CAP; cases:COUNT or graded-cases:COUNT",
+    ),
+]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Percentage = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?%$", max_length=50, examples=["1.5%"])]
 Record = Annotated[dict[Annotated[str, Field(max_length=200)], Number | StrictBool], Field(max_length=100)]
@@ -105,7 +117,7 @@ class NewCampaign(Body):
     )
     delta: Delta = 0.05
     policy: str | None = Field(None, max_length=200, examples=["value+gap-mixture"])
-    rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")
+    rewards: RewardFamily | None = None
     horizon: Rounds | None = None
     reserve: Number = Field(0.0, ge=0.0, lt=1.0)
     after: str | None = Field(None, max_length=50, examples=["30min"])
@@ -209,7 +221,7 @@ class PlanWish(Body):
     control: Number | None = Field(None, examples=[None], description="what mean the control is expected to have")
     margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
     delta: Delta = 0.05
-    rewards: str | None = Field(None, max_length=200, description="bounded, gaussian:SCALE or sub-gaussian:SCALE")
+    rewards: RewardFamily | None = None
     prior: str | None = Field(
         None,
         max_length=100,

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import math
 import tempfile
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Request, Response
 
 from goodarm.campaign import Campaign, open_store
-from goodarm.errors import UnknownName
+from goodarm.campaign.check import check_named
+from goodarm.campaign.session import Limits
+from goodarm.campaign.stores import found_in
+from goodarm.campaign.transfer import export
+from goodarm.errors import GoodarmError, UnknownName
 from goodarm.problem import rewards_from_text
 from goodarm.question import from_json
 from goodarm.service import demo, views
+from goodarm.service.beside import Beside, in_thread
 from goodarm.service.bodies import NewCampaign
 from goodarm.service.desk import Desk
+from goodarm.service.hosted import Hosted, rehearse_block
 from goodarm.service.problems import Refusal
 from goodarm.service.replies import etag, fresh, matches
 from goodarm.service.settings import Settings
@@ -25,6 +35,19 @@ from goodarm.service.trail import Trail
 
 if TYPE_CHECKING:
     from goodarm.campaign import Store
+    from goodarm.campaign.journal import Head
+    from goodarm.campaign.terms import Terms
+    from goodarm.planning import Remaining
+    from goodarm.simulation.stop import Stop
+
+T = TypeVar("T")
+log = logging.getLogger("goodarm.service")
+FEW_ENTRIES = 10_000
+"""Entries that are read at once; more are a long computation."""
+PROBE_SECONDS = 3.0
+"""Maximum time that a write to the store may take for the server to call itself ready."""
+PROBE_EVERY = 1.0
+"""Seconds for which the last probe counts. Anyone may ask whether the server is ready, and each probe is a write."""
 
 
 class Campaigns:
@@ -32,22 +55,61 @@ class Campaigns:
 
     def __init__(self, settings: Settings) -> None:
         self._store: Store = open_store(settings.store)
-        self.desk: Desk[Campaign] = Desk(
-            lambda name: Campaign.open(self._store, name), Campaign.transaction, Campaign.close, settings.most_waiting
-        )
+        self._limits = Limits(settings.most_tickets, settings.most_entries)
+        self.desk: Desk[Hosted] = Desk(self._open, Hosted.transaction, Hosted.close, settings.most_waiting)
+        self.beside = Beside()
         self._trails: dict[str, Trail] = {}
         self._peeking: dict[str, demo.Peeking] = {}
         self._reading: dict[str, asyncio.Lock] = {}
-        self._slow = asyncio.Semaphore(2)
+        self._estimating: set[str] = set()
+        self._rehearsed: dict[str, asyncio.Task[None]] = {}
+        self._probe: asyncio.Future[None] | None = None
+        self._probed_at = -math.inf
+
+    def _open(self, name: str) -> Hosted:
+        opened = Hosted.open(self._store, name)
+        opened.limit(self._limits)
+        return opened
 
     def start(self) -> None:
         """Open the desk."""
         self.desk.start()
 
     def stop(self) -> None:
-        """Finish what waits, and release the store."""
-        self.desk.stop()
-        self._store.close()
+        """Finish what waits, and release the store. If it does not answer, it is left to the end of the process."""
+        self.beside.end()
+        if self.desk.stop():
+            self._store.close()
+        else:
+            log.warning("the store does not answer; what was not acknowledged may not be written")
+            self._store.give_up()
+
+    async def probe(self) -> None:
+        """Raise an error unless something can be written to the store within a few seconds."""
+        if self._probe is None and time.monotonic() - self._probed_at < PROBE_EVERY:
+            return
+        if self._probe is None:
+            self._probe = in_thread(self._store.probe)
+            self._probe.add_done_callback(self._note_probe)
+        await asyncio.wait_for(asyncio.shield(self._probe), PROBE_SECONDS)
+
+    def _note_probe(self, probe: asyncio.Future[None]) -> None:
+        self._probe = None
+        if not probe.cancelled() and probe.exception() is None:
+            self._probed_at = time.monotonic()
+
+    async def write(self, request: Request, name: str, operation: Callable[[Hosted], T]) -> T:
+        """Change a campaign for the caller of a request; entries of the journal carry the id of the caller's token."""
+        by = request.state.caller.id
+
+        def change(campaign: Hosted) -> T:
+            campaign.act_for(by)
+            try:
+                return operation(campaign)
+            finally:
+                campaign.act_for("")
+
+        return await self.desk.write(name, change)
 
     async def names(self) -> list[str]:
         """The names of all campaigns."""
@@ -55,10 +117,45 @@ class Campaigns:
 
     async def summaries(self) -> list[dict[str, Any]]:
         """All campaigns at a glance."""
-        names = await self.names()
-        return list(await asyncio.gather(*(self.desk.read(name, views.summary_now) for name in names)))
+        return list(await asyncio.gather(*(self.estimated(name, views.summary) for name in await self.names())))
 
-    async def create(self, body: NewCampaign, key: str | None) -> dict[str, Any]:
+    async def summary(self, name: str) -> dict[str, Any]:
+        """One campaign at a glance."""
+        return await self.estimated(name, views.summary)
+
+    async def estimated(self, name: str, view: Callable[[Hosted], T]) -> T:
+        """A view that shows how many samples remain. If that is to be estimated again, it is, beside the desk."""
+        found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
+        if due is None or name in self._estimating:
+            return found
+        self._estimating.add(name)
+        try:
+            number, estimate = due
+            began = time.monotonic()
+            value = await self.beside.run(estimate)
+            took = time.monotonic() - began
+        finally:
+            self._estimating.discard(name)
+
+        def again(campaign: Hosted) -> T:
+            views.keep_estimate(campaign, number, value, took)
+            return view(campaign)
+
+        return await self.desk.read(name, again)
+
+    async def ready_for_blocks(self, name: str) -> None:
+        """Compile what blocks need beside the desk, once per policy."""
+        terms = await self.desk.read(name, lambda campaign: campaign.terms)
+        key = f"{terms.policy} {terms.rules}"
+        if key not in self._rehearsed:
+            self._rehearsed[key] = asyncio.create_task(self._rehearse(terms))
+        await asyncio.shield(self._rehearsed[key])
+
+    async def _rehearse(self, terms: Terms) -> None:
+        with suppress(GoodarmError):  # the campaign refuses blocks with the same error
+            await self.beside.run(lambda stop: rehearse_block(terms))
+
+    async def create(self, request: Request, body: NewCampaign, key: str | None) -> dict[str, Any]:
         """Start a campaign; the same key and name again return the one that was started."""
         given = body.model_dump(exclude_none=True) | ({"key": key} if key else {})
         given["arms"] = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
@@ -67,10 +164,10 @@ class Campaigns:
                 given["question"] = from_json(given["question"])
             if "rewards" in given:
                 given["rewards"] = rewards_from_text(given["rewards"])
-            await asyncio.to_thread(self._create, given)
+            await asyncio.to_thread(self._create, given | {"by": request.state.caller.id})
         except UnknownName as error:  # of a policy: the request is wrong, nothing is missing at this address
             raise Refusal(400, "UnknownName", str(error)) from None
-        return await self.desk.read(body.name, views.summary_now)
+        return await self.summary(body.name)
 
     async def create_demo(self) -> None:
         """Create the campaign of the simulated visitors, unless it exists."""
@@ -84,7 +181,7 @@ class Campaigns:
         self,
         name: str,
         if_none_match: str | None,
-        view: Callable[[Campaign], dict[str, Any]],
+        view: Callable[[Hosted], dict[str, Any]],
         *parts: object,
         forecast: bool = False,
     ) -> Response:
@@ -94,43 +191,48 @@ class Campaigns:
         forecast : whether the view shows how many samples remain, and which tickets are overdue by now
         """
 
-        def look(campaign: Campaign) -> tuple[str, dict[str, Any] | None]:
-            now: tuple[object, ...] = ()
-            if forecast:
-                views.renew(campaign)  # now, and not between the tag and the body
-                now = (views.estimated(campaign), views.overdue(campaign))
+        def look(campaign: Hosted) -> tuple[str, dict[str, Any] | None]:
+            now = (views.estimated(campaign), views.overdue(campaign)) if forecast else ()
             tag = etag(name, campaign.terms.key, campaign.number, *parts, *now)
             return tag, None if matches(tag, if_none_match) else view(campaign)
 
-        return fresh(*await self.desk.read(name, look))
+        return fresh(*await (self.estimated(name, look) if forecast else self.desk.read(name, look)))
+
+    async def remaining(
+        self, request: Request, name: str, if_none_match: str | None, draws: int | None
+    ) -> tuple[str, dict[str, Any] | None]:
+        """The forecast of each arm with its tag, computed beside the desk."""
+
+        def look(campaign: Hosted) -> tuple[str, Callable[[Stop], Remaining] | None]:
+            tag = etag(name, campaign.terms.key, campaign.number, "remaining", draws)
+            return tag, None if matches(tag, if_none_match) else campaign.forecast(draws)
+
+        tag, forecast = await self.desk.read(name, look)
+        return tag, None if forecast is None else views.forecast(await self.beside.run(forecast, request))
 
     async def changes(self, name: str, after: int | None) -> Change | None:
         """What a stream is told next."""
-        data = await self.desk.read(name, lambda campaign: views.changes(campaign, after))
+        data = await self.estimated(name, lambda campaign: views.changes(campaign, after))
         return None if data is None else Change(data["number"], data)
 
-    async def check(self, name: str) -> dict[str, Any]:
+    async def check(self, request: Request, name: str, head: Head | None) -> dict[str, Any]:
         """Replay the journal, beside the desk."""
 
-        def replay() -> dict[str, Any]:
-            with Campaign.open(self._store, name) as campaign:
-                return campaign.check().as_json()
+        def replay(stop: Stop) -> dict[str, Any]:
+            return check_named(self._store, name, head=head, stop=stop).as_json()
 
-        async with self._slow:
-            return await asyncio.to_thread(replay)
+        return await self.beside.run(replay, request)
 
-    async def export(self, name: str, format: str) -> bytes:
+    async def export(self, request: Request, name: str, format: str) -> bytes:
         """The journal as a file's content, made beside the desk."""
 
-        def write() -> bytes:
+        def write(stop: Stop) -> bytes:
             with tempfile.TemporaryDirectory(prefix="goodarm-export-") as folder:
                 path = Path(folder) / f"campaign.{format}"
-                with Campaign.open(self._store, name) as campaign:
-                    campaign.export(path)
+                export(self._store, found_in(self._store, name), name, path)
                 return path.read_bytes()
 
-        async with self._slow:
-            return await asyncio.to_thread(write)
+        return await self.beside.run(write, request)
 
     async def score(self, name: str) -> dict[str, Any]:
         """How many verdicts of a simulated campaign are wrong, and how many claims of an ordinary dashboard."""
@@ -145,12 +247,15 @@ class Campaigns:
             await asyncio.to_thread(lambda: peeking.read(campaign.history(after=peeking.number)))
         return await self.desk.read(name, lambda campaign: demo.score(campaign, peeking)._asdict())
 
-    async def trail(self, name: str) -> Trail:
+    async def trail(self, request: Request, name: str) -> Trail:
         """What happened over time, continued from the last read; long journals are read beside the desk."""
-        campaign = await self.desk.read(name, lambda campaign: campaign)
         async with self._reading.setdefault(name, asyncio.Lock()):
             trail = self._trails.setdefault(name, Trail())
-            await asyncio.to_thread(lambda: trail.read(campaign.history(after=trail.number)))
+            number, chunks = await self.desk.read(name, lambda each: (each.number, each.chunks(trail.number)))
+            if number - trail.number > FEW_ENTRIES:
+                await self.beside.run(lambda stop: trail.read(chunks, stop), request)
+            else:
+                await asyncio.to_thread(trail.read, chunks)
         return trail
 
 

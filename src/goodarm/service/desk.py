@@ -20,7 +20,7 @@ from goodarm.service.problems import Refusal, is_ending
 T = TypeVar("T")
 Subject = TypeVar("Subject")
 
-STOP_SECONDS = 5.0
+STOP_SECONDS = 2.0
 """Maximum time that `stop` waits for the thread."""
 MOST_AT_ONCE = 500
 """Maximum number of operations in one transaction."""
@@ -69,15 +69,21 @@ class Desk(Generic[Subject]):
         """Start the thread."""
         self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
         """Run the waiting operations, close all subjects and end the thread.
 
-        A thread that hangs is abandoned after `STOP_SECONDS`, and ends with the process.
+        Returns False if the thread hangs. It is abandoned after `STOP_SECONDS`, and ends with the process.
         """
         with self._wake:
             self._ending = True
             self._wake.notify()
         self._thread.join(STOP_SECONDS)
+        return not self._thread.is_alive()
+
+    @property
+    def waiting(self) -> int:
+        """Operations in the queue."""
+        return len(self._waiting)
 
     async def read(self, name: str, operation: Callable[[Subject], T]) -> T:
         """Run an operation that changes nothing."""

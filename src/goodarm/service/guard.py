@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
@@ -18,7 +19,7 @@ from goodarm.service.problems import Refusal, answer, is_ending
 from goodarm.service.replies import SLASH
 from goodarm.service.settings import Settings, is_loopback
 from goodarm.service.side import UnusableSide
-from goodarm.service.tokens import WINDOW, Role, Tokens
+from goodarm.service.tokens import WINDOW, Caller, Role, Tokens
 
 COOKIE = "goodarm_session"
 NEEDED = "A token is needed: Authorization: Bearer TOKEN, or log in."
@@ -44,10 +45,12 @@ QUERY = {
     "export": ("format",),
     "verdicts.csv": ("only",),
     "waiting": ("limit",),
+    "check": ("head",),
 }
 """Query parameters by the last part of the path; other names are refused on these routes."""
 
 Observe = Callable[[Scope, int, float], None]
+log = logging.getLogger("goodarm.service")
 
 
 class Guard:
@@ -61,6 +64,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         began, status, started = time.perf_counter(), 500, False
+        self._enter(scope)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status, started
@@ -88,6 +92,13 @@ class Guard:
             await answer(refused.status, refused.kind, str(refused), refused.headers)(scope, receive, send_with_headers)
         finally:
             self._observe(scope, status, time.perf_counter() - began)
+
+    def _enter(self, scope: Scope) -> None:
+        """Remove the path below which a proxy serves us, unless the proxy has done so."""
+        root = self._settings.root_path
+        if root and (scope["path"] == root or scope["path"].startswith(f"{root}/")):
+            scope["path"] = scope["path"][len(root) :] or "/"
+            scope["raw_path"] = scope["raw_path"][len(root) :] or b"/"
 
     def _refused(self, scope: Scope) -> Refusal | None:
         headers = Headers(scope=scope)
@@ -124,7 +135,7 @@ class Guard:
             return None
         request = Request(scope)
         try:
-            await role_of(request, await bearer(request), request.cookies.get(COOKIE))
+            await caller_of(request, await bearer(request), request.cookies.get(COOKIE))
         except Refusal as refusal:
             return refusal
         except UnusableSide:
@@ -203,15 +214,19 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else "unknown"
 
 
-async def role_of(request: Request, credentials: Bearer, session: Session) -> Role:
-    """The role of the caller; refused if a token is needed and none is valid."""
+async def caller_of(request: Request, credentials: Bearer, session: Session) -> Caller:
+    """Who sends a request; refused if a token is needed and none is valid. Asked again, the answer is the same."""
+    known: Caller | None = getattr(request.state, "caller", None)
+    if known is not None:
+        return known
     token = credentials.credentials if credentials is not None else None
     if token is None and session and request.method in UNSAFE and request.headers.get("origin") is None:
         raise Refusal(403, "origin", "A browser session may change something only with an Origin header.")
     request.state.shown = (token, session)
-    role = await role_now(request)
-    if role is not None:
-        return role
+    caller = await caller_now(request)
+    if caller is not None:
+        request.state.caller = caller
+        return caller
     if token is None and session:
         raise not_known("The session has expired. Log in again.")
     if token is None:
@@ -220,15 +235,15 @@ async def role_of(request: Request, credentials: Bearer, session: Session) -> Ro
     raise not_known("The token is wrong or was revoked. `goodarm token create` makes a new one.")
 
 
-async def role_now(request: Request) -> Role | None:
-    """The caller's present role; None without a valid token. A token may be revoked during a long request."""
+async def caller_now(request: Request) -> Caller | None:
+    """The caller at present; None without a valid token. A token may be revoked during a long request."""
     tokens: Tokens = request.app.state.tokens
     token, session = request.state.shown
     if token is not None:
-        return tokens.remembered(token) or await asyncio.to_thread(tokens.role_of, token)
+        return tokens.remembered(token) or await asyncio.to_thread(tokens.caller, token)
     if session:
-        return tokens.remembered(session, session=True) or await asyncio.to_thread(tokens.role_of_session, session)
-    return None if await is_closed(request.app.state) else Role.admin
+        return tokens.remembered(session, session=True) or await asyncio.to_thread(tokens.caller_of_session, session)
+    return None if await is_closed(request.app.state) else Caller(Role.admin)
 
 
 async def is_closed(state: State) -> bool:
@@ -243,9 +258,11 @@ async def is_closed(state: State) -> bool:
 def _count_wrong(request: Request) -> None:
     """Count a wrong token; an address with too many of them is refused, and not counted again."""
     tokens: Tokens = request.app.state.tokens
-    if tokens.failures(address_of(request)) >= request.app.state.settings.failed_logins:
+    address = address_of(request)
+    if tokens.failures(address) >= request.app.state.settings.failed_logins:
         raise too_many_failures()
-    tokens.failed(address_of(request))
+    log.warning("wrong token", extra={"address": address})
+    tokens.failed(address)
 
 
 def not_known(detail: str) -> Refusal:
@@ -263,17 +280,17 @@ def too_many_failures() -> Refusal:
     )
 
 
-def needs(role: Role) -> Callable[..., Awaitable[Role]]:
+def needs(role: Role) -> Callable[..., Awaitable[Caller]]:
     """A dependency that refuses callers below this role."""
 
-    async def enough(request: Request, mine: Annotated[Role, Security(role_of)]) -> Role:
-        if mine < role:
-            raise Refusal(403, "role", f"This needs the role {role.name}; your token has the role {mine.name}.")
+    async def enough(request: Request, caller: Annotated[Caller, Security(caller_of)]) -> Caller:
+        if caller.role < role:
+            raise Refusal(403, "role", f"This needs the role {role.name}; your token has the role {caller.role.name}.")
         known = QUERY.get(request.url.path.rpartition("/")[2], ())
         for name in request.query_params:
             if known and name not in known:
                 raise Refusal(422, "form", f"query.{name}: there is no such parameter; known: {', '.join(known)}.")
-        return mine
+        return caller
 
     return enough
 

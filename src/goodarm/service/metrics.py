@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import Scope
@@ -21,6 +21,12 @@ FIGURES = {
     "pending": "tickets that wait for their reward",
     "number": "entries of the journal",
 }
+NOW = {
+    "waiting_operations": "operations that wait for the writers",
+    "long_computations": "long computations under way or waiting",
+    "streams": "open live streams",
+}
+"""Figures of what is under way, added up over the workers."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
@@ -40,6 +46,30 @@ class Metrics:
         self._seconds = Histogram(
             "goodarm_request_seconds", "time to answer", ("method", "route"), buckets=BUCKETS, registry=self._own
         )
+
+        self._store_errors = Counter(
+            "goodarm_store_errors", "requests that failed because of the store", registry=self._own
+        )
+        self._deliveries = Counter(
+            "goodarm_deliveries", "attempts to deliver a webhook", ("result",), registry=self._own
+        )
+        self._now = {
+            name: Gauge(f"goodarm_{name}", words, registry=self._own, multiprocess_mode="livesum")
+            for name, words in NOW.items()
+        }
+
+    def note_store_error(self) -> None:
+        """Count an answer of 500 and more."""
+        self._store_errors.inc()
+
+    def note_delivery(self, *, delivered: bool) -> None:
+        """Count an attempt to deliver a webhook."""
+        self._deliveries.labels("delivered" if delivered else "failed").inc()
+
+    def note_now(self, **figures: int) -> None:
+        """What is under way in this worker."""
+        for name, value in figures.items():
+            self._now[name].set(value)
 
     def observe(self, scope: Scope, status: int, seconds: float) -> None:
         """Count one request by its route: with a label per campaign, the labels would grow without end."""

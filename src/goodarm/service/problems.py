@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
@@ -14,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from goodarm.errors import GoodarmError
 
+log = logging.getLogger("goodarm.service")
 MEDIA_TYPE = "application/problem+json"
 LONGEST_DETAIL = 2000
 
@@ -116,6 +118,9 @@ def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
     @app.exception_handler(GoodarmError)
     async def _ours(request: Request, error: GoodarmError) -> JSONResponse:
         status = next((status_of[kind] for kind in type(error).__mro__ if kind in status_of), 400)
+        if status >= 500:
+            request.app.state.metrics.note_store_error()
+            log.error("%s %s: %s", request.method, request.url.path, error, extra={"kind": type(error).__name__})
         return answer(status, type(error).__name__, str(error), {"Retry-After": "1"} if status == 503 else None)
 
     @app.exception_handler(RequestValidationError)

@@ -11,9 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from goodarm.campaign.stores.postgresql import without_password
 from goodarm.errors import GoodarmError, InvalidValue, MissingExtra
+from goodarm.service.logs import configuration
 from goodarm.service.settings import Settings, is_loopback, sqlite_path
 
 STOP_SECONDS = 2
@@ -32,8 +34,9 @@ class NotStarted(GoodarmError):
     """The server ended before it could answer."""
 
 
-def serve(settings: Settings, say: Callable[[str], None], log_level: str = "warning") -> None:
+def serve(settings: Settings, say: Callable[[str], None], log_level: str = "warning", log_format: str = "text") -> None:
     """Run until SIGTERM or Ctrl-C."""
+    logs = configuration(log_level, log_format)
     if find_spec("uvicorn") is None or find_spec("fastapi") is None:
         raise MissingExtra("goodarm serve", "service")
     with _demo_store(settings) as store, tempfile.TemporaryDirectory(prefix="goodarm-metrics-") as folder:
@@ -44,10 +47,10 @@ def serve(settings: Settings, say: Callable[[str], None], log_level: str = "warn
             _prepare(ready, Path(folder))
             for line in _words(ready):
                 say(line)
-            _run(ready, listening, log_level)
+            _run(ready, listening, logs)
 
 
-def _run(settings: Settings, listening: socket.socket, log_level: str) -> None:
+def _run(settings: Settings, listening: socket.socket, logs: dict[str, Any]) -> None:
     from uvicorn import Config, Server
     from uvicorn.supervisors import Multiprocess
 
@@ -55,7 +58,7 @@ def _run(settings: Settings, listening: socket.socket, log_level: str) -> None:
         "goodarm.service.app:from_environment",
         factory=True,
         workers=settings.workers,
-        log_level=log_level,
+        log_config=logs,
         access_log=False,
         timeout_graceful_shutdown=STOP_SECONDS,
         server_header=False,
@@ -98,7 +101,10 @@ def _with_rights(settings: Settings) -> Settings:
     side = open_side(settings.store)
     try:
         tokens = Tokens(side)
-        any_token, made = tokens.any_active(), tokens.made()
+        any_token = tokens.any_active()
+        if any_token:
+            side.guard()  # tokens may be older than this note
+        guarded = any_token or tokens.made() > 0 or side.is_guarded()
     finally:
         side.close()
     shown = without_password(settings.store)
@@ -112,7 +118,13 @@ def _with_rights(settings: Settings) -> Settings:
             f"a server that browsers see as {settings.origin} is behind a proxy, where all visitors seem to come from "
             f"this machine. It needs a token first: goodarm token create --store {shown} --role admin"
         )
-    return replace(settings, open=not any_token, tokens_before=made)
+    if guarded and not any_token:
+        raise InvalidValue(
+            f"the store {shown!r} had tokens, and none of them is valid now: they were revoked, or the file with them "
+            "(FILE.service beside FILE) is missing. Without a token everyone on this machine would be admin. Restore "
+            f"that file, or create a token: goodarm token create --store {shown} --role admin"
+        )
+    return replace(settings, open=not any_token)
 
 
 def _listen(host: str, port: int, stalled_after: float) -> socket.socket:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from goodarm.campaign import journal
+from goodarm.campaign.journal import Row
+from goodarm.service.beside import in_thread
 from goodarm.service.desk import Desk
 from goodarm.service.side import LEASE_SECONDS, Lease
+from goodarm.service.targets import PORTS
 from goodarm.service.webhooks import NOTE, Delivery, UnknownWebhook, Webhook, Webhooks, delivery_id, outbox, send
 
 if TYPE_CHECKING:
-    from goodarm.campaign import Campaign
+    from goodarm.service.hosted import Hosted
 
 EVERY = 0.5
 """Seconds between two looks at the journals."""
@@ -31,29 +36,54 @@ log = logging.getLogger("goodarm.service")
 
 @dataclass
 class _Read:
-    """The part of a journal that concerns webhooks: verdicts (number -> content) and notes, up to a number."""
+    """The part of a journal that concerns webhooks: verdicts (number -> content) and notes, between two numbers."""
 
-    number: int = 0
+    since: int
+    number: int
     verdicts: dict[int, dict[str, Any]] = field(default_factory=dict)
     notes: list[tuple[dict[str, Any], float]] = field(default_factory=list)
 
-    def read(self, campaign: Campaign) -> _Read:
-        """Read what is new; called at the desk."""
-        for event in campaign.history(after=self.number):
-            if event["kind"] == "verdict":
-                self.verdicts[event["number"]] = dict(event)
-            elif event["kind"] == "note" and event["content"].get("note") == NOTE:
-                self.notes.append((event["content"], datetime.fromisoformat(event["at"]).timestamp()))
-            self.number = event["number"]
-        return self
+    def read(self, campaign: Hosted, chunks: Iterable[list[Row]]) -> None:
+        """Read what is new, in another thread than the desk's: a journal may be long."""
+        for rows in chunks:
+            for row in rows:
+                if row[1] == journal.VERDICT:
+                    self.verdicts[row[0]] = campaign.as_people_read(row)
+                elif row[1] == journal.NOTE:
+                    content = json.loads(row[5] or "{}")
+                    if content.get("note") == NOTE:
+                        self.notes.append((content, row[6]))
+            self.number = rows[-1][0]
+
+
+class Note(Protocol):
+    """Called after each attempt."""
+
+    def __call__(self, *, delivered: bool) -> None: ...
+
+
+def _ignore(*, delivered: bool) -> None:
+    pass
 
 
 class Sender:
     """Deliveries of one store."""
 
-    def __init__(self, desk: Desk[Campaign], webhooks: Webhooks, lease: Lease, *, private: bool) -> None:
-        self._desk, self._webhooks, self._lease, self._private = desk, webhooks, lease, private
+    def __init__(
+        self,
+        desk: Desk[Hosted],
+        webhooks: Webhooks,
+        lease: Lease,
+        *,
+        private: bool,
+        ports: Collection[int] = PORTS,
+        note: Note = _ignore,
+    ) -> None:
+        self._desk, self._webhooks, self._lease = desk, webhooks, lease
+        self._private, self._ports = private, ports
+        self._note = note
         self._journals: dict[str, _Read] = {}
+        self._reading: dict[str, asyncio.Lock] = {}
         self._pool = ThreadPoolExecutor(AT_ONCE, "goodarm-webhooks")
         """Threads that wait for receivers. Tokens and the store are looked up in others, which never wait for these."""
         self._held = True
@@ -107,7 +137,7 @@ class Sender:
             theirs = [[each for each in due if each.webhook == hook.id] for hook in hooks]
             await asyncio.gather(*(self._send_to(name, hook, some) for hook, some in zip(hooks, theirs, strict=True)))
         except Exception as error:  # the journal of one campaign must not hold up the others
-            log.warning("webhooks of %r wait: %s", name, error)
+            log.warning("webhooks wait: %s", error, extra={"campaign": name})
 
     async def _send_to(self, name: str, hook: Webhook, due: list[Delivery]) -> None:
         """Send to one receiver, a few at a time. After a failure the rest waits for the next turn."""
@@ -121,15 +151,22 @@ class Sender:
     async def _deliver(self, name: str, hook: Webhook, delivery: Delivery) -> bool:
         content = {"campaign": name, "verdict": self._journals[name].verdicts[delivery.verdict]}
         id = delivery_id(hook.id, delivery.verdict)
-        attempt = partial(send, hook, id, content, private=self._private, now=time.time())
+        attempt = partial(send, hook, id, content, private=self._private, ports=self._ports, now=time.time())
         note = await asyncio.get_running_loop().run_in_executor(self._pool, attempt)
+        self._note(delivered=bool(note["delivered"]))
         await self._desk.write(name, lambda campaign: campaign.note(note))
         return bool(note["delivered"])
 
     async def _outbox(self, name: str, hooks: list[Webhook]) -> dict[str, Delivery]:
-        journal = self._journals.setdefault(name, _Read())
-        await self._desk.read(name, journal.read)
-        return outbox(hooks, journal.verdicts, journal.notes)
+        """What is owed to these webhooks. Entries before the first of them do not matter, and are not read."""
+        since = min((hook.after for hook in hooks), default=0)
+        async with self._reading.setdefault(name, asyncio.Lock()):
+            found = self._journals.get(name)
+            if found is None or since < found.since:
+                found = self._journals[name] = _Read(since, since)
+            campaign, chunks = await self._desk.read(name, lambda campaign: (campaign, campaign.chunks(found.number)))
+            await in_thread(lambda: found.read(campaign, chunks))
+            return outbox(hooks, found.verdicts, found.notes)
 
 
 def _shown(delivery: Delivery) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from goodarm.errors import InvalidValue
 VARIABLE = "GOODARM_SERVICE"
 """The environment variable that carries the settings to the workers."""
 ENDS_WITH_THE_SERVER = re.compile(r"memory(:|$)|sqlite:///:memory:")
+ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 ORIGIN = re.compile(r"https?://[^/?#@\s]+/?")
 
 
@@ -23,9 +24,10 @@ class Settings:
     """One server.
 
     open            : no token is needed; only on loopback, and until one is created
-    tokens_before   : tokens that had been made when the server started; where it is open, all of them are revoked
-    private_targets : webhooks may call loopback and private addresses
+    private_targets : webhooks may call loopback and private addresses, and every port
+    webhook_ports   : the ports that webhooks may call
     origin          : how browsers see the server behind a proxy, like https://goodarm.example.org
+    root_path       : the path below which a proxy serves the server, like /goodarm; empty for the whole site
     demo            : simulated visitors feed a campaign
     """
 
@@ -34,9 +36,10 @@ class Settings:
     port: int = 8000
     workers: int = 1
     open: bool = True
-    tokens_before: int = 0
     private_targets: bool = False
+    webhook_ports: tuple[int, ...] = (80, 443, 8080, 8443)
     origin: str | None = None
+    root_path: str = ""
     demo: bool = False
     failed_logins: int = 10
     """Wrong tokens that one address may present per minute."""
@@ -53,6 +56,10 @@ class Settings:
     """Maximum number of open connections per worker; many systems allow a process 1,024 open files."""
     most_streams: int = 500
     """Maximum number of live streams per worker."""
+    most_tickets: int = 100_000
+    """Maximum number of tickets out per campaign."""
+    most_entries: int = 50_000_000
+    """Maximum number of entries of a journal."""
     parent: int = 0
     """The process that started the workers; 0 where the server is one process."""
 
@@ -63,6 +70,13 @@ class Settings:
             raise InvalidValue(f"port must lie between 0 and 65535; got {self.port}.")
         if not self.stalled_after > 0.0:
             raise InvalidValue(f"stalled_after must be a positive number of seconds; got {self.stalled_after}.")
+        for name, value in (("most_tickets", self.most_tickets), ("most_entries", self.most_entries)):
+            if value < 1:
+                raise InvalidValue(f"{name} must be at least 1; got {value}.")
+        if self.root_path and not ROOT_PATH.fullmatch(self.root_path):
+            raise InvalidValue(
+                f"root_path must look like /goodarm, without a slash at its end; got {self.root_path!r}."
+            )
         if self.origin is not None and not ORIGIN.fullmatch(self.origin):
             raise InvalidValue(
                 f"origin must look like https://goodarm.example.org, without a path; got {self.origin!r}."
@@ -86,7 +100,22 @@ class Settings:
                 f"the environment variable {VARIABLE} is not set. Start the server with `goodarm serve`."
             )
         values: dict[str, Any] = json.loads(text)
-        return Settings(**values)
+        return Settings(**values | {"webhook_ports": tuple(values["webhook_ports"])})
+
+
+def ports_from_text(text: str) -> tuple[int, ...]:
+    """Ports as they are written on the command line.
+
+    >>> ports_from_text("443, 8443")
+    (443, 8443)
+    """
+    try:
+        ports = tuple(int(each) for each in text.split(","))
+    except ValueError:
+        ports = ()
+    if not ports or not all(0 < port < 65536 for port in ports):
+        raise InvalidValue(f"webhook_ports must be numbers from 1 to 65535, such as 443,8443; got {text!r}.")
+    return ports
 
 
 def is_loopback(host: str) -> bool:

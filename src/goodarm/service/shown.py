@@ -239,6 +239,13 @@ class Checked(Shown):
     note: str | None = None
 
 
+class HeadShown(Shown):
+    """The newest entry of a journal."""
+
+    number: int
+    chain: str = Field(description="depends on every entry up to this one", examples=[16 * "5c"])
+
+
 class Me(Shown):
     """The caller."""
 

@@ -14,7 +14,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from goodarm.campaign.stores.postgresql import connected, without_password
+from goodarm.campaign.stores.postgresql import Patience, without_password
+from goodarm.campaign.stores.sqlite import SqliteStore
 from goodarm.errors import GoodarmError, InvalidValue, MissingExtra
 from goodarm.service.settings import sqlite_path
 
@@ -40,13 +41,22 @@ class UnusableSide(GoodarmError):
 
 
 class Side(Protocol):
-    """Two verbs; `?` stands for a value."""
+    """The tables; in queries, `?` stands for a value."""
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What a select finds."""
 
     def change(self, query: str, values: Sequence[Any] = ()) -> int:
         """Run one statement in a transaction of its own; the number of rows that it touched."""
+
+    def load(self, batches: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        """Run statements, each with all of its rows of values, in one transaction."""
+
+    def guard(self) -> None:
+        """Note in the store itself that it has tokens: it is never again served to everyone."""
+
+    def is_guarded(self) -> bool:
+        """Whether the store has ever had tokens, although these tables may be lost."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -56,7 +66,7 @@ def open_side(store: str) -> Side:
     """The tables that belong to a store, created when they are missing."""
     path = sqlite_path(store)
     if path is not None:
-        return SqliteSide(f"{path}.service")
+        return SqliteSide(path)
     if store.startswith(("postgresql://", "postgres://")):
         return PostgresqlSide(store)
     raise InvalidValue(f"the store must be sqlite:///FILE or postgresql://…; got {without_password(store)!r}.")
@@ -65,7 +75,8 @@ def open_side(store: str) -> Side:
 class SqliteSide:
     """One connection, shared by the threads of a worker under a lock."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, store: str) -> None:
+        self._store, path = store, f"{store}.service"
         self._lock = threading.Lock()
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -83,6 +94,29 @@ class SqliteSide:
 
     def change(self, query: str, values: Sequence[Any] = ()) -> int:
         return self._run(query, values).rowcount
+
+    def load(self, batches: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        with self._lock:
+            try:
+                self._connection.execute("begin immediate")
+                for query, rows in batches:
+                    self._connection.executemany(query, rows)
+                self._connection.execute("commit")
+            except sqlite3.Error as error:
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
+                raise UnusableSide(f"the service's tables can't be used: {error}.") from None
+
+    def guard(self) -> None:
+        with SqliteStore(self._store) as store:
+            if not store.is_guarded:
+                store.guard()
+
+    def is_guarded(self) -> bool:
+        if not os.path.exists(self._store):
+            return False
+        with SqliteStore(self._store, create=False) as store:
+            return store.is_guarded
 
     def _run(self, query: str, values: Sequence[Any]) -> sqlite3.Cursor:
         try:
@@ -103,6 +137,7 @@ class PostgresqlSide:
         self._address = address
         self._lock = threading.Lock()
         self._connection: Any = None
+        self._patience = Patience()
         for table in TABLES:
             self.change(table)
 
@@ -112,8 +147,25 @@ class PostgresqlSide:
     def change(self, query: str, values: Sequence[Any] = ()) -> int:
         return self._run(query, values, lambda cursor: int(cursor.rowcount))
 
+    def load(self, batches: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        self.rows("select 1")  # connects
+        try:
+            with self._lock, self._connection.transaction(), self._connection.cursor() as cursor:
+                for query, rows in batches:
+                    cursor.executemany(query.replace("?", "%s"), rows)
+        except Exception as error:
+            raise UnusableSide(f"the service's tables can't be written: {error}".rstrip() + ".") from None
+
+    def guard(self) -> None:
+        """Nothing to do: tokens are in the same database as the journals, and are lost only with them."""
+
+    def is_guarded(self) -> bool:
+        return False
+
     def close(self) -> None:
+        self._patience.give_up(self._connection)  # a thread may wait for a server that does not answer
         with self._lock:
+            self._patience.end()
             if self._connection is not None:
                 self._connection.close()
 
@@ -126,8 +178,9 @@ class PostgresqlSide:
             for last in (False, True):
                 try:
                     if self._connection is None or self._connection.closed:
-                        self._connection = connected(self._address)
-                    return answer(self._connection.execute(query.replace("?", "%s"), values))
+                        self._connection = self._patience.connected(self._address)
+                    with self._patience.awaiting(self._connection):
+                        return answer(self._connection.execute(query.replace("?", "%s"), values))
                 except (psycopg.OperationalError, psycopg.errors.UniqueViolation) as error:
                     # Two workers that create a table at the same time collide in PostgreSQL's catalogue.
                     if last:

@@ -15,6 +15,9 @@ from typing import Any
 
 QUEUE = 32
 """Changes that may wait for one client."""
+PING_SECONDS = 10.0
+"""A stream without news for this long gets a comment: proxies keep it open, and its token is looked at again."""
+PING = b": ping\n\n"
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,10 @@ class Change:
     data: dict[str, Any]
 
     @cached_property
-    def text(self) -> str:
-        """The data as JSON, made once for all clients."""
-        return json.dumps(self.data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    def event(self) -> bytes:
+        """The event as it is sent, encoded once for all clients."""
+        text = json.dumps(self.data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+        return f"event: change\ndata: {text}\nid: {self.number}\n\n".encode()
 
 
 Look = Callable[[str, int | None], Awaitable[Change | None]]
@@ -59,6 +63,9 @@ class Fanout:
         self._look, self._every, self._log = look, every, log
         self._clients: dict[str, set[Client]] = {}
         self._numbers: dict[str, int] = {}
+        self._looked: dict[str, dict[int | None, Change]] = {}
+        """What clients of a campaign that connect now begin with, by the number that they have seen."""
+        self._looking: dict[str, asyncio.Lock] = {}
         self._task: asyncio.Task[None] | None = None
         self._ending = False
         self.dropped = 0
@@ -83,21 +90,27 @@ class Fanout:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    async def follow(self, name: str, after: int | None) -> AsyncIterator[Change]:
-        """First what changed after `after` (everything if None), then each change as it comes."""
+    async def follow(
+        self, name: str, after: int | None, ping_seconds: float = PING_SECONDS
+    ) -> AsyncIterator[Change | None]:
+        """First what changed after `after` (everything if None), then each change as it comes; None for a ping."""
         client = Client()
         self._clients.setdefault(name, set()).add(client)
         if self._task is None:
             self._task = asyncio.create_task(self._poll(), name="goodarm-poller")
         try:
-            first = await self._look(name, after)
+            first = await self._first(name, after)
             seen = -1 if after is None else after
             if first is not None:
                 seen = first.number
                 yield first
             self._numbers.setdefault(name, seen)
             while not self._ending:
-                change = await client.queue.get()
+                try:
+                    change = await asyncio.wait_for(client.queue.get(), ping_seconds)
+                except TimeoutError:
+                    yield None
+                    continue
                 if change is None:
                     break
                 if change.number > seen:
@@ -108,7 +121,19 @@ class Fanout:
             self._clients[name].discard(client)
             if not self._clients[name]:
                 del self._clients[name]
-                self._numbers.pop(name, None)
+                for kept in (self._numbers, self._looked, self._looking):
+                    kept.pop(name, None)
+
+    async def _first(self, name: str, after: int | None) -> Change | None:
+        """What a new client begins with. Many that connect at once, as after a restart, share one look."""
+        async with self._looking.setdefault(name, asyncio.Lock()):
+            known = self._looked.setdefault(name, {})
+            found = known.get(after)
+            if found is None:
+                found = await self._look(name, after)
+                if found is not None:
+                    known[after] = found
+            return found
 
     async def _poll(self) -> None:
         while not self._ending:
@@ -122,5 +147,6 @@ class Fanout:
                 if change is None or name not in self._numbers:
                     continue
                 self._numbers[name] = change.number
+                self._looked.pop(name, None)
                 for client in list(self._clients.get(name, ())):
                     client.give(change)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+from collections.abc import Collection
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -11,6 +12,34 @@ from goodarm.errors import InvalidValue
 
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 """IPv4 addresses as networks that have only IPv6 write them."""
+SPECIAL = tuple(
+    ipaddress.ip_network(each)
+    for each in (
+        "0.0.0.0/8",
+        "100.64.0.0/10",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.31.196.0/24",
+        "192.52.193.0/24",
+        "192.88.99.0/24",
+        "192.175.48.0/24",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "240.0.0.0/4",
+        "64:ff9b:1::/48",
+        "100::/64",
+        "100:0:0:1::/64",
+        "2001::/23",
+        "2001:db8::/32",
+        "2620:4f:8000::/48",
+        "3fff::/20",
+        "5f00::/16",
+    )
+)
+"""IANA's registries of special-purpose addresses. What Python calls global differs between its versions."""
+PORTS = (80, 443, 8080, 8443)
+"""Ports that webhooks may call, unless the server was started with others."""
 READY = "/%:@!$&'()*+,;=~?"
 """What may stand in a path and query as it is; the rest is written in percent."""
 
@@ -25,8 +54,11 @@ class Target(NamedTuple):
     address: str
 
 
-def resolve(url: str, *, private: bool) -> Target:
+def resolve(url: str, *, private: bool, ports: Collection[int] = PORTS) -> Target:
     """Look a target up; refuse what lies inside our own network unless the server allows it.
+
+    private : allow every address and port
+    ports   : those that may be called
 
     >>> resolve("http://127.0.0.1:9000/hook", private=True).address
     '127.0.0.1'
@@ -47,6 +79,12 @@ def resolve(url: str, *, private: bool) -> Target:
     if not private:
         for entry in found:
             _refuse_inside(str(entry[4][0]), parts.hostname)
+    if not private and port not in ports:
+        allowed = ", ".join(map(str, sorted(ports)))
+        raise InvalidValue(
+            f"a webhook may call the ports {allowed}; got port {port}. Start the server with --webhook-ports if others "
+            "are intended."
+        )
     path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=READY)
     return Target(parts.scheme, host, port, path, address)
 
@@ -66,7 +104,7 @@ def _refuse_inside(address: str, host: str) -> None:
         through = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF) if ip in NAT64 else None
         ip = ip.ipv4_mapped or ip.sixtofour or through or ip
     outside = ip.is_global and not (ip.is_multicast or ip.is_reserved or getattr(ip, "is_site_local", False))
-    if not outside:
+    if not outside or any(ip in network for network in SPECIAL):
         raise InvalidValue(
             f"the webhook's host {host!r} is at {address}, on this machine or in a private network. "
             "Start the server with --private-webhooks if that is intended."

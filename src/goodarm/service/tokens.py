@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from goodarm.errors import GoodarmError, InvalidValue
 from goodarm.service.side import Side
@@ -34,6 +34,13 @@ class Role(IntEnum):
     reader = 1
     writer = 2
     admin = 3
+
+
+class Caller(NamedTuple):
+    """Who sends a request: a role, and the id of the token that gives it; empty at a server without tokens."""
+
+    role: Role
+    id: str = ""
 
 
 class UnknownToken(GoodarmError, LookupError):
@@ -68,19 +75,26 @@ class Tokens:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tokens = Tokens(open_side(f"sqlite:///{folder}/a.db"))
     ...     token, text = tokens.create("writer", name="checkout")
-    ...     before = tokens.role_of(text)
+    ...     before = tokens.caller(text)
     ...     tokens.revoke(token.id)
     ...     tokens.forget()
-    ...     print(before.name, tokens.role_of(text))
+    ...     print(before.role.name, tokens.caller(text))
     writer None
+
+    clock : the time that is written into the tables
+    steady : a clock that is never set back, by which a worker forgets what it has read
     """
 
-    def __init__(self, side: Side, clock: Callable[[], float] = time.time, before: int = 0) -> None:
+    def __init__(
+        self,
+        side: Side,
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._side = side
-        self._clock = clock
-        self._before = before
+        self._clock, self._steady = clock, steady
         self._lock = threading.Lock()
-        self._remembered: dict[str, tuple[float, Role | None, str]] = {}
+        self._remembered: dict[str, tuple[float, Caller | None]] = {}
         self._use_shown: dict[str, float] = {}
         self.needed = False
         self._not_needed_at = -math.inf
@@ -89,6 +103,7 @@ class Tokens:
         """A new token and its text, which is shown once and can't be read again."""
         made = Token(secrets.token_hex(4), name, role_named(role), self._clock(), None, None)
         secret = secrets.token_urlsafe(32)
+        self._side.guard()
         self._side.change(
             "insert into goodarm_tokens (id, name, role, hash, created_at) values (?, ?, ?, ?, ?)",
             (made.id, made.name, made.role.name, _hash(secret), made.created_at),
@@ -117,15 +132,15 @@ class Tokens:
         too, so that a worker without requests in the meantime notices one that was created and revoked.
         """
         if self.known_needed() is None:
-            now = self._clock()
-            if self.made() > self._before:
+            now = self._steady()
+            if self.made():
                 self.needed = True  # never set to False: another thread may have found a newer token meanwhile
             self._not_needed_at = now
         return self.needed
 
     def known_needed(self) -> bool | None:
         """What `are_needed` says without reading the tables; None if they were not read within the last second."""
-        recent = self._clock() - self._not_needed_at <= REMEMBERED_SECONDS
+        recent = self._steady() - self._not_needed_at <= REMEMBERED_SECONDS
         return self.needed if self.needed or recent else None
 
     def revoke(self, id: str) -> None:
@@ -137,31 +152,31 @@ class Tokens:
             raise UnknownToken(f"there is no token {id!r}. `goodarm token list` shows all of them.")
         self._side.change("delete from goodarm_sessions where token = ?", (id,))
 
-    def remembered(self, text: str, *, session: bool = False) -> Role | None:
-        """The role of a token or session that was looked up within the last second, without reading the tables."""
+    def remembered(self, text: str, *, session: bool = False) -> Caller | None:
+        """Who presents a token or session, if it was looked up within the last second; the tables are not read."""
         known = self._remembered.get(f"{'session' if session else 'token'} {_hash(text)}")
-        return known[1] if known is not None and known[0] >= self._clock() - REMEMBERED_SECONDS else None
+        return known[1] if known is not None and known[0] >= self._steady() - REMEMBERED_SECONDS else None
 
-    def role_of(self, text: str) -> Role | None:
-        """The role of a presented token; None where it is wrong or was revoked."""
-        return self._recall(f"token {_hash(text)}", lambda: self._role_of_token(text))
+    def caller(self, text: str) -> Caller | None:
+        """Who presents a token; None if it is wrong or was revoked."""
+        return self._recall(f"token {_hash(text)}", lambda: self._of_token(text))
 
-    def role_of_session(self, text: str) -> Role | None:
-        """The role of a browser's session; None where there is none or its time is over."""
-        return self._recall(f"session {_hash(text)}", lambda: self._role_of_session(text))
+    def caller_of_session(self, text: str) -> Caller | None:
+        """Who uses a browser's session; None if there is none or its time is over."""
+        return self._recall(f"session {_hash(text)}", lambda: self._of_session(text))
 
-    def open_session(self, text: str) -> tuple[str, Role] | None:
+    def open_session(self, text: str) -> tuple[str, Caller] | None:
         """A session for a browser that presents a token; None where the token is wrong."""
-        role, id = self._role_of_token(text)
-        if role is None:
+        caller = self._of_token(text)
+        if caller is None:
             return None
         session, now = secrets.token_urlsafe(32), self._clock()
         self._side.change("delete from goodarm_sessions where expires_at < ?", (now,))
         self._side.change(
             "insert into goodarm_sessions (hash, token, expires_at) values (?, ?, ?)",
-            (_hash(session), id, now + SESSION_SECONDS),
+            (_hash(session), caller.id, now + SESSION_SECONDS),
         )
-        return session, role
+        return session, caller
 
     def close_session(self, text: str) -> None:
         """Log out."""
@@ -185,43 +200,43 @@ class Tokens:
         query = "select count(*) from goodarm_failures where address = ? and at >= ?"
         return int(self._side.rows(query, (address, self._clock() - WINDOW))[0][0])
 
-    def _recall(self, key: str, look: Callable[[], tuple[Role | None, str]]) -> Role | None:
-        now = self._clock()
+    def _recall(self, key: str, look: Callable[[], Caller | None]) -> Caller | None:
+        now = self._steady()
         with self._lock:
             known = self._remembered.get(key)
         if known is None or known[0] < now - REMEMBERED_SECONDS or known[1] is None:
-            role, id = look()
+            caller = look()
             with self._lock:
                 if len(self._remembered) > 10_000:
                     self._remembered.clear()
-                self._remembered[key] = known = (now, role, id)
+                self._remembered[key] = known = (now, caller)
         if known[1] is not None:
-            self._show_use(known[2], now)
+            self._show_use(known[1].id, now)
         return known[1]
 
-    def _role_of_token(self, text: str) -> tuple[Role | None, str]:
+    def _of_token(self, text: str) -> Caller | None:
         prefix, _, rest = text.partition("_")
         id, _, secret = rest.partition("_")
         query = "select hash, role, revoked_at from goodarm_tokens where id = ?"
         found = self._side.rows(query, (id,)) if ID.fullmatch(id) else []
         hash, role, revoked_at = found[0] if found else (_hash(""), "", 0.0)
         same = hmac.compare_digest(_hash(secret), hash)  # in constant time, also where there is no such token
-        return (Role[role], id) if same and found and prefix == PREFIX and revoked_at is None else (None, "")
+        return Caller(Role[role], id) if same and found and prefix == PREFIX and revoked_at is None else None
 
-    def _role_of_session(self, text: str) -> tuple[Role | None, str]:
+    def _of_session(self, text: str) -> Caller | None:
         found: list[tuple[Any, ...]] = self._side.rows(
             "select t.role, t.id from goodarm_sessions s join goodarm_tokens t on t.id = s.token"
             " where s.hash = ? and s.expires_at >= ? and t.revoked_at is null",
             (_hash(text), self._clock()),
         )
-        return (Role[found[0][0]], found[0][1]) if found else (None, "")
+        return Caller(Role[found[0][0]], found[0][1]) if found else None
 
     def _show_use(self, id: str, now: float) -> None:
         with self._lock:
-            if self._use_shown.get(id, 0.0) > now - USE_SHOWN_EVERY:
+            if self._use_shown.get(id, -math.inf) > now - USE_SHOWN_EVERY:
                 return
             self._use_shown[id] = now
-        self._side.change("update goodarm_tokens set used_at = ? where id = ?", (now, id))
+        self._side.change("update goodarm_tokens set used_at = ? where id = ?", (self._clock(), id))
 
 
 def _hash(text: str) -> str:

@@ -6,12 +6,17 @@ entries leave a few hundred points.
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from goodarm.campaign import journal
+from goodarm.campaign.journal import Row
+from goodarm.campaign.rows import iso
 from goodarm.question import OPEN, from_json
+from goodarm.simulation.stop import Stop
 
 MOST_POINTS = 400
 MOST_PER_ARM = 96
@@ -72,11 +77,11 @@ class ArmTrail:
 
 
 class Trail:
-    """A campaign over time."""
+    """A campaign over time. Arms are numbers here, as in the journal."""
 
     def __init__(self) -> None:
         self.number = 0
-        self.arms: dict[str, ArmTrail] = {}
+        self.arms: dict[int, ArmTrail] = {}
         self._points: list[Point] = []
         self._asked = self._told = self._good = self._bad = 0
         self._every = 1
@@ -84,52 +89,76 @@ class Trail:
         self._sign: Callable[[str], int] = {OPEN: 0}.__getitem__
         """Of a verdict, by its word; known from the first entry."""
 
-    def read(self, events: Iterable[Mapping[str, Any]]) -> None:
-        """Fold entries, as `Campaign.history` shows them."""
-        for event in events:
-            self._fold(event)
-            self.number = event["number"]
-            self._last = Point(self.number, event["at"], self._asked, self._told, self._good, self._bad)
-            if event["kind"] in ("created", "verdict", "ended") or self.number % self._every == 0:
-                self._points.append(self._last)
+    def read(self, chunks: Iterable[list[Row]], stop: Stop | None = None) -> None:
+        """Fold entries, many at a time, as a store has them."""
+        for rows in chunks:
+            self._read(rows)
+            if stop is not None:
+                stop.check()
+
+    def _read(self, rows: list[Row]) -> None:
+        for row in rows:
+            number, kind, _, arm, reward, payload, at, _ = row
+            if kind == journal.ASKED:
+                self._ask(arm or 0, 1)
+            elif kind == journal.TOLD:
+                self._tell(arm or 0, 1, reward)
+            else:
+                self._fold(kind, arm or 0, reward, payload)
+            self.number = number
+            if number % self._every == 0 or kind in SHOWN:
+                self._points.append(Point(number, iso(at), self._asked, self._told, self._good, self._bad))
                 if len(self._points) > MOST_POINTS:
                     self._points = [self._points[0], *self._points[2::2]]
                     self._every *= 2
+        if rows:
+            self._last = Point(self.number, iso(rows[-1][6]), self._asked, self._told, self._good, self._bad)
 
     def points(self) -> list[Point]:
         """The kept points, and where the campaign is now."""
         last = self._last
         return self._points if last is None or self._points[-1:] == [last] else [*self._points, last]
 
-    def _fold(self, event: Mapping[str, Any]) -> None:
-        kind, arm = event["kind"], event.get("arm")
-        if kind == "created":
-            self._sign = from_json(event["content"]).sign
-        elif kind == "verdict":
-            sign = self._sign(event["content"]["verdict"])
+    def _fold(self, kind: str, arm: int, reward: float | None, payload: str | None) -> None:
+        """The rarer kinds of entries."""
+        if kind == journal.MISSING:
+            self._tell(arm, 1, reward)
+        elif kind == journal.GIVEN:
+            self._ask(arm, 1)
+            self._tell(arm, 1, reward)
+        elif kind == journal.VOID:
+            self._ask(arm, -1)
+        elif kind in READ:
+            self._fold_content(kind, json.loads(payload or "{}"))
+
+    def _fold_content(self, kind: str, content: Mapping[str, Any]) -> None:
+        if kind == journal.CREATED:
+            self._sign = from_json(content).sign
+        elif kind == journal.VERDICT:
+            sign = self._sign(content["verdict"])
             self._good += sign > 0
             self._bad += sign < 0
-        elif kind == "asked":
-            self._ask(arm, 1)
-        elif kind in ("told", "missing"):
-            self._tell(arm, 1, event["reward"])
-        elif kind == "given":
-            self._ask(arm, 1)
-            self._tell(arm, 1, event["reward"])
-        elif kind == "void":
-            self._ask(arm, -1)
-        elif kind == "block":
-            for each, (count, *_) in event["content"]["arms"].items():
-                self._ask(each, count)
-        elif kind == "part":
-            for each, (count, total) in event["content"]["arms"].items():
-                self._tell(each, count, total)
+        elif kind == journal.BLOCK:
+            for arm, count in content["arms"]:
+                self._ask(arm, count)
+        else:
+            for arm, count, total in content["arms"]:
+                self._tell(arm, count, total)
 
-    def _ask(self, arm: Any, count: int) -> None:
+    def _ask(self, arm: int, count: int) -> None:
         self._asked += count
-        self.arms.setdefault(arm, ArmTrail()).ask(count)
+        found = self.arms.get(arm)
+        if found is None:
+            found = self.arms[arm] = ArmTrail()
+        found.asked += count
 
-    def _tell(self, arm: Any, count: int, total: float | Mapping[str, float]) -> None:
+    def _tell(self, arm: int, count: int, total: float | Mapping[str, float] | None) -> None:
         """Records have no single total."""
         self._told += count
-        self.arms.setdefault(arm, ArmTrail()).tell(count, math.nan if isinstance(total, Mapping) else total)
+        self.arms.setdefault(arm, ArmTrail()).tell(count, total if isinstance(total, int | float) else math.nan)
+
+
+SHOWN = frozenset({journal.CREATED, journal.VERDICT, journal.ENDED})
+"""Kinds whose entries are points."""
+READ = frozenset({journal.CREATED, journal.VERDICT, journal.BLOCK, journal.PART})
+"""Kinds whose content matters here."""

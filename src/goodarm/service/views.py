@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,9 @@ from goodarm.service.trail import ArmTrail, Trail
 
 if TYPE_CHECKING:
     from goodarm.campaign import Campaign
+    from goodarm.planning import Remaining
+    from goodarm.service.hosted import Hosted
+    from goodarm.simulation.stop import Stop
 
 DRAWS = 25
 REST = 20.0
@@ -60,12 +64,6 @@ def summary(campaign: Campaign) -> dict[str, Any]:
     return known
 
 
-def summary_now(campaign: Campaign) -> dict[str, Any]:
-    """A campaign at a glance, with an estimate that is as new as may be."""
-    renew(campaign)
-    return summary(campaign)
-
-
 def overdue(campaign: Campaign) -> int:
     """Tickets that are overdue by now. They become so by the clock, without an entry in the journal."""
     return campaign.tally().overdue if campaign.terms.after is not None else 0
@@ -91,17 +89,32 @@ def estimated(campaign: Campaign) -> float | None:
     return value
 
 
-def renew(campaign: Campaign) -> None:
-    """Estimate again what remains, if something changed and some time has passed."""
-    number, now = campaign.number, time.monotonic()
-    again_at, known, value = _guesses.get(campaign, (-math.inf, -1, None))
-    if known != number and now >= again_at:
+def estimate_due(campaign: Hosted) -> tuple[int, Callable[[Stop], float | None]] | None:
+    """If what remains is to be estimated again: the journal's number, and the function that does it.
+
+    It is, if something has changed, and the last estimate took little in comparison to the time since then.
+    """
+    number = campaign.number
+    again_at, known, _ = _guesses.get(campaign, (-math.inf, -1, None))
+    if known == number or time.monotonic() < again_at:
+        return None
+    try:
+        forecast = campaign.forecast(min(DRAWS, campaign.most_draws))
+    except GoodarmError:  # there is no such estimate for this question
+        return number, lambda stop: None
+
+    def estimate(stop: Stop) -> float | None:
         try:
-            value = float(np.sum(campaign.remaining(draws=DRAWS).median))
-        except GoodarmError:  # there is no such estimate for these rewards
-            value = None
-        after = time.monotonic()
-        _guesses[campaign] = (after + REST * (after - now), number, value)
+            return float(np.sum(forecast(stop).median))
+        except GoodarmError:  # nor for these rewards
+            return None
+
+    return number, estimate
+
+
+def keep_estimate(campaign: Hosted, number: int, value: float | None, took: float) -> None:
+    """Show this estimate, made in `took` seconds, until the next one."""
+    _guesses[campaign] = (time.monotonic() + REST * took, number, value)
 
 
 def verdicts(campaign: Campaign) -> dict[str, Any]:
@@ -145,9 +158,9 @@ def arm_table(campaign: Campaign) -> dict[str, Any]:
     return {"number": campaign.number, "arms": [arm.as_json() for arm in campaign.arms()]}
 
 
-def remaining_pulls(campaign: Campaign, draws: int) -> dict[str, Any]:
+def forecast(remaining: Remaining) -> dict[str, Any]:
     """Expected further pulls of each arm."""
-    left = campaign.remaining(draws)._asdict()
+    left = remaining._asdict()
     lists = {name: [plain(float(each)) for each in values] for name, values in left.items() if name != "limit"}
     return lists | {"limit": left["limit"]}
 
@@ -164,7 +177,6 @@ def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
     number = campaign.number
     if after is not None and after >= number:
         return None if after == number else changes(campaign, None)
-    renew(campaign)
     if after is None or number - after > MOST_BEHIND:
         return counts(campaign) | {"arms": [arm.brief() for arm in campaign.arms()]}
     changed: dict[str, None] = {}
@@ -183,11 +195,11 @@ def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
     return counts(campaign) | {"arms": [arm.brief() for arm in found]}
 
 
-def arm_page(campaign: Campaign, trail: Trail, arm: str) -> dict[str, Any]:
+def arm_page(campaign: Hosted, trail: Trail, arm: str) -> dict[str, Any]:
     """One arm: its row, its history, the audit of its verdict."""
     found = campaign.arm(arm)
     audit = campaign.audit(arm)
-    way = path(campaign, trail.arms.get(arm) or ArmTrail(), found.weight)
+    way = path(campaign, trail.arms.get(campaign.number_of(arm)) or ArmTrail(), found.weight)
     return found.as_json() | {"path": way, "audit": audit}
 
 

@@ -6,6 +6,7 @@ journal; what is owed and not yet delivered is a fold over both. One worker send
 
 from __future__ import annotations
 
+import base64
 import hmac
 import json
 import secrets
@@ -13,16 +14,17 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b, sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 
 from goodarm.errors import GoodarmError, Refused
 from goodarm.service.side import Side
-from goodarm.service.targets import Target, resolve
+from goodarm.service.targets import PORTS, Target, resolve
 
 ATTEMPTS = 8
 FIRST_WAIT, GROWTH = 2.0, 4.0
@@ -53,8 +55,11 @@ class Webhook:
 class Webhooks:
     """The registered ones of a store."""
 
-    def __init__(self, side: Side, *, private: bool, clock: Callable[[], float] = time.time) -> None:
-        self._side, self._private, self._clock = side, private, clock
+    def __init__(
+        self, side: Side, *, private: bool, ports: Collection[int] = PORTS, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._side, self._clock = side, clock
+        self._resolve = partial(resolve, private=private, ports=ports)
 
     def register(self, campaign: str, url: str, after: int, key: str | None = None) -> Webhook:
         """A new webhook; its target is looked up now, and again at each delivery.
@@ -62,9 +67,9 @@ class Webhooks:
         key : chosen by the caller; for an hour the same key gets the same webhook, including its secret. The id is
               derived from it, so that two workers asked at once make one webhook
         """
-        resolve(url, private=self._private)
+        self._resolve(url)
         id = secrets.token_hex(6) if key is None else blake2b(f"{campaign}\0{key}".encode(), digest_size=6).hexdigest()
-        made = Webhook(id, campaign, url, secrets.token_urlsafe(32), after, self._clock(), None)
+        made = Webhook(id, campaign, url, new_secret(), after, self._clock(), None)
         new = self._side.change(
             "insert into goodarm_webhooks (id, campaign, url, secret, after_number, created_at)"
             " values (?, ?, ?, ?, ?, ?) on conflict (id) do nothing",
@@ -152,11 +157,14 @@ def outbox(
     return owed
 
 
-def send(hook: Webhook, id: str, content: Mapping[str, Any], *, private: bool, now: float) -> dict[str, Any]:
+def send(
+    hook: Webhook, id: str, content: Mapping[str, Any], *, private: bool, now: float, ports: Collection[int] = PORTS
+) -> dict[str, Any]:
     """One attempt, as the note that the journal keeps."""
     note = {"note": NOTE, "delivery": id, "webhook": hook.id}
     try:
-        status = _post(resolve(hook.url, private=private), hook, id, json.dumps(content).encode(), int(now))
+        target = resolve(hook.url, private=private, ports=ports)
+        status = _post(target, hook, id, json.dumps(content).encode(), int(now))
     except (OSError, HTTPException, ValueError) as error:  # the other deliveries are sent all the same
         return note | {"delivered": False, "status": None, "error": str(error)[:300]}
     return note | {"delivered": 200 <= status < 300, "status": status}
@@ -169,9 +177,9 @@ def _post(target: Target, hook: Webhook, id: str, body: bytes, at: int) -> int:
         "Host": (f"[{target.host}]" if ":" in target.host else target.host) + port,
         "Content-Type": "application/json",
         "User-Agent": "goodarm",
-        "Goodarm-Delivery": id,
-        "Goodarm-Time": str(at),
-        "Goodarm-Signature": sign(hook.secret, id, at, body),
+        "Webhook-Id": id,
+        "Webhook-Timestamp": str(at),
+        "Webhook-Signature": sign(hook.secret, id, at, body),
     }
     connection = _Pinned(target) if target.scheme == "https" else HTTPConnection(target.address, target.port, TIMEOUT)
     try:
@@ -216,23 +224,34 @@ TOLERANCE = 300.0
 """Seconds by which a receiver's clock may differ before it should refuse a delivery as replayed."""
 
 
-def sign(secret: str, id: str, at: int, body: bytes) -> str:
-    """The header Goodarm-Signature.
+SECRET = "whsec_"
+"""Begins every secret; what follows is in Base64."""
 
-    >>> sign("s", "d1", 1700000000, b"{}")[:19]
-    'v1=2e66b89f772a2d58'
+
+def new_secret() -> str:
+    """A secret in the form of Standard Webhooks: whsec_ and 32 random bytes in Base64."""
+    return SECRET + base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def sign(secret: str, id: str, at: int, body: bytes) -> str:
+    """The header Webhook-Signature of Standard Webhooks (https://www.standardwebhooks.com).
+
+    >>> secret, id = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek"
+    >>> sign(secret, id, 1614265330, b'{"test": 2432232314}')
+    'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='
     """
-    message = f"{id}.{at}.".encode() + body
-    return f"v1={hmac.new(secret.encode(), message, sha256).hexdigest()}"
+    key = base64.b64decode(secret.removeprefix(SECRET)) if secret.startswith(SECRET) else secret.encode()
+    return f"v1,{base64.b64encode(hmac.new(key, f'{id}.{at}.'.encode() + body, sha256).digest()).decode()}"
 
 
 def verify(secret: str, id: str, at: int, body: bytes, signature: str, now: float) -> bool:
     """What a receiver does: compare in constant time, and refuse what is old.
 
-    >>> signed = sign("s", "d1", 1700000000, b"{}")
-    >>> verify("s", "d1", 1700000000, b"{}", signed, now=1700000010)
+    >>> signed = sign("whsec_c2VjcmV0", "d1", 1700000000, b"{}")
+    >>> verify("whsec_c2VjcmV0", "d1", 1700000000, b"{}", signed, now=1700000010)
     True
-    >>> verify("s", "d1", 1700000000, b"{...}", signed, now=1700000010)
+    >>> verify("whsec_c2VjcmV0", "d1", 1700000000, b"{...}", signed, now=1700000010)
     False
     """
-    return abs(now - at) <= TOLERANCE and hmac.compare_digest(sign(secret, id, at, body), signature)
+    expected = sign(secret, id, at, body)
+    return abs(now - at) <= TOLERANCE and any(hmac.compare_digest(expected, each) for each in signature.split(" "))

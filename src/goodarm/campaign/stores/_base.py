@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from goodarm.campaign.journal import Event, Row
 
@@ -78,11 +78,19 @@ class Store(ABC):
     def keep(self, campaign: int, snapshot: Snapshot | None) -> None:
         """Replace the snapshot, within a transaction; None removes it."""
 
+    def probe(self) -> None:
+        """Raise `UnusableStore` if nothing can be written now. Stores on a disk write and flush something here."""
+        with self.transaction(None):
+            self.names()
+
+    def give_up(self) -> None:  # noqa: B027  most stores have nothing to do
+        """End operations of other threads that wait for a server, with an error."""
+
     @abstractmethod
     def close(self) -> None:
         """Close files and connections."""
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *ignored: object) -> None:

@@ -2,13 +2,19 @@
 
 A writer first acquires an advisory lock of its campaign for the transaction. A second statement then reads new entries:
 under READ COMMITTED it sees everything that was committed before the lock was granted.
+
+A server that does not answer is given up after some seconds, however it is silent: it is asked to end long statements
+itself, TCP probes find machines that are gone, and `Patience` hangs up on a server that accepts data and never replies.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import socket
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -44,6 +50,23 @@ ON CONFLICT (campaign) DO UPDATE SET number = EXCLUDED.number, chain = EXCLUDED.
 """
 MANY = 20
 """From this many rows on, COPY is quicker than INSERT."""
+PROBE = 0
+"""Number of no campaign, for the write that `probe` makes."""
+CONNECT_SECONDS = 5
+STATEMENT_SECONDS = 8
+"""Maximum time of a statement at the server, waiting for locks included."""
+SILENT_SECONDS = STATEMENT_SECONDS + 2.0
+"""Maximum time without an answer: the server ends a statement itself before."""
+AWAY_SECONDS = 1.0
+"""How long a server that could not be reached is not asked again: requests that wait in line fail at once."""
+CONNECTION = {
+    "connect_timeout": str(CONNECT_SECONDS),
+    "keepalives_idle": "10",
+    "keepalives_interval": "3",
+    "keepalives_count": "3",
+    "tcp_user_timeout": str(1000 * STATEMENT_SECONDS),
+}
+"""Settings of a connection, unless the address has its own."""
 
 
 class PostgresqlStore(Store):
@@ -61,7 +84,7 @@ class PostgresqlStore(Store):
         self._process = -1
         self._connection: psycopg.Connection[Any] | None = None
         self._inside = False
-        self._last_rows: list[Event] = []
+        self._patience = Patience()
         try:
             with self._explained():
                 self._create(self._here())
@@ -78,13 +101,19 @@ class PostgresqlStore(Store):
         if gone or self._process != os.getpid():
             if self._process != os.getpid():
                 self._thread = threading.RLock()
-            self._connection = connected(self._url, prepare_threshold=2)
+            self._connection = self._patience.connected(self._url, prepare_threshold=2)
             self._process = os.getpid()
         assert self._connection is not None
         return self._connection
 
+    def _run(self, query: str, values: Sequence[Any] = (), *, binary: bool = False) -> psycopg.Cursor[Any]:
+        """One statement and its answer."""
+        connection = self._here()
+        with self._patience.awaiting(connection):
+            return connection.execute(query, values, binary=binary)
+
     def _create(self, connection: psycopg.Connection[Any]) -> None:
-        with connection.transaction():
+        with self._patience.awaiting(connection), connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", (LOCKS,))
             row = connection.execute("SELECT to_regclass('goodarm_format')").fetchone()
             if row is None or row[0] is None:
@@ -101,41 +130,43 @@ class PostgresqlStore(Store):
 
     def names(self) -> list[str]:
         with self._thread, self._explained():
-            return sorted(name for (name,) in self._here().execute("SELECT name FROM goodarm_campaigns"))
+            return sorted(name for (name,) in self._run("SELECT name FROM goodarm_campaigns"))
 
     def find(self, name: str) -> int | None:
         with self._thread, self._explained():
-            row = self._here().execute("SELECT id FROM goodarm_campaigns WHERE name = %s", (name,)).fetchone()
+            row = self._run("SELECT id FROM goodarm_campaigns WHERE name = %s", (name,)).fetchone()
         return None if row is None else int(row[0])
 
     @contextmanager
     def transaction(self, campaign: int | None) -> Iterator[None]:
         with self._thread, self._explained():
             connection = self._here()
-            with connection.pipeline():
-                connection.execute("BEGIN")
-                connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, campaign or 0))
-            self._inside = True
             try:
+                with self._patience.awaiting(connection), connection.pipeline():
+                    connection.execute("BEGIN")
+                    connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, campaign or 0))
+                self._inside = True
                 yield
                 # where a statement has failed, the server answers COMMIT with a plain ROLLBACK
-                if connection.execute("COMMIT").statusmessage != "COMMIT":
-                    raise self._error("a statement of the transaction failed")
+                with self._patience.awaiting(connection):
+                    if connection.execute("COMMIT").statusmessage != "COMMIT":
+                        raise self._error("a statement of the transaction failed")
             except BaseException:
-                with suppress(self._error):
+                with suppress(self._error), self._patience.awaiting(connection):
                     connection.execute("ROLLBACK")
                 raise
             finally:
                 self._inside = False
 
     def add(self, name: str) -> int:
-        row = self._here().execute("INSERT INTO goodarm_campaigns (name) VALUES (%s) RETURNING id", (name,)).fetchone()
+        row = self._run("INSERT INTO goodarm_campaigns (name) VALUES (%s) RETURNING id", (name,)).fetchone()
         if row is None:
             raise UnusableStore(f"{self.address} did not number the new campaign.")
         return int(row[0])
 
     def append(self, campaign: int, events: Sequence[Event]) -> None:
-        with self._here().cursor() as cursor:
+        connection = self._here()
+        with self._patience.awaiting(connection), connection.cursor() as cursor:
             if len(events) < MANY:
                 cursor.executemany(INSERT, [(campaign, *event, event.ending) for event in events])
                 return
@@ -147,7 +178,7 @@ class PostgresqlStore(Store):
         while until is None or after < until:
             many = BLOCK_OF_ROWS if until is None else min(BLOCK_OF_ROWS, until - after)
             with self._thread, self._explained():
-                rows = self._here().execute(f"{NEWER} LIMIT {many}", (campaign, after), binary=True).fetchall()
+                rows = self._run(f"{NEWER} LIMIT {many}", (campaign, after), binary=True).fetchall()
             if not rows:
                 return
             yield rows
@@ -155,32 +186,36 @@ class PostgresqlStore(Store):
 
     def newer(self, campaign: int, after: int) -> Iterable[Event]:
         with self._thread, self._explained():
-            rows = self._here().execute(NEWER, (campaign, after), binary=True).fetchall()
+            rows = self._run(NEWER, (campaign, after), binary=True).fetchall()
         return map(Event._make, rows)
 
     def ending(self, campaign: int, ticket: int, ending: str) -> Event | None:
         with self._thread, self._explained():
-            row = self._here().execute(ENDING, (campaign, ticket, ending), binary=True).fetchone()
+            row = self._run(ENDING, (campaign, ticket, ending), binary=True).fetchone()
         return None if row is None else Event(*row)
 
     def snapshot(self, campaign: int) -> Snapshot | None:
         with self._thread, self._explained():
-            row = (
-                self._here()
-                .execute(
-                    "SELECT number, chain, body FROM goodarm_snapshots WHERE campaign = %s", (campaign,), binary=True
-                )
-                .fetchone()
-            )
+            query = "SELECT number, chain, body FROM goodarm_snapshots WHERE campaign = %s"
+            row = self._run(query, (campaign,), binary=True).fetchone()
         return None if row is None else Snapshot(*row)
 
     def keep(self, campaign: int, snapshot: Snapshot | None) -> None:
         if snapshot is None:
-            self._here().execute("DELETE FROM goodarm_snapshots WHERE campaign = %s", (campaign,))
+            self._run("DELETE FROM goodarm_snapshots WHERE campaign = %s", (campaign,))
         else:
-            self._here().execute(KEEP, (campaign, *snapshot))
+            self._run(KEEP, (campaign, *snapshot))
+
+    def probe(self) -> None:
+        with self.transaction(None):
+            self._run("SELECT 1 FROM goodarm_events LIMIT 1")
+            self.keep(PROBE, Snapshot(0, b"", b""))
+
+    def give_up(self) -> None:
+        self._patience.give_up(self._connection)
 
     def close(self) -> None:
+        self._patience.end()
         if self._connection is not None and self._process == os.getpid():
             self._connection.close()
 
@@ -216,11 +251,92 @@ def without_password(address: str) -> str:
 def connected(address: str, **options: Any) -> psycopg.Connection[Any]:
     """A connection. If the address can't be read, the error quotes none of it: any part may belong to the password."""
     import psycopg
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
     try:
-        return psycopg.connect(address, autocommit=True, **options)
+        missing = CONNECTION.keys() - conninfo_to_dict(address).keys()
+        made = make_conninfo(address, **{name: CONNECTION[name] for name in missing})
+        connection = psycopg.connect(made, autocommit=True, **options)
     except psycopg.ProgrammingError:
         raise InvalidValue(
             "the PostgreSQL server's address can't be read. Write it like postgresql://user:password@host/database, "
             "with %XX for special characters in the password, such as %2F for a slash."
         ) from None
+    try:
+        connection.execute(TIMEOUT, (f"{STATEMENT_SECONDS}s",))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+TIMEOUT = """
+SELECT set_config('statement_timeout', %s, false) WHERE current_setting('statement_timeout') = '0'
+"""
+"""A limit that the user or the database has set stays."""
+
+
+class Patience:
+    """Hangs up on a server that has not answered for `seconds`.
+
+    psycopg waits for an answer without limit, and TCP's own probes are answered by the kernel of a server that hangs.
+    One thread per store looks at the time; waiting itself costs two assignments.
+    """
+
+    def __init__(self, seconds: float = SILENT_SECONDS) -> None:
+        self._seconds = seconds
+        self._waiting: tuple[float, Any] | None = None
+        self._process = -1
+        self._ended = threading.Event()
+        self._away_until = -math.inf
+
+    def connected(self, address: str, **options: Any) -> psycopg.Connection[Any]:
+        """A new connection, or the error of the last attempt if that was a moment ago."""
+        import psycopg
+
+        if time.monotonic() < self._away_until:
+            raise psycopg.OperationalError("the server could not be reached a moment ago")
+        try:
+            return connected(address, **options)
+        except psycopg.OperationalError:
+            self._away_until = time.monotonic() + AWAY_SECONDS
+            raise
+
+    @contextmanager
+    def awaiting(self, connection: Any) -> Iterator[None]:
+        """The block waits for the server."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._ended = threading.Event()
+            threading.Thread(target=self._watch, args=(self._ended,), name="goodarm-patience", daemon=True).start()
+        self._waiting = (time.monotonic() + self._seconds, connection)
+        try:
+            yield
+        finally:
+            self._waiting = None
+
+    def give_up(self, connection: Any) -> None:
+        """Hang up now, and do not connect again."""
+        self._away_until = math.inf
+        if connection is not None:
+            hang_up(connection)
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._ended.set()
+        self._process = -1
+
+    def _watch(self, ended: threading.Event) -> None:
+        while not ended.wait(self._seconds / 8.0):
+            waiting = self._waiting
+            if waiting is not None and time.monotonic() > waiting[0]:
+                self._waiting = None
+                hang_up(waiting[1])
+
+
+def hang_up(connection: Any) -> None:
+    """End a connection from another thread: what waits for it receives an error at once."""
+    import psycopg
+
+    with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as held:
+        held.shutdown(socket.SHUT_RDWR)

@@ -38,6 +38,10 @@ NEWER = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND number > ? ORDER B
 RANGE = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND number > ? AND number <= ? ORDER BY number"
 ENDING = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND ticket = ? AND ending = ?"
 ENDLESS = 2**62
+BUSY_SECONDS = 10.0
+"""Maximum time to wait for a program that locks the database without our lock, such as the sqlite3 shell."""
+PROBE = 0
+"""Number of no campaign, for the write that `probe` makes."""
 RESTORE = "Nothing more is written to it. Put the file back, or restore a backup, and start this program again."
 APPLICATION = 0x600DA531
 """Marks a file as goodarm's, so that a database of another program is never written to."""
@@ -46,11 +50,12 @@ APPLICATION = 0x600DA531
 class SqliteStore(Store):
     """One file; threads of one process may share the object, processes open one each."""
 
-    def __init__(self, path: str | Path, *, create: bool = True) -> None:
+    def __init__(self, path: str | Path, *, create: bool = True, read_only: bool = False) -> None:
         self.path = Path(path)
         self.address = f"sqlite:///{path}"
         self._lock = FileLock(self.path.with_name(self.path.name + ".lock"))
         self._thread = threading.RLock()
+        self._read_only = read_only
         self._process = -1
         self._connection: sqlite3.Connection
         self._opened: list[tuple[Path, int, int]] = []
@@ -69,14 +74,18 @@ class SqliteStore(Store):
         self._process = os.getpid()
         if not self.path.parent.is_dir():
             raise UnusableStore(f"{self.path}: there is no folder {self.path.parent}. Create it first.")
-        if self.path.exists() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)):
+        if self._read_only or (
+            self.path.exists() and not (os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK))
+        ):
             self._connect_to_read()
             return
         self._lock.open()
         self._lock.take()
         try:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-            self._connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=60.0)
+            self._connection = sqlite3.connect(
+                self.path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
+            )
             if not self._check_format():
                 self._create()
             self._connection.execute("PRAGMA journal_mode = WAL")
@@ -210,13 +219,30 @@ class SqliteStore(Store):
         else:
             self._connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)", (campaign, *snapshot))
 
+    def guard(self) -> None:
+        """Note for good that the store has tokens. They are in another file, which may be lost."""
+        with self.transaction(None):
+            self._connection.execute("CREATE TABLE IF NOT EXISTS guarded (note TEXT)")
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the store has ever had a token."""
+        with self._thread, _explained(self.path):
+            query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'guarded'"
+            return bool(self._here().execute(query).fetchone()[0])
+
+    def probe(self) -> None:
+        with self.transaction(None):
+            self._connection.execute("SELECT 1 FROM events LIMIT 1")
+            self.keep(PROBE, Snapshot(0, b"", b""))
+
     def close(self) -> None:
         if self._process != os.getpid():
             return
         with self._thread:
-            locked = self._lock._file >= 0
-            if locked:
-                self._lock.take()
+            if self._lock._file >= 0:
+                with suppress(UnusableStore):  # another process has the file open: this is not the last to close it
+                    self._lock.take()
             if hasattr(self, "_connection"):
                 self._connection.close()
             self._lock.close()

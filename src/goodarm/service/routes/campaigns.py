@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -15,7 +14,7 @@ from goodarm.service.problems import documented
 from goodarm.service.replies import NOT_CHANGED, CampaignName, IfNoneMatch, Key, Reply, etag, fresh, matches
 from goodarm.service.shown import Campaigns, Summary
 from goodarm.service.tokens import Role
-from goodarm.service.views import summary, summary_now
+from goodarm.service.views import summary
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"])
 DEPRECATED = "@1794960000"
@@ -41,7 +40,7 @@ async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> 
 )
 async def create(request: Request, body: NewCampaign, key: Key = None) -> Response:
     """Start a campaign."""
-    return Reply(await campaigns_of(request).create(body, key), 201)
+    return Reply(await campaigns_of(request).create(request, body, key), 201)
 
 
 @router.get("/{name}", response_model=Summary, responses=READ | NOT_CHANGED, **route_of(Role.reader))
@@ -96,15 +95,13 @@ async def close(request: Request, name: CampaignName, body: End | None = None) -
 
 def _renamed(response: Response, request: Request, verb: str) -> Response:
     """Say with the answer that the path is deprecated, and which one replaces it (RFC 9745)."""
-    path = request.scope["raw_path"].decode("ascii").rpartition("/")[0]
+    path = request.app.state.settings.root_path + request.scope["raw_path"].decode("ascii").rpartition("/")[0]
     response.headers["Deprecation"] = DEPRECATED
     response.headers["Link"] = f'<{path}/{verb}>; rel="successor-version"'
     return response
 
 
 async def _changed(request: Request, name: str, operation: Callable[[Campaign], None], status: int = 200) -> Response:
-    def change(campaign: Campaign) -> dict[str, Any]:
-        operation(campaign)
-        return summary_now(campaign)
-
-    return Reply(await campaigns_of(request).desk.write(name, change), status)
+    found = campaigns_of(request)
+    await found.write(request, name, operation)
+    return Reply(await found.summary(name), status)

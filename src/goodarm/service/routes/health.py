@@ -25,12 +25,12 @@ async def healthz() -> Health:
     "/readyz",
     response_model=Health,
     openapi_extra={"x-role": "none"},
-    responses={503: {"model": Health, "description": "The store can't be read at the moment."}},
+    responses={503: {"model": Health, "description": "The store can't be written at the moment."}},
 )
 async def readyz(request: Request, response: Response) -> Health:
-    """The store answers too."""
+    """The store answers too: something was written to it within the last second."""
     try:
-        await campaigns_of(request).names()
+        await campaigns_of(request).probe()
     except Exception as error:  # any error means that the server is not ready
         response.status_code = 503
         return Health(status="unready", detail=type(error).__name__)

@@ -6,16 +6,18 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi.responses import StreamingResponse
 
+from goodarm.campaign.journal import HEXADECIMAL, Head
 from goodarm.service.campaigns import campaigns_of
-from goodarm.service.guard import role_now, route_of
+from goodarm.service.guard import caller_now, route_of
 from goodarm.service.problems import Refusal, documented
-from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply
+from goodarm.service.replies import NOT_CHANGED, ArmName, CampaignName, IfNoneMatch, Reply, fresh
 from goodarm.service.shown import (
     ArmPage,
     ArmTable,
     Checked,
+    HeadShown,
     History,
     ProgressPage,
     RemainingShown,
@@ -23,13 +25,13 @@ from goodarm.service.shown import (
     Verdicts,
     WaitingShown,
 )
+from goodarm.service.stream import PING
 from goodarm.service.tokens import Role
 from goodarm.service.views import (
     arm_page,
     arm_table,
     history,
     progress,
-    remaining_pulls,
     verdict_table,
     verdicts,
     waiting_tickets,
@@ -78,20 +80,18 @@ async def all_arms(request: Request, name: CampaignName, if_none_match: IfNoneMa
 async def remaining(
     request: Request,
     name: CampaignName,
-    draws: Annotated[int, Query(ge=1, le=1000)] = 200,
+    draws: Annotated[int | None, Query(ge=1, le=1000, description="200 if left out, fewer with very many arms")] = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Expected further pulls of each arm."""
-    return await campaigns_of(request).answer(
-        name, if_none_match, lambda campaign: remaining_pulls(campaign, draws), "remaining", draws
-    )
+    return fresh(*await campaigns_of(request).remaining(request, name, if_none_match, draws))
 
 
 @router.get("/arms/{arm}", response_model=ArmPage, responses=NOT_CHANGED, **route_of(Role.reader))
 async def one_arm(request: Request, name: CampaignName, arm: ArmName, if_none_match: IfNoneMatch = None) -> Response:
     """One arm: its interval over time, its evidence, and the audit of its verdict."""
     found = campaigns_of(request)
-    trail = await found.trail(name)
+    trail = await found.trail(request, name)
     return await found.answer(name, if_none_match, lambda campaign: arm_page(campaign, trail, arm), "arm", arm)
 
 
@@ -99,7 +99,7 @@ async def one_arm(request: Request, name: CampaignName, arm: ArmName, if_none_ma
 async def over_time(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
     """Verdicts over time."""
     found = campaigns_of(request)
-    trail = await found.trail(name)
+    trail = await found.trail(request, name)
     return await found.answer(name, if_none_match, lambda campaign: progress(trail), "progress")
 
 
@@ -133,13 +133,27 @@ async def journal(
 
 
 @router.get("/check", response_model=Checked, **route_of(Role.reader))
-async def check(request: Request, name: CampaignName) -> Response:
+async def check(
+    request: Request,
+    name: CampaignName,
+    head: Annotated[
+        str | None,
+        Query(pattern=f"^[0-9]{{1,18}}:{HEXADECIMAL.pattern}$", description="of an earlier time, number:chain"),
+    ] = None,
+) -> Response:
     """Replay the journal and compare; ok is false, with the reason, when something differs."""
-    return Reply(await campaigns_of(request).check(name))
+    return Reply(await campaigns_of(request).check(request, name, None if head is None else Head.read(head)))
+
+
+@router.get("/head", response_model=HeadShown, responses=NOT_CHANGED, **route_of(Role.reader))
+async def head(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
+    """The number and chain of the journal's newest entry. Keep it elsewhere, and give it to /check later."""
+    return await campaigns_of(request).answer(name, if_none_match, lambda campaign: campaign.head()._asdict(), "head")
 
 
 FORMATS = {"jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 KINDS = tuple(FORMATS.values())
+EVENTS = "text/event-stream"
 
 
 @router.get(
@@ -152,7 +166,7 @@ async def export(
     request: Request, name: CampaignName, format: Annotated[str, Query(pattern="^(jsonl|parquet)$")] = "jsonl"
 ) -> Response:
     """The whole journal as a file; `goodarm campaign import` reads it."""
-    content = await campaigns_of(request).export(name, format)
+    content = await campaigns_of(request).export(request, name, format)
     headers = {"Content-Disposition": f'attachment; filename="campaign.{format}"'}
     return Response(content, media_type=FORMATS[format], headers=headers)
 
@@ -169,16 +183,23 @@ async def _there(request: Request, name: CampaignName) -> str:
 
 @router.get(
     "/events",
-    response_class=EventSourceResponse,
+    response_class=Response,
     **route_of(Role.reader),
+    responses={200: {"description": "Server-sent events.", "content": {EVENTS: {"schema": {"type": "string"}}}}},
 )
 async def events(
     request: Request,
     name: Annotated[str, Depends(_there)],
     last_event_id: Annotated[int | None, Header(ge=0, lt=2**53, description="where the stream was left")] = None,
-) -> AsyncIterator[ServerSentEvent]:
+) -> Response:
     """Live updates: first what changed since Last-Event-ID (every arm without it), then each change as it comes."""
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(request, name, last_event_id), media_type=EVENTS, headers=headers)
+
+
+async def _events(request: Request, name: str, last_event_id: int | None) -> AsyncIterator[bytes]:
+    """The stream, until its token is revoked or expires."""
     async for change in request.app.state.fanout.follow(name, last_event_id):
-        if await role_now(request) is None:  # revoked or expired while the stream was open
+        if await caller_now(request) is None:
             return
-        yield ServerSentEvent(raw_data=change.text, event="change", id=str(change.number))
+        yield PING if change is None else change.event

@@ -17,13 +17,15 @@ from goodarm.service.shown import BlockShown, Stepped, Tickets, Told
 from goodarm.service.tokens import Role
 
 REFUSALS = documented((400, 401, 403, 404, 409, 413, 422, 429))
+CUT = 100_000
+"""Maximum number of samples in one block: others wait while they are chosen."""
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], responses=REFUSALS)
 
 
 @router.post("/ask", response_model=Tickets, **route_of(Role.writer))
 async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) -> Response:
     """The arms to sample next, one ticket each."""
-    found = await campaigns_of(request).desk.write(name, lambda campaign: campaign.ask(body.n, key=key))
+    found = await campaigns_of(request).write(request, name, lambda campaign: campaign.ask(body.n, key=key))
     return Reply({"tickets": [ticket.as_json() for ticket in found]})
 
 
@@ -54,13 +56,15 @@ async def step(request: Request, name: CampaignName, body: Tell, key: Key = None
         told, following = campaign.tell_and_ask(body.ticket, body.reward, key=key)
         return {"ticket": following and following.as_json(), "verdicts": told.as_json()["verdicts"]}
 
-    return Reply(await campaigns_of(request).desk.write(name, play))
+    return Reply(await campaigns_of(request).write(request, name, play))
 
 
 @router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
 async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: Key = None) -> Response:
-    """Many asks in one entry: the number of samples of each arm."""
-    block = await campaigns_of(request).desk.write(name, lambda campaign: campaign.ask_block(body.n, key=key))
+    """Many asks in one entry: the number of samples of each arm. A block is cut at 100,000: ask again for the rest."""
+    found, n = campaigns_of(request), min(body.n, CUT)
+    await found.ready_for_blocks(name)
+    block = await found.write(request, name, lambda campaign: campaign.ask_block(n, key=key))
     return Reply(block.as_json())
 
 
@@ -68,14 +72,15 @@ async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: K
 async def tell_block(request: Request, name: CampaignName, body: TellBlock) -> Response:
     """Rewards of a block, whole or in parts; a part told twice counts once."""
     rewards = {arm: (told, total) for arm, (told, total) in body.rewards.items()}
+    await campaigns_of(request).ready_for_blocks(name)
     return await _told(request, name, lambda campaign: campaign.tell_block(body.ticket, rewards, body.part))
 
 
 @router.post("/void", status_code=204, **route_of(Role.writer))
 async def void(request: Request, name: CampaignName, body: Void) -> None:
     """Withdraw a ticket; valid only if losing it has nothing to do with its reward."""
-    await campaigns_of(request).desk.write(name, lambda campaign: campaign.void(body.ticket, body.reason))
+    await campaigns_of(request).write(request, name, lambda campaign: campaign.void(body.ticket, body.reason))
 
 
 async def _told(request: Request, name: str, operation: Callable[[Campaign], rows.Told]) -> Response:
-    return Reply((await campaigns_of(request).desk.write(name, operation)).as_json())
+    return Reply((await campaigns_of(request).write(request, name, operation)).as_json())

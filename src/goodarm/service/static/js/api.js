@@ -9,8 +9,8 @@ export class Problem extends Error {
   }
 }
 
-/** @param {string} name @param {string} [rest] */
-export const url = (name, rest = "") => `/api/v1/campaigns/${encodeURIComponent(name)}${rest}`;
+/** Relative to the page: a proxy may serve it below a path. @param {string} name @param {string} [rest] */
+export const url = (name, rest = "") => `api/v1/campaigns/${encodeURIComponent(name)}${rest}`;
 
 /** Every question has its own words for verdicts; colours and filters know good, open and bad. @param {any} value */
 const inColours = (value) =>
@@ -32,7 +32,7 @@ export async function problemOf(response) {
 async function request(path, options = {}) {
   let response;
   try {
-    response = await fetch(path, { credentials: "same-origin", ...options });
+    response = await fetch(path.replace(/^\//, ""), { credentials: "same-origin", ...options });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new Problem(0, "no answer", "The server does not answer. Is it running?");

@@ -1,0 +1,100 @@
+"""Long computations beside the desk: few at a time, in threads that nothing waits for, and given up when they are no
+longer wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from fastapi import Request
+
+from goodarm.service.problems import Refusal, is_ending
+from goodarm.simulation.stop import Interrupted, Stop
+
+T = TypeVar("T")
+
+AT_ONCE = 2
+"""Maximum number of computations at a time per worker."""
+MOST_WAITING = 32
+"""Maximum number of computations under way or waiting per worker."""
+LOOK_SECONDS = 0.5
+"""Seconds between two looks whether the client is still there."""
+
+
+class Beside:
+    """Runs functions in daemon threads. Each gets a token, `Stop`, which is set when its client has left."""
+
+    def __init__(self) -> None:
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self._stops: set[Stop] = set()
+        self._ended = False
+
+    @property
+    def waiting(self) -> int:
+        """Computations that are under way or wait for their turn."""
+        return len(self._stops)
+
+    def end(self) -> None:
+        """Give up everything: the server is being stopped."""
+        self._ended = True
+        for stop in self._stops:
+            stop.set()
+
+    async def run(self, compute: Callable[[Stop], T], request: Request | None = None) -> T:
+        """The result of `compute(stop)`; refused if too many wait.
+
+        request : the computation is given up if its client disconnects
+        """
+        if self._ended:
+            raise is_ending()
+        if len(self._stops) >= MOST_WAITING:
+            detail = f"{MOST_WAITING} long computations are under way or waiting. Try again in a moment."
+            raise Refusal(429, "busy", detail, {"Retry-After": "2"})
+        stop = Stop()
+        self._stops.add(stop)
+        try:
+            async with self._room:
+                stop.check()
+                return await self._watched(in_thread(lambda: compute(stop)), stop, request)
+        except Interrupted:
+            raise is_ending() if self._ended else Refusal(503, "gone", "The client has left.") from None
+        finally:
+            stop.set()
+            self._stops.discard(stop)
+
+    async def _watched(self, result: asyncio.Future[T], stop: Stop, request: Request | None) -> T:
+        while not result.done():
+            await asyncio.wait({result}, timeout=LOOK_SECONDS)
+            if request is not None and not result.done() and await request.is_disconnected():
+                stop.set()
+        return result.result()
+
+
+def in_thread(compute: Callable[[], T]) -> asyncio.Future[T]:
+    """Run a function in a thread of its own, which does not keep the process from ending.
+
+    Threads of a pool would: the interpreter waits for them.
+    """
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def deliver(value: T | None, error: BaseException | None) -> None:
+        if not result.cancelled():
+            if error is not None:
+                result.set_exception(error)
+            else:
+                result.set_result(value)  # type: ignore[arg-type]  # without an error, the value is there
+
+    def run() -> None:
+        try:
+            value, error = compute(), None
+        except BaseException as raised:
+            value, error = None, raised
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(deliver, value, error)
+
+    threading.Thread(target=run, name="goodarm-beside", daemon=True).start()
+    return result
