@@ -126,6 +126,7 @@ class Labels(NamedTuple):
     line     : beside the line in a chart; `MARK` stands for the bar
     against  : what arms are compared with
     signed   : whether an estimate is written with its sign
+    fixed    : what must be fixed before anybody looks at rewards, and its verb
     """
 
     estimate: str = "mean"
@@ -134,6 +135,7 @@ class Labels(NamedTuple):
     line: str = f"bar {MARK}"
     against: str = "the bar"
     signed: bool = False
+    fixed: str = "the threshold was"
 
 
 TotalsOf = Callable[[str], Totals]
@@ -381,7 +383,8 @@ class Control(Question):
         line = "no difference"
         if self.margin:
             line = f"{'better' if self.margin > 0.0 else 'worse'} by {MARK}"
-        return Labels("difference", "Difference from the control", "margin", line, "the control", signed=True)
+        fixed = "the control and the margin were"
+        return Labels("difference", "Difference from the control", "margin", line, "the control", True, fixed)
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
         """The difference of the two means."""

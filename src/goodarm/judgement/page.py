@@ -38,8 +38,8 @@ def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
     parts = [*_opening(judgement, "h1" if tools else "p"), *_segments(judgement)]
     forest = info(judgement)
     if forest.edges.size:
-        what = "Means" if judgement.question.versus is None else "Differences"
-        heading = f"{what} of all {judgement.arms.arm.size:,} {escape(judgement.noun)}"
+        what = judgement.question.asked.labels.estimate.capitalize()
+        heading = f"{what}s of all {judgement.arms.arm.size:,} {escape(judgement.noun)}"
         parts.append(f"<h2>{heading}</h2>{_density(judgement, forest)}")
     if tools:
         parts.append(_tools(judgement))
@@ -145,7 +145,7 @@ def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float
 
 
 def _mean_word(judgement: Judgement) -> str:
-    return "mean" if judgement.question.versus is None else "difference"
+    return judgement.question.asked.labels.estimate
 
 
 def _cell(label: str, text: str, value: float) -> str:

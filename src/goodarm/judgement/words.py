@@ -32,12 +32,11 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
     elif unit is not None:
         whole = "within its window" if question.window is not None else "and no more rows of it will come"
         news = f"each {visible(unit)} is new information, {whole}"
-    bar = "the threshold was" if question.versus is None else "the control and the margin were"
     family = question.scale.family
     assumed = (family.assumption,) if isinstance(family, SubGaussian) else ()
     return (
         *assumed,
-        f"{bar} fixed before anybody looked at these rewards",
+        f"{question.asked.labels.fixed} fixed before anybody looked at these rewards",
         news,
         "no row was left out because of its reward"
         + (", or of the arm that was shown" if question.propensity is not None else ""),

@@ -58,7 +58,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     for name in judgement.by:
         made.add_column(visible(name), overflow="fold")
     made.add_column("arm", style="bold", overflow="fold", min_width=NARROWEST)
-    for name in ("pulls", "mean" if judgement.question.versus is None else "difference", "interval"):
+    for name in ("pulls", judgement.question.asked.labels.estimate, "interval"):
         made.add_column(name, justify="right", no_wrap=True)
     made.add_column("verdict", no_wrap=True)
     if width >= WIDE:
