@@ -180,9 +180,7 @@ def test_files_hold_every_name_unharmed(tmp_path: Path) -> None:
     pulls, total = [3000] * len(HARD), [150 if i % 2 else 10 for i in range(len(HARD))]
     found = goodarm.judge({"arm": HARD, "pulls": pulls, "total": total}, threshold=0.02)
     assert sorted([*found.good, *found.bad]) == sorted(HARD)
-    from goodarm.report.judged import write
-
-    paths = {path.name: path for path in write(found, tmp_path / "out")}
+    paths = {path.name: path for path in found.save(tmp_path / "out")}
     assert sorted(paths) == ["arms.csv", "arms.parquet", "forest.png", "forest.svg", "judgement.html"]
     table = parquet.read_table(paths["arms.parquet"]).to_pydict()
     assert sorted(table["arm"]) == sorted(HARD)
