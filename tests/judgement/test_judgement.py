@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 import goodarm
 from goodarm.cli import app
+from goodarm.judgement.figure import info
 from goodarm.judgement.page import page
 
 TOTALS = {
@@ -221,6 +223,21 @@ def test_the_plot_has_a_density_beyond_sixty_arms() -> None:
         found = goodarm.judge(log, threshold=0.02)
         assert len(found.plot().axes) == panels
         assert ("density" in page(found).split("<main>")[1]) == (panels == 2)
+
+
+def test_the_density_is_linear_and_says_which_arms_lie_beyond_it() -> None:
+    means = [0.02] * 300 + [0.03] * 149 + [0.9]
+    log = {"arm": list(map(str, range(450))), "pulls": [2000] * 450, "total": [2000 * mean for mean in means]}
+    found = goodarm.judge(log, threshold=0.01)
+    forest = info(found)
+    assert forest.beyond == 1
+    assert forest.edges[-1] < 0.1
+    drawn = page(found).split('class="density"')[1].split("</p>")[0]
+    heights = sorted({float(each) for each in re.findall(r'height="([\d.]+)"', drawn)})
+    assert heights == [50.0, 100.0]  # the arm beyond is in the last bin, with the 149
+    assert "the highest bar holds 300" in drawn
+    assert "the last one includes 1 with means above 3%" in drawn
+    assert any("with 1 above" in text.get_text() for text in found.plot().axes[0].texts)
 
 
 def test_notebooks_show_sentence_and_table(log: Path) -> None:

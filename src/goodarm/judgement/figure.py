@@ -40,6 +40,7 @@ class Forest(NamedTuple):
     words: dict[int, str]
     edges: Floats  # of the density of all means; empty where every arm has its own line
     counts: dict[int, Floats]
+    beyond: int  # arms in the last bin whose mean lies above it
     percent: bool
 
 
@@ -48,7 +49,7 @@ def info(judgement: Judgement) -> Forest:
     arms, question = judgement.arms, judgement.question
     first = arms.taken(np.arange(min(MOST, arms.arm.size)))
     names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
-    edges, counts = np.zeros(0), {}
+    edges, counts, beyond = np.zeros(0), {}, 0
     bar = question.margin if question.versus is not None else float(question.threshold or 0.0)
     if arms.arm.size > MOST:
         seen = arms.mean[np.isfinite(arms.mean)]
@@ -58,6 +59,7 @@ def info(judgement: Judgement) -> Forest:
             value: np.histogram(np.clip(arms.mean[arms.verdict == value], edges[0], edges[-1]), edges)[0].astype(float)
             for value in (1, -1, 0)
         }
+        beyond = int((arms.mean > edges[-1]).sum())
     what = (
         f"threshold {amount(bar, question)}"
         if question.versus is None
@@ -76,6 +78,7 @@ def info(judgement: Judgement) -> Forest:
         judgement.words,
         edges,
         counts,
+        beyond,
         amount(0.5, question).endswith("%"),
     )
 
@@ -145,6 +148,9 @@ def _draw_density(axes: Axes, forest: Forest) -> None:
         bottom = bottom + forest.counts[value]
     axes.axvline(forest.bar, color="0.25", linewidth=1.0, linestyle=(0, (4, 3)))
     axes.set_ylabel("all arms", fontsize=8)
+    if forest.beyond:
+        place = (float(forest.edges[-1]), float(bottom[-1]))
+        axes.annotate(f"with {forest.beyond:,} above ▸", place, ha="right", va="bottom", fontsize=7.5, color="0.25")
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
     if forest.percent:

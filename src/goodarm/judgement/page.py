@@ -179,10 +179,8 @@ def _density(judgement: Judgement, forest: Forest) -> str:
     for j in range(bins):
         top = 100.0
         for value, colour in COLOURS.items():
-            tall = 100.0 * math.sqrt(forest.counts[value][j] / most)
+            tall = 100.0 * forest.counts[value][j] / most
             if tall > 0.0:
-                share = 100.0 * math.sqrt(sum(c[j] for c in forest.counts.values()) / most)
-                tall = share * forest.counts[value][j] / sum(c[j] for c in forest.counts.values())
                 top -= tall
                 bars.append(
                     f'<rect x="{j * wide:.1f}" y="{top:.1f}" width="{wide - 1:.1f}" height="{tall:.1f}" '
@@ -191,7 +189,9 @@ def _density(judgement: Judgement, forest: Forest) -> str:
     place = WIDTH * (forest.bar - forest.edges[0]) / (forest.edges[-1] - forest.edges[0])
     line = f'<line x1="{place:.1f}" x2="{place:.1f}" y1="0" y2="100" {DASHED}/>'
     first, last, bar = (amount(float(x), judgement.question) for x in (forest.edges[0], forest.edges[-1], forest.bar))
-    words = f"from {first} to {last}, dashed at {bar}; heights are square roots of counts"
+    words = f"from {first} to {last}, dashed at {bar}; the highest bar holds {int(most):,} {escape(judgement.noun)}"
+    if forest.beyond:
+        words += f"; the last one includes {forest.beyond:,} with means above {last}"
     return (
         f'<svg class="density" viewBox="0 0 {WIDTH} 100" preserveAspectRatio="none" role="img" '
         f'aria-label="density of the means">{"".join(bars)}{line}</svg><p class="soft">{words}</p>'

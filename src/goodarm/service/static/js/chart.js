@@ -6,8 +6,13 @@ import { h } from "./dom.js";
 /** @type {typeof import("uplot")} */
 export const uPlot = /** @type {any} */ (window).uPlot;
 
+let root = document.documentElement; // where the colours are declared
+/** @param {HTMLElement} element that declares the colours, in a page that is not ours */
+export const colourFrom = (element) => {
+  root = element;
+};
 /** @param {string} name */
-export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+export const colour = (name) => getComputedStyle(root).getPropertyValue(`--${name}`).trim();
 export const rem = () => parseFloat(getComputedStyle(document.documentElement).fontSize);
 /** Canvas pixels that are a pixel of a page with ordinary letters: lines grow with dense and with huge screens. */
 export const unit = () => (devicePixelRatio * rem()) / 16;

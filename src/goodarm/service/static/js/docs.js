@@ -86,7 +86,7 @@ function operation(method, path, route, schemas) {
   return h(
     "details",
     { class: "operation", "data-text": `${method} ${path} ${route.description ?? ""}`.toLowerCase() },
-    h("summary", {}, h("span", { class: `method ${method}` }, method.toUpperCase()), " ", h("code", {}, path), " ", h("span", { class: "hint" }, route.deprecated ? "deprecated" : "")),
+    h("summary", {}, h("span", { class: `method ${method}` }, method.toUpperCase()), " ", h("code", {}, path), " ", h("span", { class: "hint" }, `${route.deprecated ? "Deprecated. " : ""}${/^[^.]*\.?/.exec(route.description ?? "")?.[0] ?? ""}`)),
     h("p", {}, route.description ?? ""),
     h("p", { class: "hint" }, route["x-role"] === "none" ? "No token is needed." : `Needs the role ${route["x-role"]}, if the server has tokens.`),
     h("pre", { tabindex: "0", role: "group", "aria-label": "Request" }, h("code", {}, text)),
@@ -134,7 +134,7 @@ async function show() {
   });
   byId("main").replaceChildren(
     h("h1", {}, "HTTP API"),
-    h("p", { class: "terms" }, `goodarm ${info.version}. Bodies and answers are JSON. The same as a document: `, h("a", { href: DOCUMENT.href }, "openapi.json")),
+    h("p", { class: "terms lead" }, `goodarm ${info.version}. Bodies and answers are JSON. The same as a document: `, h("a", { href: DOCUMENT.href }, "openapi.json")),
     h("div", { class: "selection list-tools" }, search),
     ...[...topics].map(([topic, operations]) => h("section", { class: "card topic", "aria-label": topic }, h("h2", {}, `${topic[0]?.toUpperCase()}${topic.slice(1)}`), ...operations)),
   );
