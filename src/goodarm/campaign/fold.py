@@ -24,6 +24,7 @@ from goodarm.campaign.pairs import Pairs
 from goodarm.campaign.repeats import Repeats
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
 from goodarm.campaign.tickets import OpenBlock, Part, Queue
+from goodarm.engine.evidence import Setup
 from goodarm.engine.live.step import Asked, LiveStep
 from goodarm.errors import DamagedJournal
 from goodarm.problem import SubGaussian
@@ -567,16 +568,8 @@ def new_step(terms: Terms) -> LiveStep:
         features = np.array([arm.features for arm in terms.arms], dtype=np.float64)
     horizon = math.inf if terms.horizon is None else float(terms.horizon)
     ids = [arm.id for arm in terms.arms]
-    return terms.evidence.step(
-        terms.made,
-        terms.problem,
-        ids,
-        horizon=horizon,
-        features=features,
-        seed=terms.seed,
-        weights=terms.weights,
-        costs=terms.costs,
-    )
+    given = Setup(terms.made, terms.problem, ids, horizon, features, terms.seed, terms.weights, terms.costs)
+    return terms.evidence.step(given)
 
 
 def _nothing(event: Event) -> Iterable[int]:

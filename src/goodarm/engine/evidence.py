@@ -89,6 +89,26 @@ class MetricState(NamedTuple):
         }
 
 
+class Setup(NamedTuple):
+    """What a live step is made of.
+
+    arms     : ids of all arms, reference arms included
+    horizon  : planned number of samples, inf without a plan
+    features : of the arms, for a model that brings none of its own
+    weights  : each arm's share of delta, reference arms excluded; 1/K each if None
+    costs    : of a sample of each arm, reference arms included; 1 each if None
+    """
+
+    policy: Policy
+    problem: Problem
+    arms: Sequence[str]
+    horizon: float = math.inf
+    features: Any = None
+    seed: int = 0
+    weights: Sequence[float] | None = None
+    costs: Sequence[float] | None = None
+
+
 class Evidence(ABC, Generic[Asked]):
     """How questions of one kind are answered."""
 
@@ -104,30 +124,16 @@ class Evidence(ABC, Generic[Asked]):
         """Refuse a policy that can't answer the question live; called once, when a campaign is created."""
 
     @abstractmethod
-    def step(
-        self,
-        policy: Policy,
-        problem: Problem,
-        arms: Sequence[str],
-        *,
-        horizon: float,
-        features: Any,
-        seed: int,
-        weights: Sequence[float] | None,
-        costs: Sequence[float] | None = None,
-    ) -> LiveStep:
-        """The live step of a campaign with these arms.
+    def step(self, given: Setup) -> LiveStep:
+        """The live step of a campaign."""
 
-        costs : of a sample of each arm, reference arms included; 1 each if not given
-        """
-
-    @abstractmethod
     def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
         """The evidence that refutes a value at each arm's own share of delta.
 
         weights : shares of delta
         offsets : evidence that the live step gives each arm for its share
         """
+        return np.array([-math.log(problem.delta * weight) for weight in weights.tolist()])
 
     @abstractmethod
     def intervals(
@@ -169,24 +175,16 @@ class ThresholdEvidence(Evidence[Threshold]):
             )
         rehearse(policy, problem)
 
-    def step(
-        self,
-        policy: Policy,
-        problem: Problem,
-        arms: Sequence[str],
-        *,
-        horizon: float,
-        features: Any,
-        seed: int,
-        weights: Sequence[float] | None,
-        costs: Sequence[float] | None = None,
-    ) -> LiveStep:
+    def step(self, given: Setup) -> LiveStep:
         return ThresholdStep(
-            policy, problem, horizon=horizon, features=features, seed=seed, weights=weights, costs=costs
+            given.policy,
+            given.problem,
+            horizon=given.horizon,
+            features=given.features,
+            seed=given.seed,
+            weights=given.weights,
+            costs=given.costs,
         )
-
-    def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
-        return np.array([-math.log(problem.delta * weight) for weight in weights.tolist()])
 
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
@@ -226,20 +224,12 @@ class ControlEvidence(Evidence[Control]):
     def check(self, policy: Policy, problem: Problem) -> None:
         check_against_control(policy, problem)
 
-    def step(
-        self,
-        policy: Policy,
-        problem: Problem,
-        arms: Sequence[str],
-        *,
-        horizon: float,
-        features: Any,
-        seed: int,
-        weights: Sequence[float] | None,
-        costs: Sequence[float] | None = None,
-    ) -> LiveStep:
-        place, margin = arms.index(self.question.arm), self.question.margin
-        return ControlStep(policy, problem, place, margin, horizon=horizon, weights=weights, costs=costs)
+    def step(self, given: Setup) -> LiveStep:
+        policy, problem, *_ = given
+        place, margin = given.arms.index(self.question.arm), self.question.margin
+        return ControlStep(
+            policy, problem, place, margin, horizon=given.horizon, weights=given.weights, costs=given.costs
+        )
 
     def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
         return problem.bar.budget - offsets
@@ -301,28 +291,21 @@ class PairedEvidence(Evidence[Control]):
         paired = replace(problem, rewards=_graded(problem.rewards))
         ThresholdEvidence(Threshold(problem.threshold)).check(policy, paired)
 
-    def step(
-        self,
-        policy: Policy,
-        problem: Problem,
-        arms: Sequence[str],
-        *,
-        horizon: float,
-        features: Any,
-        seed: int,
-        weights: Sequence[float] | None,
-        costs: Sequence[float] | None = None,
-    ) -> LiveStep:
+    def step(self, given: Setup) -> LiveStep:
         """A threshold step of the paired rewards. The control has a row that is never chosen, and no share of delta."""
-        place, count = arms.index(self.question.arm), problem.arms
-        shares = np.insert(np.full(count, 1.0 / count) if weights is None else np.array(weights), place, NO_SHARE)
-        paired = replace(problem, arms=count + 1, rewards=_graded(problem.rewards))
-        step = ThresholdStep(policy, paired, horizon=horizon, seed=seed, weights=shares, costs=costs)
+        problem, place = given.problem, given.arms.index(self.question.arm)
+        count = problem.arms
+        own = np.full(count, 1.0 / count) if given.weights is None else np.array(given.weights)
+        step = ThresholdStep(
+            given.policy,
+            replace(problem, arms=count + 1, rewards=_graded(problem.rewards)),
+            horizon=given.horizon,
+            seed=given.seed,
+            weights=np.insert(own, place, NO_SHARE),
+            costs=given.costs,
+        )
         step.suspend(place)
         return step
-
-    def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
-        return np.array([-math.log(problem.delta * weight) for weight in weights.tolist()])
 
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
@@ -365,18 +348,8 @@ class ScoredEvidence(ThresholdEvidence):
             )
         check_live(policy, problem.rewards)
 
-    def step(
-        self,
-        policy: Policy,
-        problem: Problem,
-        arms: Sequence[str],
-        *,
-        horizon: float,
-        features: Any,
-        seed: int,
-        weights: Sequence[float] | None,
-        costs: Sequence[float] | None = None,
-    ) -> LiveStep:
+    def step(self, given: Setup) -> LiveStep:
+        policy, problem, _, horizon, _, seed, weights, costs = given
         return ScoredStep(policy, problem, self.tenths, horizon=horizon, seed=seed, weights=weights, costs=costs)
 
     def intervals(
@@ -415,22 +388,9 @@ class BarsEvidence(Evidence[Bars]):
             )
         ThresholdEvidence(Threshold(problem.threshold)).check(policy, problem)
 
-    def step(
-        self,
-        policy: Policy,
-        problem: Problem,
-        arms: Sequence[str],
-        *,
-        horizon: float,
-        features: Any,
-        seed: int,
-        weights: Sequence[float] | None,
-        costs: Sequence[float] | None = None,
-    ) -> LiveStep:
+    def step(self, given: Setup) -> LiveStep:
+        policy, problem, _, horizon, _, _, weights, costs = given
         return BarsStep(policy, problem, self.question.metrics, horizon=horizon, weights=weights, costs=costs)
-
-    def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
-        return np.array([-math.log(problem.delta * weight) for weight in weights.tolist()])
 
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats

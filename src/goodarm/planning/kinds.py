@@ -13,7 +13,7 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
 from goodarm.arguments import check_real, percentage
-from goodarm.engine.evidence import evidence_for
+from goodarm.engine.evidence import Setup, evidence_for
 from goodarm.environments._base import Environment
 from goodarm.errors import InvalidValue
 from goodarm.planning.bounds import campaign_lower_bound
@@ -415,9 +415,7 @@ class LivePlayer(Player):
         means, arms = self.guess.draw(chance), problem.arms
         seen = self.question.problem(arms, problem.delta, problem.rewards)
         ids = [*map(str, range(arms)), *self.question.references]
-        step = evidence_for(self.question).step(
-            self.policy, seen, ids, horizon=math.inf, features=None, seed=self.seed, weights=None
-        )
+        step = evidence_for(self.question).step(Setup(self.policy, seen, ids, seed=self.seed))
         rates, rounds, at = np.append(means, self.references), 0, np.zeros(arms, dtype=np.int64)
         while rounds < last_round:
             counts = step.choose_block(min(max(1, int(GROWTH * rounds)), last_round - rounds))
