@@ -20,6 +20,8 @@ DOCUMENTS = (
     "CONTRIBUTING.md",
     "docs/tutorials/headlines.md",
     "docs/tutorials/prompts.md",
+    "docs/tutorials/cheap-model.md",
+    "docs/tutorials/judge-and-labels.md",
     "docs/tutorials/laboratory.md",
     "docs/tutorials/own-rule.md",
     "docs/tutorials/paper.md",

@@ -2,21 +2,26 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from goodarm.problem import Bar, Cases, Problem
+from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification.bet_mixture import bet_mixture
 from goodarm.rules.identification.gap_mixture import gap_mixture, log_average, smallest_good
 from goodarm.testing import Violation
 from goodarm.testing.exact_cases import (
     evidence_of_cases,
     exact_error_of_cases,
     require_exact_error_of_cases,
+    require_fair_over_all_orders,
     verdicts_on_cases,
     walked,
 )
+from goodarm.testing.identification import identification_checks
 from goodarm.verdict import Guarantee
 
 
@@ -109,6 +114,26 @@ def twin(name, totals):
 def test_broken_rules_are_caught(rule: EvidenceRule, message: str) -> None:
     with pytest.raises(Violation, match=message):
         require_exact_error_of_cases(rule, 0.5, 200)
+
+
+def test_the_kit_covers_fixed_test_sets() -> None:
+    names = [check.name for check in identification_checks("gap-mixture")]
+    assert "exact error on 100 cases, threshold 0.8, 1 arms" in names
+    (fair,) = [check for check in identification_checks("bet-mixture") if "all orders" in check.name]
+    fair()
+    assert not any("cases" in check.name for check in identification_checks("kt"))
+
+
+def bets_after_the_draw(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
+    """A null of what is left after the draw, and not before it: each bet sees its own result."""
+    seen = Arm(arm.pulls + 0.9, arm.total + 0.9 * reward, 0.0, 0.0, arm.for_good, arm.for_bad, arm.memory, 0.0)
+    return bet_mixture.observe(seen, reward, pool, bar)
+
+
+def test_a_null_of_what_is_left_after_the_draw_is_caught() -> None:
+    broken = replace(bet_mixture, name="after the draw", observe=bets_after_the_draw, sums=None, from_sums=None)
+    with pytest.raises(Violation, match="no fair game"):
+        require_fair_over_all_orders(broken)
 
 
 def test_draws_with_replacement_are_caught() -> None:

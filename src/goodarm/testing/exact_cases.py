@@ -7,13 +7,16 @@ Nothing is drawn, so that any error above what is allowed is seen. Verdicts need
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals
-from goodarm.problem import Bar, Cases, Problem
+from goodarm.problem import Bar, Cases, GradedCases, Problem
+from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.gap_mixture import smallest_good
 from goodarm.testing.checks import require
@@ -116,3 +119,41 @@ def require_exact_error_of_cases(
             f"{rule.name} leaves an arm undecided with probability {1.0 - error.good - error.bad:.4g} although all "
             f"{cases} cases are drawn.",
         )
+
+
+GRADES = ((1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (1.0, 0.9, 0.5, 0.3, 0.2, 0.1), (1.0, 0.0, 0.0, 0.0, 0.0, 0.2))
+"""Sets of six results whose 720 orders are played one by one."""
+JUST = 1e-7
+"""By how much the bar lies above the mean of the set, so that *good* is wrong."""
+
+
+def require_fair_over_all_orders(rule: EvidenceRule) -> None:
+    """The mean of E over all orders of a set is at most 1 after each draw: what a bet without replacement must keep.
+
+    E+ is played with a bar just above the mean of the set, E- with a bar at the mean. For rules that need the order.
+    """
+    for grades in GRADES:
+        mean, cases = sum(grades) / len(grades), len(grades)
+        found = np.zeros((2, cases - 1))
+        for order in itertools.permutations(grades):
+            for side, threshold in enumerate((mean + JUST, mean)):
+                bar = Problem(threshold=threshold, arms=1, rewards=GradedCases(cases)).bar
+                found[side] += np.exp(np.minimum(_played(rule, order, bar)[side][:-1], 60.0))
+        worst = float(found.max()) / math.factorial(cases)
+        require(
+            worst <= 1.0 + 1e-4,
+            f"{rule.name} is no fair game on the cases {grades}: its evidence is {worst:.4g} on average "
+            "over all orders, and at most 1 is allowed. Does a bet depend on its own result, or forget what was drawn?",
+        )
+
+
+def _played(rule: EvidenceRule, results: Sequence[float], bar: Bar) -> Floats:
+    """log E+ and log E- after each result, shape (2, N)."""
+    memory, found = np.zeros(max(rule.memory, 1)), np.zeros((2, len(results)))
+    good = bad = total = 0.0
+    for n, result in enumerate(results):
+        arm = Arm(float(n), total, 0.0, 0.0, good, bad, memory, 0.0)
+        good, bad, _ = rule.observe(arm, result, Pool(n + 1.0, math.inf, None), bar, *rule.defaults.values())
+        total += result
+        found[:, n] = good, bad
+    return found

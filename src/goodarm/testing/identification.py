@@ -11,12 +11,13 @@ from functools import partial
 from goodarm.numerics import log_normal_cdf
 from goodarm.policies import policy
 from goodarm.policies.names import identification_rule
-from goodarm.problem import Bounded, Gaussian, Problem
+from goodarm.problem import Bounded, Cases, Gaussian, GradedCases, Problem
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
+from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.testing.adversary import AT_THE_THRESHOLD, instances_for
 from goodarm.testing.checks import require
 from goodarm.testing.error_rates import Trial, require_error_rate
+from goodarm.testing.exact_cases import require_exact_error_of_cases, require_fair_over_all_orders
 from goodarm.testing.exact_error import can_be_computed, exact_error, verdicts_at
 from goodarm.testing.fair_game import SCALES
 from goodarm.testing.kit import check_policy
@@ -31,6 +32,8 @@ THRESHOLDS, ARMS, DELTAS = (0.5, 0.05), (1, 30, 1000), (0.3, 0.05, 0.001, 1e-6, 
 """Every combination of these is computed over `FEW` pulls: a rule that ignores delta or the number of arms errs more
 often than permitted at the smallest ones, however cautious it is at usual ones."""
 FEW = 2000
+ON_CASES = ((0.8, 100, 1), (0.5, 200, 40), (0.03, 300, 1), (0.97, 300, 1))
+"""Threshold, cases and arms at which the error on a fixed test set is computed exactly, at delta = 0.05."""
 SHORT = Trial()
 """3000 runs of 800 rounds under an adversary."""
 LONG = Trial(runs=400, horizon=50_000)
@@ -63,6 +66,8 @@ def check_identification(rule: str | IdentificationRule) -> list[str]:
       deltas down to 1e-6, after up to 1000 rewards, and up to a million where the rule keeps no memory.
     - The exact error of a rule by totals, or of a radius, on one arm at the threshold is at most delta/K: for every
       combination of 1, 30 and 1000 arms and deltas from 0.3 to 1e-12, and up to 300,000 pulls at delta = 0.1.
+    - A rule that is certified for fixed test sets: the exact error of a rule by totals next to the bar is at most
+      delta/K, and every arm is decided by its last case; evidence in order is fair over all orders of six cases.
     - An adversary finds at most delta wrong runs: 3000 runs of 800 rounds on each hard instance, where an error rate
       of 0.142 in place of 0.1 is detected with probability 0.9. A sound rule fails one such test with probability at
       most 2e-9. Evidence that needs more than the totals also plays 400 runs of 50,000 rounds, which detect 0.225.
@@ -94,6 +99,7 @@ def identification_checks(rule: str | IdentificationRule) -> list[RuleCheck]:
         return found_checks
     if found.valid_for(Bounded()):
         found_checks += long_checks(found)
+    found_checks += checks_on_cases(found)
     if isinstance(found, RadiusRule) and found.valid_for(Gaussian(1.0)):
         found_checks.append(RuleCheck("radius of Gaussian rewards", partial(require_gaussian_radius, found)))
     return found_checks + [
@@ -122,6 +128,18 @@ def long_checks(rule: IdentificationRule) -> Iterator[RuleCheck]:
     for threshold, arms, pulls in EXACT:
         name = f"exact error, threshold {threshold:g}, {arms} arms, {pulls:,} pulls"
         yield RuleCheck(name, partial(require_exact_error, rule, threshold, arms, pulls))
+
+
+def checks_on_cases(rule: IdentificationRule) -> Iterator[RuleCheck]:
+    """What a rule certified for fixed test sets must do."""
+    if not isinstance(rule, EvidenceRule) or rule.learner is not None:
+        return
+    if rule.by_totals and rule.valid_for(Cases(1)):
+        for threshold, cases, arms in ON_CASES:
+            name = f"exact error on {cases} cases, threshold {threshold:g}, {arms} arms"
+            yield RuleCheck(name, partial(require_exact_error_of_cases, rule, threshold, cases, arms))
+    elif rule.valid_for(GradedCases(1)):
+        yield RuleCheck("a fair game over all orders of six cases", partial(require_fair_over_all_orders, rule))
 
 
 def require_exact_errors(rule: IdentificationRule) -> None:
