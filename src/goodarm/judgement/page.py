@@ -11,7 +11,7 @@ import numpy as np
 
 from goodarm.judgement.figure import COLOURS, Forest, _span, info
 from goodarm.judgement.judgement import VERDICTS, Arms, Judgement
-from goodarm.judgement.words import LOOKS, amount, visible, whole
+from goodarm.judgement.words import LOOKS, amount, estimate, visible, whole
 from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
 
 MOST = 2000
@@ -63,7 +63,7 @@ def _opening(judgement: Judgement, element: str) -> Iterator[str]:
     yield f'<{element} class="sentence">{escape(judgement.sentence)}.</{element}>'
     asked = f"threshold {amount(question.threshold or 0.0, question)}"
     if question.versus is not None:
-        asked = f"against {escape(visible(question.versus))}, margin {amount(question.margin, question)}"
+        asked = f"against {escape(visible(question.versus))}, margin {estimate(question.margin, question)}"
     yield (
         f'<p class="soft">{escape(visible(judgement.source))}: {judgement.rows:,} rows; {asked}; delta '
         f"{question.delta:g}, {escape(str(question.criterion))}; {escape(judgement.rule)}, "
@@ -134,7 +134,7 @@ def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float
     cells.append(f'<td class="words verdict {kind}" data-value="{word}" title="{title}">{word}</td>')
     cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
     for label, value in ((_mean_word(judgement), arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
-        cells.append(_cell(label, amount(float(value), question), float(value)))
+        cells.append(_cell(label, estimate(float(value), question), float(value)))
     cells.append(_cell("pulls", whole(arms.pulls[i]), arms.pulls[i]))
     cells.append(_cell("evidence", f"{arms.evidence[i]:.1f}", arms.evidence[i]))
     cells.append(_cell("needs", "" if arms.verdict[i] else whole(arms.needs[i]), arms.needs[i]))
@@ -188,7 +188,7 @@ def _density(judgement: Judgement, forest: Forest) -> str:
                 )
     place = WIDTH * (forest.bar - forest.edges[0]) / (forest.edges[-1] - forest.edges[0])
     line = f'<line x1="{place:.1f}" x2="{place:.1f}" y1="0" y2="100" {DASHED}/>'
-    first, last, bar = (amount(float(x), judgement.question) for x in (forest.edges[0], forest.edges[-1], forest.bar))
+    first, last, bar = (estimate(float(x), judgement.question) for x in (forest.edges[0], forest.edges[-1], forest.bar))
     words = f"from {first} to {last}, dashed at {bar}; the highest bar holds {int(most):,} {escape(judgement.noun)}"
     if forest.beyond:
         words += f"; the last one includes {forest.beyond:,} with means above {last}"

@@ -66,6 +66,28 @@ def amount(value: float, question: Question) -> str:
     return f"{value:.4g}"
 
 
+def estimate(value: float, question: Question) -> str:
+    """What is compared with the bar: a mean, or against a control a difference, of shares in percentage points.
+
+    >>> estimate(0.02, Question(threshold=0.02)), estimate(0.02, Question(versus="now"))
+    ('2%', '2 pp')
+    """
+    shares = question.scale.bounded and not question.scale.moved
+    if question.versus is not None and shares and math.isfinite(value):
+        return f"{100.0 * value:.3g} pp"
+    return amount(value, question)
+
+
+def interval(low: float, high: float, question: Question) -> str:
+    """Both ends, with the unit once where it is long.
+
+    >>> interval(0.01, 0.03, Question(threshold=0.02)), interval(-0.01, 0.03, Question(versus="now"))
+    ('1% to 3%', '-1 to 3 pp')
+    """
+    first, last = estimate(low, question), estimate(high, question)
+    return f"{first.removesuffix(' pp') if last.endswith(' pp') else first} to {last}"
+
+
 def _amounts(question: Question) -> Amounts:
     """How numbers on the rule's scale are written in the log's units; a difference of shares in percentage points."""
     scale = question.scale

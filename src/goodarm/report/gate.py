@@ -6,7 +6,7 @@ import math
 import xml.etree.ElementTree as ElementTree
 from typing import TYPE_CHECKING
 
-from goodarm.judgement.words import amount
+from goodarm.judgement.words import estimate
 
 if TYPE_CHECKING:
     from goodarm.judgement import Judgement
@@ -42,13 +42,13 @@ def markdown(found: Judgement) -> str:
         "| --- | --- | --- | ---: | ---: | ---: |",
     ]
     for i in range(arms.arm.size):
-        low, high = (amount(each, question) for each in (arms.low[i], arms.high[i]))
+        low, high = (estimate(each, question) for each in (arms.low[i], arms.high[i]))
         interval = "" if math.isnan(arms.low[i]) else f"{low} to {high}"
         verdict = int(arms.verdict[i])
         name = " / ".join(map(str, (*(key[i] for key in arms.segment), arms.arm[i])))
         word = found.words[verdict] if verdict else "undecided"
         lines.append(
-            f"| {MARKS[verdict]} | {_escaped(name)} | {word} | {amount(arms.mean[i], question)} | {interval} "
+            f"| {MARKS[verdict]} | {_escaped(name)} | {word} | {estimate(arms.mean[i], question)} | {interval} "
             f"| {int(arms.pulls[i]):,} |"
         )
     lines += ["", f"The verdicts are {found.guarantee}, at delta {question.delta:g}, if:", ""]
@@ -70,7 +70,7 @@ def junit(found: Judgement) -> str:
         name = " / ".join(map(str, (*(key[i] for key in arms.segment), arms.arm[i])))
         case = ElementTree.SubElement(suite, "testcase", classname=_printable(found.source), name=_printable(name))
         verdict = int(arms.verdict[i])
-        said = f"mean {amount(arms.mean[i], question)} of {int(arms.pulls[i]):,} samples; {found.guarantee}"
+        said = f"mean {estimate(arms.mean[i], question)} of {int(arms.pulls[i]):,} samples; {found.guarantee}"
         if verdict:
             ElementTree.SubElement(case, "system-out").text = said
         if verdict <= 0:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from goodarm.judgement import Judgement
-from goodarm.judgement.words import LOOKS, amount, visible, whole
+from goodarm.judgement.words import LOOKS, estimate, interval, visible, whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,41 +46,50 @@ def _name(text: object) -> str:
 
 
 def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
-    """The first arms of each verdict: name, pulls, mean, interval, verdict, guarantee, what is needed.
+    """The first arms of each verdict, with columns that fit the terminal.
 
-    In a narrow terminal the guarantee, which is the same for all, makes room for the names; the notes say it.
+    In a narrow terminal the guarantee, which is the same for all arms, makes room for the names; the notes state it.
+    With segments or times so does what is needed.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    arms, question = judgement.arms, judgement.question
+    wide, crowded = width >= WIDE, bool(judgement.by) or arms.when is not None
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in judgement.by:
         made.add_column(visible(name), overflow="fold")
     made.add_column("arm", style="bold", overflow="fold", min_width=NARROWEST)
-    for name in ("pulls", judgement.question.asked.labels.estimate, "interval"):
+    cells: dict[str, Callable[[int], Text]] = {
+        "samples": lambda i: Text(whole(arms.pulls[i])),
+        question.asked.labels.estimate: lambda i: Text(estimate(arms.mean[i], question)),
+    }
+    if not np.isnan(arms.low).all():
+        cells["interval"] = lambda i: Text(interval(arms.low[i], arms.high[i], question))
+    for name in cells:
         made.add_column(name, justify="right", no_wrap=True)
+    cells["verdict"] = lambda i: Text(_verdict(judgement, i), style=STYLES[int(arms.verdict[i])])
     made.add_column("verdict", no_wrap=True)
-    if width >= WIDE:
+    if wide:
+        cells["guarantee"] = lambda i: Text(judgement.label if arms.verdict[i] else "", overflow="fold")
         made.add_column("guarantee", overflow="fold")
-    made.add_column("needs about", justify="right", no_wrap=True)
-    if judgement.arms.when is not None:
+    if wide or not crowded:
+        cells["needs about"] = lambda i: Text("" if arms.verdict[i] else f"{whole(arms.needs[i])} more")
+        made.add_column("needs about", justify="right", no_wrap=True)
+    if (when := arms.when) is not None:
+        cells["known at"] = lambda i: Text("" if when[i] is None else str(when[i]))
         made.add_column("known at", no_wrap=True)
-    arms, question = judgement.arms, judgement.question
     for value in (1, -1, 0):
         for i in np.flatnonzero(arms.verdict == value)[:each]:
-            cells = [Text(_name(key[i])) for key in arms.segment]
-            cells += [Text(_name(arms.arm[i])), Text(whole(arms.pulls[i])), Text(amount(arms.mean[i], question))]
-            cells += [
-                Text(f"{amount(arms.low[i], question)} to {amount(arms.high[i], question)}"),
-                Text(judgement.words[value], style=STYLES[value]),
-                *([Text(judgement.label if value else "", overflow="fold")] if width >= WIDE else []),
-                Text("" if value else f"{whole(arms.needs[i])} more"),
-            ]
-            if arms.when is not None:
-                cells.append(Text("" if arms.when[i] is None else str(arms.when[i])))
-            made.add_row(*cells)
+            names = [Text(_name(key[i])) for key in (*arms.segment, arms.arm)]
+            made.add_row(*names, *(cell(int(i)) for cell in cells.values()))
     return made
+
+
+def _verdict(judgement: Judgement, i: int) -> str:
+    value = int(judgement.arms.verdict[i])
+    return judgement.words[value] if value else "undecided"
 
 
 def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
@@ -88,4 +97,4 @@ def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
     for value in (1, -1, 0):
         more = int((judgement.arms.verdict == value).sum()) - each
         if more > 0:
-            yield f"{more:,} more {judgement.words[value]}; --out writes all"
+            yield f"{more:,} more {judgement.words[value] if value else 'undecided'}; --out writes all"
