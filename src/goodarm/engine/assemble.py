@@ -175,7 +175,9 @@ def parts_of(policy: Policy, draw: Formula, *, scan: bool = False) -> Parts:
     """The plain functions that the rounds of a simulated pairing are made of."""
     observe, decide = identification_parts(policy.identification)
     fit, next_round = learner_parts(policy.learner)
-    prepare, select, update = selector_for(policy.sampling, scan, rows=policy.identification.memory > 1)
+    rule = policy.identification
+    kept = isinstance(rule, EvidenceRule) and rule.keeps_likelihoods
+    prepare, select, update = selector_for(policy.sampling, scan, rows=rule.memory > 1, kept=kept)
     return Parts(prepare, in_turn(select), update, draw, present_pool, observe, decide, fit, next_round)
 
 

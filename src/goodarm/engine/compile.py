@@ -15,7 +15,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from goodarm.engine.explain import Explained
 from goodarm.fingerprint import fingerprint, reachable
@@ -75,7 +75,8 @@ DIFFERENCES = Patience(10)
 JOURNAL = Patience(20_000)
 """Entries of a journal that are replayed in one piece."""
 
-_registered: set[FunctionType] = set()
+Value = TypeVar("Value")
+_registered: set[Any] = set()
 _inlined: set[FunctionType] = set()
 _registering = threading.RLock()
 """Two threads that compile at once must not find a function marked as registered before numba knows it."""
@@ -118,6 +119,47 @@ def inlined(function: Formula) -> Formula:
     return function
 
 
+def borrowed(value: Value) -> Value:
+    """The arrays in a value, for the time of a call whose caller keeps them alive: itself in Python.
+
+    Compiled code counts the references to every array that it hands on. In a round of `value` that would be 13 atomic
+    additions and as many subtractions, an eighth of its time. A borrowed array has no count. It must not be returned.
+    """
+    return value
+
+
+def _teach_borrowing() -> None:
+    """Tell numba how `borrowed` is compiled: the array's owner is left out of it."""
+    from numba.core import types
+    from numba.extending import intrinsic, overload
+
+    def without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, value)
+            array.meminfo = array.meminfo.type(None)
+            array.parent = array.parent.type(None)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            for place, each in enumerate(kind):
+                part = without_owner(context, builder, each, builder.extract_value(value, place))
+                value = builder.insert_value(value, part, place)
+            return value
+        context.nrt.incref(builder, kind, value)
+        return value
+
+    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    def lend(typing_context: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return without_owner(context, builder, signature.return_type, arguments[0])
+
+        return value(value), generate
+
+    def compiled_borrowed(value: Any) -> Any:
+        return lambda value: lend(value)
+
+    overload(borrowed, strict=False)(compiled_borrowed)
+
+
 def named_by_content(function: FunctionType, content: str) -> FunctionType:
     """A copy of the function whose qualified name ends in its fingerprint.
 
@@ -139,6 +181,9 @@ def register(functions: Iterable[FunctionType]) -> None:
     from numba.extending import overload
 
     with _registering:
+        if borrowed not in _registered:
+            _teach_borrowing()
+            _registered.add(borrowed)
         for function in reachable(functions):
             if function not in _registered:
                 options: Any = {"forceinline": True} if function in _inlined else {}

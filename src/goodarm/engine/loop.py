@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.engine.compile import compiled
+from goodarm.engine.compile import borrowed, compiled
 from goodarm.rules.beliefs import (
     MEAN,
     PULLS,
@@ -108,15 +108,16 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     def loop(
         tables: Tables, pool: Pool, source: Any, bar: Any, parameters: Any, generator: Any, until: int, trace: Any
     ) -> tuple[Pool, bool]:
-        arms, decided_at, kept, progress, ledger, settled = tables
+        arms, decided_at, kept, progress = borrowed((tables.arms, tables.decided_at, tables.kept, tables.progress))
+        ledger, settled, source, lent = tables.ledger, tables.settled, borrowed(source), borrowed(pool)
         choosing, observing, deciding, fitting, timing = parameters
         count = arms.shape[0]
         now, open_arms, due, fresh = progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH]
         missing = NEVER if outside else progress[WANTED] - good_so_far(arms)
         while now < until and (outside or (open_arms > 0 and missing > 0)):
             now += 1
-            pool = at_round(pool, float(now))
-            a = choose(kept, arms, pool, bar, generator, choosing, fresh, told(source))
+            present = at_round(lent, float(now))
+            a = choose(kept, arms, present, bar, generator, choosing, fresh, told(source))
             before = read(arms, a)
             x = reward(a, before.pulls, source)
             n = before.pulls + 1.0
@@ -126,16 +127,16 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                 # a verdict is final: the reward is counted, and nothing else moves
                 arms[a, PULLS], arms[a, TOTAL], arms[a, MEAN], arms[a, WIDTH] = n, s, s / n, 1.0 / math.sqrt(n)
             else:
-                for_good, for_bad, memory = observe(before, x, as_asked(pool, source), bar, *observing)
+                for_good, for_bad, memory = observe(before, x, as_asked(present, source), bar, *observing)
                 memory = remember(before, memory)
                 stood = before.verdict if outside else 0.0
                 arm = Arm(n, s, s / n, 1.0 / math.sqrt(n), for_good, for_bad, memory, stood)
                 if not fdr and (ready or not waits):
-                    verdict = decide(arm, pool, bar, deciding)
+                    verdict = decide(arm, present, bar, deciding)
                     arm = with_verdict(arm, stood if outside and verdict == 0.0 else verdict)
                 write(arms, a, arm)
                 if ready:
-                    update(kept, a, arm, pool, bar, choosing)
+                    update(kept, a, arm, present, bar, choosing)
                 if fdr:
                     found, opened = decide_by_rank(arms, a, ledger, settled, bar)
                     for j in range(found):
@@ -143,7 +144,7 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                         decided_at[i] = now
                         missing -= 1 if arms[i, VERDICT] > 0.0 else 0
                         if ready:
-                            update(kept, i, read(arms, i), pool, bar, choosing)
+                            update(kept, i, read(arms, i), present, bar, choosing)
                     open_arms -= opened
                 elif arm.verdict != stood:
                     decided_at[a] = now
@@ -155,12 +156,13 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
                 fresh += 1
             fitted = now >= due
             if fitted:
-                pool = fit(arms, pool, bar, *fitting)
+                pool = fit(arms, at_round(pool, float(now)), bar, *fitting)
+                lent = borrowed(pool)
                 due = np.int64(next_round(float(now), bar, *timing))
             if fresh >= count and (fitted or not ready):
-                prepare(kept, arms, pool, bar, choosing)
+                prepare(kept, arms, at_round(lent, float(now)), bar, choosing)
         progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH] = now, open_arms, due, fresh
-        return pool, False
+        return at_round(pool, float(now)), False
 
     return loop
 

@@ -86,13 +86,14 @@ def at_once(select: Formula) -> Formula:
 
 
 @cache
-def selector_for(rule: SamplingRule, scan: bool, rows: bool = False) -> Selector:
+def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool = False) -> Selector:
     """The selector of a rule; `scan` asks for the plain one, `rows` shows the rule the arm's whole row as memory."""
     read = read_arm_with_row if rows else read_arm
     if isinstance(rule, ChoiceRule):
         return Selector(_nothing, own_choice(rule.choose), _nothing)
     if isinstance(rule, IndexRule):
-        return _scan(_index_formula(rule.index)) if scan else _winner(rule.index, read)
+        index = rule.index_of_kept if kept and rule.index_of_kept else rule.index
+        return _scan(_index_formula(rule.index)) if scan else _winner(index, read)
     if isinstance(rule, LineRule):
         return _scan(_line_formula(rule.slope, rule.clock)) if scan else _kinetic(rule.slope, rule.clock, read)
     raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")

@@ -111,14 +111,13 @@ def read_arm_with_row(arms: Table, i: int) -> Arm:
 
 def write_arm_beside_row(arms: Table, i: int, arm: Arm) -> None:
     """The inverse of `read_arm_with_row`: what the rule keeps is in the row already."""
-    row = arms[i]
-    row[PULLS] = arm.pulls
-    row[TOTAL] = arm.total
-    row[MEAN] = arm.mean
-    row[WIDTH] = arm.width
-    row[FOR_GOOD] = arm.for_good
-    row[FOR_BAD] = arm.for_bad
-    row[VERDICT] = arm.verdict
+    arms[i, PULLS] = arm.pulls
+    arms[i, TOTAL] = arm.total
+    arms[i, MEAN] = arm.mean
+    arms[i, WIDTH] = arm.width
+    arms[i, FOR_GOOD] = arm.for_good
+    arms[i, FOR_BAD] = arm.for_bad
+    arms[i, VERDICT] = arm.verdict
 
 
 def is_open(arms: Table, i: int) -> bool:

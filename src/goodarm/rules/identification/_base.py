@@ -79,6 +79,7 @@ class EvidenceRule(IdentificationRule):
     expected: Formula | None = None
     sums: Formula | None = None
     from_sums: Formula | None = None
+    keeps_likelihoods: bool = False
 
     def __post_init__(self) -> None:
         derived = observe_totals(self.totals) if self.totals else self.observe

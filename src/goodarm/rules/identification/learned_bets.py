@@ -14,18 +14,21 @@ from goodarm.rules.learners.ladder import (
     COST,
     DRIFT,
     FIXED,
+    LIKELIHOODS,
     SLOPE,
+    STEPS,
     TINY,
     WEIGHTS,
     WORTH,
     Ladder,
     ladder_learner,
-    likelihoods,
+    write_likelihoods,
 )
 from goodarm.verdict import Guarantee
 
 KEPT = 0.05
 """Share that no bet risks: q- >= 0.05 xi and 1 - q+ >= 0.05 (1 - xi), so that one reward costs at most 3 nats."""
+PULLS_OF_KEPT, TOTAL_OF_KEPT = 3, 4
 LANDING = 12.0
 """Number of successes before the verdict from which on bets are sized to reach it exactly."""
 SHORT = 1e-12
@@ -75,69 +78,88 @@ def observe(
     landing, or the choice of its gaps sees its own reward; the tests break exactly this and watch the error rate rise.
     """
     ladder: Ladder = pool.learned
-    chances = likelihoods(arm.pulls, arm.total, ladder)
-    half, end = chances.size // 2, chances.size
     for_good, for_bad, memory = arm.for_good, arm.for_bad, arm.memory
     if arm.pulls == 0.0:
         memory[0], memory[1] = 1.0, 1.0
+    if memory[PULLS_OF_KEPT] != arm.pulls + 1.0 or memory[TOTAL_OF_KEPT] != arm.total:
+        write_likelihoods(memory, LIKELIHOODS, arm.pulls, arm.total, ladder)
     soon = deadline * (pool.horizon - pool.round + 1.0)
     if bar.bounded <= 0.0:
-        first, last = in_time(ladder, half, end, soon, bar.budget - for_good)
-        for_good, memory[0] = grown(for_good, memory[0], reward, chances, ladder, first, last)
-        first, last = in_time(ladder, 0, half, soon, bar.budget - for_bad)
-        for_bad, memory[1] = grown(for_bad, memory[1], reward, chances, ladder, first, last)
-        return for_good, for_bad, 0.0
-    purse = late > 0.0 and staked_late(pool, bar)
-    if purse:
-        for_good, for_bad = stake(arm, chances, ladder, bar)
-    xi, budget = bar.threshold, bar.budget
-    first, last = in_time(ladder, half, end, soon, budget - for_good)
-    fixed, learned = guesses(arm, chances, ladder, bar, first, last)
-    for_good, memory[0] = bet_on(for_good, memory[0], reward, xi, fixed, learned, budget)
-    first, last = in_time(ladder, 0, half, soon, budget - for_bad)
-    fixed, learned = guesses(arm, chances, ladder, bar, first, last)
-    for_bad, memory[1] = bet_on(for_bad, memory[1], 1.0 - reward, 1.0 - xi, fixed, learned, budget)
-    if purse:
-        refund(for_good, for_bad, ladder, bar)
+        near, far = in_time(ladder, soon, bar.budget - for_good, bar.budget - for_bad)
+        for_good, memory[0] = grown(for_good, memory[0], reward, memory, ladder, near, 2 * STEPS)
+        for_bad, memory[1] = grown(for_bad, memory[1], reward, memory, ladder, 0, far)
+    else:
+        purse = late > 0.0 and staked_late(pool, bar)
+        if purse:
+            for_good, for_bad = stake(arm, memory, LIKELIHOODS, ladder, bar)
+        xi, budget = bar.threshold, bar.budget
+        near, far = in_time(ladder, soon, budget - for_good, budget - for_bad)
+        (fixed, learned), (fixed_below, learned_below) = guesses(arm, memory, ladder, bar, near, far)
+        for_good, memory[0] = bet_on(for_good, memory[0], reward, xi, fixed, learned, budget)
+        for_bad, memory[1] = bet_on(for_bad, memory[1], 1.0 - reward, 1.0 - xi, fixed_below, learned_below, budget)
+        if purse:
+            refund(for_good, for_bad, ladder, bar)
+    memory[PULLS_OF_KEPT], memory[TOTAL_OF_KEPT] = arm.pulls + 2.0, arm.total + reward
+    write_likelihoods(memory, LIKELIHOODS, arm.pulls + 1.0, arm.total + reward, ladder)
     return for_good, for_bad, 0.0
 
 
-def in_time(ladder: Ladder, first: int, last: int, rounds: float, missing: float) -> tuple[int, int]:
-    """Those of a side's steps, `first` to `last` - 1, that gain the missing evidence in the rounds left; all if none.
+def in_time(ladder: Ladder, rounds: float, missing_good: float, missing_bad: float) -> tuple[int, int]:
+    """The steps near, ... above the threshold and ..., far - 1 below it that gain what is missing in the rounds left.
 
-    Gaps grow away from the threshold, so that what is left out lies next to it.
+    All of a side if none of them does. Gaps grow away from the threshold, so that what is left out lies next to it.
     """
-    most = rounds / max(missing, TINY)
-    near, far = first, last
-    if first > 0:
-        while near < last and ladder.table[COST, near] > most:
-            near += 1
-    else:
-        while far > first and ladder.table[COST, far - 1] > most:
-            far -= 1
-    return (near, far) if near < far else (first, last)
+    most = rounds / max(missing_good, TINY)
+    near = STEPS
+    while near < 2 * STEPS and ladder.table[COST, near] > most:
+        near += 1
+    most = rounds / max(missing_bad, TINY)
+    far = STEPS
+    while far > 0 and ladder.table[COST, far - 1] > most:
+        far -= 1
+    return near if near < 2 * STEPS else STEPS, far if far > 0 else STEPS
 
 
-def guesses(arm: Arm, chances: Row, ladder: Ladder, bar: Bar, first: int, last: int) -> tuple[float, float]:
-    """How far beyond the threshold the mean lies if it is on this side of it: the fixed expert, the learned one.
+def guesses(
+    arm: Arm, memory: Row, ladder: Ladder, bar: Bar, near: int, far: int
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """How far beyond the threshold the mean lies if it is above it, and if it is below: fixed expert, learned one.
 
-    Both 0, and nothing is bet, where this side has no chance left.
+    Both 0, and nothing is bet, where a side has no chance left. The two sides are summed in one pass: each addition
+    waits for the one before it, and the sides do not wait for each other.
     """
+    table = ladder.table
     fixed, fixed_mass, learned, learned_mass = 0.0, 0.0, 0.0, 0.0
-    for g in range(first, last):
-        weight = ladder.table[FIXED, g] * chances[g]
+    fixed_below, fixed_mass_below, learned_below, learned_mass_below = 0.0, 0.0, 0.0, 0.0
+    for step in range(STEPS):
+        g = STEPS + step
+        chance = memory[LIKELIHOODS + g] if g >= near else 0.0
+        weight = table[FIXED, g] * chance
         fixed_mass += weight
-        fixed += weight * ladder.table[WORTH, g]
-        weight = ladder.table[WEIGHTS, g] * chances[g]
+        fixed += weight * table[WORTH, g]
+        weight = table[WEIGHTS, g] * chance
         learned_mass += weight
-        learned += weight * ladder.table[WORTH, g]
-    if not (fixed_mass > 0.0 and learned_mass > 0.0):
-        return 0.0, 0.0
+        learned += weight * table[WORTH, g]
+        chance = memory[LIKELIHOODS + step] if step < far else 0.0
+        weight = table[FIXED, step] * chance
+        fixed_mass_below += weight
+        fixed_below += weight * table[WORTH, step]
+        weight = table[WEIGHTS, step] * chance
+        learned_mass_below += weight
+        learned_below += weight * table[WORTH, step]
+    above, below = (0.0, 0.0), (0.0, 0.0)
+    if fixed_mass > 0.0 and learned_mass > 0.0:
+        above = fixed / fixed_mass, learned / learned_mass
+    if fixed_mass_below > 0.0 and learned_mass_below > 0.0:
+        below = fixed_below / fixed_mass_below, learned_below / learned_mass_below
     if bar.modelled > 0.0:
         d, s = arm.mean - bar.threshold, bar.spread * arm.width
-        d, room = (d, 1.0 - bar.threshold) if 2 * first >= chances.size else (-d, bar.threshold)
-        return fixed / fixed_mass, min(0.5 * (math.sqrt(d * d + s * s) + d), (1.0 - KEPT) * room)
-    return fixed / fixed_mass, learned / learned_mass
+        root = math.sqrt(d * d + s * s)
+        if fixed_mass > 0.0 and learned_mass > 0.0:
+            above = above[0], min(0.5 * (root + d), (1.0 - KEPT) * (1.0 - bar.threshold))
+        if fixed_mass_below > 0.0 and learned_mass_below > 0.0:
+            below = below[0], min(0.5 * (root - d), (1.0 - KEPT) * bar.threshold)
+    return above, below
 
 
 def bet_on(
@@ -182,17 +204,18 @@ def landed(above: float, missing: float, threshold: float) -> float:
 
 
 def grown(
-    evidence: float, odds: float, reward: float, chances: Row, ladder: Ladder, first: int, last: int
+    evidence: float, odds: float, reward: float, memory: Row, ladder: Ladder, first: int, last: int
 ) -> tuple[float, float]:
     """The same for rewards without bounds: each expert's mean factor over its steps."""
     fixed, fixed_mass, learned, learned_mass = 0.0, 0.0, 0.0, 0.0
     for g in range(first, last):
-        if chances[g] > 0.0:
+        chance = memory[LIKELIHOODS + g]
+        if chance > 0.0:
             factor = math.exp(ladder.table[SLOPE, g] * reward + ladder.table[DRIFT, g])
-            weight = ladder.table[FIXED, g] * chances[g]
+            weight = ladder.table[FIXED, g] * chance
             fixed_mass += weight
             fixed += weight * factor
-            weight = ladder.table[WEIGHTS, g] * chances[g]
+            weight = ladder.table[WEIGHTS, g] * chance
             learned_mass += weight
             learned += weight * factor
     if not (fixed > 0.0 and learned > 0.0):
@@ -224,6 +247,7 @@ learned_bets = EvidenceRule(
     observe=observe,
     expected=expected,
     learner=ladder_learner,
-    memory=3,
+    memory=LIKELIHOODS + 2 * STEPS,
+    keeps_likelihoods=True,
     limits=(("late", 0.0, 1.0), ("deadline", 0.01, 1e9)),
 )

@@ -31,6 +31,10 @@ WEIGHTS, FIXED, SLOPE, DRIFT, WORTH, COST, PURSE, LEAVING = range(8)
 """Rows of `Ladder.table`; from `LEAVING` on there are 2 STEPS."""
 
 
+LIKELIHOODS = 5
+"""Place in `arm.memory` of an arm's likelihoods, for rules that keep them (`EvidenceRule.keeps_likelihoods`)."""
+
+
 class Ladder(NamedTuple):
     """Means on a ladder below and above the threshold, lowest first, and what all arms say about their weights.
 
@@ -43,7 +47,8 @@ class Ladder(NamedTuple):
             COST    : 1/kl(mu_g, xi), pulls per nat of evidence of an arm whose mean is mu_g
             PURSE   : in its first column the share of the error budget that is staked on no arm; bets take from it and
                       give back
-            LEAVING + g : 1/kl(mu_h, mu_g), pulls of an arm of mean mu_h per nat of evidence that it has not mean mu_g
+            LEAVING + g : 1/kl(mu_h, mu_g), pulls of an arm of mean mu_h per nat of evidence that it has not mean mu_g;
+                      0 where mu_h lies as far beyond the threshold as mu_g, or farther
     left  : rounds that were left at the last fit
     cut   : the step from which on arms can be certified in time; -1 before the first fit
     scale : stake per probability of being such an arm, in units of 1/K; 0 where every arm gets the same
@@ -76,26 +81,31 @@ def start(bar: Bar) -> Ladder:
     cost = 1.0 / np.maximum(gained, TINY)
     # kl(mu_h, mu_g) is the mean of the log-likelihood ratio of h against g for an arm of mean mu_h
     apart = np.maximum(gained - np.outer(slope, means) - drift[:, None], TINY)
-    table = np.vstack((fixed, fixed, slope, drift, np.abs(beyond), cost, np.ones(2 * STEPS), 1.0 / apart))
+    nearer = np.where(np.arange(2 * STEPS)[:, None] >= STEPS, np.tri(2 * STEPS, k=-1), np.tri(2 * STEPS, k=-1).T)
+    table = np.vstack((fixed, fixed, slope, drift, np.abs(beyond), cost, np.ones(2 * STEPS), nearer / apart))
     return Ladder(table, math.inf, -1.0, 0.0)
 
 
 def likelihoods(pulls: float, total: float, ladder: Ladder) -> Row:
     """L_g = exp(S slope_g + N drift_g) of every step, the largest scaled to 1, the faint ones 0."""
+    found = np.empty(2 * STEPS)
+    write_likelihoods(found, 0, pulls, total, ladder)
+    return found
+
+
+def write_likelihoods(row: Row, place: int, pulls: float, total: float, ladder: Ladder) -> None:
+    """The same, written into `row` from `place` on."""
     steps = ladder.table
-    size = steps.shape[1]
-    half = size // 2
-    found = np.empty(size)
-    for g in range(size):
-        found[g] = total * steps[SLOPE, g] + pulls * steps[DRIFT, g]
-    low, high = found[0], found[half]
-    for g in range(1, half):  # two at a time: a processor waits for one comparison before the next
-        low = max(low, found[g])
-        high = max(high, found[half + g])
+    for g in range(2 * STEPS):
+        row[place + g] = total * steps[SLOPE, g] + pulls * steps[DRIFT, g]
+    low, high = row[place], row[place + STEPS]
+    for g in range(1, STEPS):  # two at a time: a processor waits for one comparison before the next
+        low = max(low, row[place + g])
+        high = max(high, row[place + STEPS + g])
     top = max(low, high)
-    for g in range(size):
+    for g in range(2 * STEPS):
         # e^x = (e^(x/64))^64 by a Taylor polynomial, to 1e-4 at -30 and 1e-9 at -4: processors do several at once
-        x = max(found[g] - top, -FAINT)
+        x = max(row[place + g] - top, -FAINT)
         z = x * 0.015625
         e = 1.0 + z * (
             1.0 + z * (1.0 / 2.0 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z * (1.0 / 720.0)))))
@@ -105,8 +115,7 @@ def likelihoods(pulls: float, total: float, ladder: Ladder) -> Row:
         e = e * e
         e = e * e
         e = e * e
-        found[g] = e * e if x > -FAINT else 0.0
-    return found
+        row[place + g] = e * e if x > -FAINT else 0.0
 
 
 def sharpness(pulls: float, bar: Bar) -> float:

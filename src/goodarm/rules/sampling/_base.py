@@ -34,6 +34,7 @@ class IndexRule(SamplingRule):
     """
 
     index: Formula
+    index_of_kept: Formula | None = None
     upper_bound: bool = False
 
     @property

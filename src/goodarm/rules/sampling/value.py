@@ -8,7 +8,9 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row, Table
 from goodarm.rules.learners.ladder import (
     COST,
+    LIKELIHOODS,
     LEAVING,
+    STEPS,
     WEIGHTS,
     WORTH,
     Ladder,
@@ -20,6 +22,8 @@ from goodarm.rules.learners.ladder import (
 from goodarm.rules.learners.prior import boldness_for, worth_per_pull
 from goodarm.rules.sampling._base import IndexRule
 
+SLACK = 1.0 + 1e-15
+"""Above the rounding of a product: a hope that is skipped would not have been the largest, to the last digit."""
 TOO_LATE = 1e-9
 """What a verdict counts that the rounds left don't allow for: less than any other, and not nothing."""
 
@@ -42,74 +46,93 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     if bar.modelled > 0.0:
         return worth_per_pull(arm.mean, boldness_for(pool.horizon, bar.arms) * arm.width, arm, bar)
     ladder: Ladder = pool.learned
-    more = sharpness(arm.pulls, bar)
-    posterior = likelihoods(more * arm.pulls, more * arm.total, ladder)
-    for h in range(posterior.size):
-        posterior[h] *= ladder.table[WEIGHTS, h]
-    steps, missing = ladder.table, bar.budget - arm.for_good + 0.5
+    more, missing = sharpness(arm.pulls, bar), bar.budget - arm.for_good + 0.5
+    chances = likelihoods(more * arm.pulls, more * arm.total, ladder)
     if bar.cases < math.inf:
-        return best_hope_of_cases(
-            posterior, steps[WORTH], steps[COST], steps[LEAVING:], patience, missing, arm.pulls, bar
-        )
-    return best_hope(posterior, steps[WORTH], steps[COST], steps[LEAVING:], patience, missing, ladder.left)
+        return best_hope_of_cases(chances, ladder.table, 1, True, patience, missing, arm.pulls, bar)
+    return best_hope(chances, 0, ladder.table, 1, True, patience, missing, ladder.left)
+
+
+def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
+    """The same index where `arm.memory` has the arm's likelihoods."""
+    missing = bar.budget - arm.for_good + 0.5
+    return best_hope(
+        arm.memory, LIKELIHOODS, pool.learned.table, 1, True, patience, missing, pool.learned.left
+    )
 
 
 def best_hope(
-    posterior: Row, worth: Row, cost: Row, leaving: Table, patience: float, missing: float, left: float
+    chances: Row,
+    place: int,
+    table: Table,
+    side: int,
+    by_worth: bool,
+    patience: float,
+    missing: float,
+    left: float,
 ) -> float:
-    """max_g of the gain per pull, as in `index`; the last half of the steps is the side to hope for, every second a g.
+    """max_g of the gain per pull, as in `index`; every second step of one side is a g.
 
-    worth, cost, leaving : as in `Ladder`, or mirrored with the posterior; `missing` evidence, rounds that are `left`
+    chances, place : the arm's likelihoods, and where they start
+    side           : 1 to hope for means above the threshold, -1 for means below it
+    by_worth       : what a verdict gains is |mu_g - xi|; if not, 1
+    missing, left  : evidence for the verdict, and rounds
+
+    The posterior is chances * weights, not scaled. A hope is skipped if it could not win even if nothing were wasted on
+    worse arms. What is wasted, sum_{h<g} p_h min(rem/d_g, c/kl(mu_h, mu_g)), is four sums side by side, since each
+    addition waits for the one before it. All of this is one function: calls would count references to the arrays.
     """
-    last = posterior.size - 1
-    first = 0  # the step that is farthest on the other side and still possible
-    while first < last and posterior[first] == 0.0:
-        first += 1
+    last = 2 * STEPS - 1 if side > 0 else 0
+    first = 2 * STEPS - 1 - last  # the step that is farthest on the other side and still possible
+    while first != last and chances[place + first] * table[WEIGHTS, first] == 0.0:
+        first += side
     best, gained, pulled = 0.0, 0.0, 0.0
-    for g in range(last, last // 2, -1):
-        gained += posterior[g] * worth[g]
-        pulled += posterior[g] * cost[g]
-        if gained > 0.0 and (last - g) % 2 == 0:
-            most = missing * cost[g]
-            lost = patience * wasted(posterior, leaving[g], most / patience, first, g)
-            found = gained / (missing * pulled + lost)
-            best = max(best, found if most <= left else TOO_LATE * found)
+    for step in range(STEPS):
+        g = last - side * step
+        chance = chances[place + g] * table[WEIGHTS, g]
+        gained += chance * table[WORTH, g] if by_worth else chance
+        pulled += chance * table[COST, g]
+        if step % 2 == 0 and gained * SLACK > best * (missing * pulled):
+            row, most = LEAVING + g, missing * table[COST, g] / patience
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            worse = (g - first) * side
+            h = first
+            for _ in range(worse // 4):
+                i, j, k = h + side, h + 2 * side, h + 3 * side
+                a += chances[place + h] * table[WEIGHTS, h] * (table[row, h] if table[row, h] < most else most)
+                b += chances[place + i] * table[WEIGHTS, i] * (table[row, i] if table[row, i] < most else most)
+                c += chances[place + j] * table[WEIGHTS, j] * (table[row, j] if table[row, j] < most else most)
+                d += chances[place + k] * table[WEIGHTS, k] * (table[row, k] if table[row, k] < most else most)
+                h += 4 * side
+            for _ in range(worse % 4):
+                a += chances[place + h] * table[WEIGHTS, h] * (table[row, h] if table[row, h] < most else most)
+                h += side
+            found = gained / (missing * pulled + patience * ((a + b) + (c + d)))
+            best = max(best, found if missing * table[COST, g] <= left else TOO_LATE * found)
     return best
 
 
 def best_hope_of_cases(
-    posterior: Row, worth: Row, cost: Row, leaving: Table, patience: float, missing: float, pulls: float, bar: Bar
+    chances: Row, table: Table, side: int, by_worth: bool, patience: float, missing: float, pulls: float, bar: Bar
 ) -> float:
     """The same where an arm has finitely many cases: all numbers of pulls by `draws_needed`, and all in time."""
-    last = posterior.size - 1
     best, gained, pulled = 0.0, 0.0, 0.0
-    for g in range(last, last // 2, -1):
-        most = draws_needed(pulls, missing * cost[g], bar)
-        gained += posterior[g] * worth[g]
-        pulled += posterior[g] * most
-        if gained > 0.0 and (last - g) % 2 == 0:
+    last = 2 * STEPS - 1 if side > 0 else 0
+    for step in range(STEPS):
+        g = last - side * step
+        chance = chances[g] * table[WEIGHTS, g]
+        most = draws_needed(pulls, missing * table[COST, g], bar)
+        gained += chance * table[WORTH, g] if by_worth else chance
+        pulled += chance * most
+        if step % 2 == 0 and gained > 0.0:
             lost = 0.0
-            for h in range(g):
-                if posterior[h] > 0.0:
-                    lost += posterior[h] * min(most, draws_needed(pulls, patience * leaving[g, h], bar))
+            for worse in range(2 * STEPS - 1 - step):
+                h = 2 * STEPS - 1 - last + side * worse
+                chance = chances[h] * table[WEIGHTS, h]
+                if chance > 0.0:
+                    lost += chance * min(most, draws_needed(pulls, patience * table[LEAVING + g, h], bar))
             best = max(best, gained / (pulled + lost))
     return best
-
-
-def wasted(posterior: Row, leaving: Row, most: float, first: int, g: int) -> float:
-    """sum_{h<g} p_h min(most, leaving_h) as four sums side by side: each addition waits for the one before it."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    h = first
-    while h + 4 <= g:
-        a += posterior[h] * (leaving[h] if leaving[h] < most else most)
-        b += posterior[h + 1] * (leaving[h + 1] if leaving[h + 1] < most else most)
-        c += posterior[h + 2] * (leaving[h + 2] if leaving[h + 2] < most else most)
-        d += posterior[h + 3] * (leaving[h + 3] if leaving[h + 3] < most else most)
-        h += 4
-    while h < g:
-        a += posterior[h] * (leaving[h] if leaving[h] < most else most)
-        h += 1
-    return (a + b) + (c + d)
 
 
 value = IndexRule(
@@ -117,5 +140,6 @@ value = IndexRule(
     reference="goodarm (docs/learning.md); Gittins 1979, JRSS B 41(2), for the order of jobs of random length",
     learner=ladder_learner,
     index=index,
+    index_of_kept=index_of_kept,
     limits=(("patience", 1e-6, 1e6),),
 )
