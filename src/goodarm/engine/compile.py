@@ -133,6 +133,8 @@ def _teach_borrowing() -> None:
     from numba.core import types
     from numba.extending import intrinsic, overload
 
+    declare: Any = intrinsic
+
     def without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         if isinstance(kind, types.Array):
             array = context.make_array(kind)(context, builder, value)
@@ -140,14 +142,15 @@ def _teach_borrowing() -> None:
             array.parent = array.parent.type(None)
             return array._getvalue()
         if isinstance(kind, types.BaseTuple):
-            for place, each in enumerate(kind):
+            parts: Any = kind
+            for place, each in enumerate(parts):
                 part = without_owner(context, builder, each, builder.extract_value(value, place))
                 value = builder.insert_value(value, part, place)
             return value
         context.nrt.incref(builder, kind, value)
         return value
 
-    @intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+    @declare  # type: ignore[untyped-decorator]  # numba has no types
     def lend(typing_context: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return without_owner(context, builder, signature.return_type, arguments[0])

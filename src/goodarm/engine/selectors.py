@@ -87,7 +87,10 @@ def at_once(select: Formula) -> Formula:
 
 @cache
 def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool = False) -> Selector:
-    """The selector of a rule; `scan` asks for the plain one, `rows` shows the rule the arm's whole row as memory."""
+    """The selector of a rule; `scan` asks for the plain one, `rows` shows the rule the arm's whole row as memory.
+
+    kept : the identification rule keeps likelihoods there, which the index may read
+    """
     read = read_arm_with_row if rows else read_arm
     if isinstance(rule, ChoiceRule):
         return Selector(_nothing, own_choice(rule.choose), _nothing)

@@ -12,7 +12,7 @@ import pytest
 from goodarm import bernoulli, simulate
 from goodarm.problem import Bar, Gaussian, Problem
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.identification.learned_bets import in_time, landed, observe
+from goodarm.rules.identification.learned_bets import in_time, landed, learned_bets, observe
 from goodarm.rules.learners.ladder import COST, DRIFT, FIXED, SLOPE, WEIGHTS, Ladder, start
 from goodarm.testing.rule_checks import NOTHING
 
@@ -30,7 +30,7 @@ def learned(bar: Bar) -> Ladder:
 
 
 def evidence_after(rewards: list[float], ladder: Ladder, bar: Bar) -> tuple[float, float]:
-    arm, row = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), np.zeros(3)
+    arm, row = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), np.zeros(learned_bets.memory)
     for reward in rewards:
         good, bad, _ = observe(arm._replace(memory=row), reward, Pool(1.0, math.inf, ladder), bar)
         arm = arm._replace(pulls=arm.pulls + 1.0, total=arm.total + reward, for_good=good, for_bad=bad)
@@ -62,7 +62,7 @@ def test_near_the_end_only_gaps_that_can_still_pay_are_counted_on(bar: Bar, good
     rounds = 10.0 * bar.budget * ladder.table[COST].min()
     first, last = in_time(ladder, half if good else 0, 2 * half if good else half, 0.5 * rounds, bar.budget)
     assert 0 < last - first < half
-    arm = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(3), 0.0)
+    arm = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(learned_bets.memory), 0.0)
     found = observe(arm, 1.0, Pool(101.0, 100.0 + rounds, ladder), bar)[side]
     factors = np.exp(ladder.table[SLOPE] + ladder.table[DRIFT])[first:last]
     shares = [ladder.table[row][first:last] for row in (FIXED, WEIGHTS)]
@@ -73,7 +73,7 @@ def test_near_the_end_only_gaps_that_can_still_pay_are_counted_on(bar: Bar, good
 
 def test_where_no_gap_is_large_enough_for_the_time_left_bets_are_as_without_an_end() -> None:
     ladder = learned(FAR)
-    arm = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(3), 0.0)
+    arm = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(learned_bets.memory), 0.0)
     unhurried = observe(arm, 1.0, Pool(101.0, math.inf, ladder), FAR)
     assert observe(arm, 1.0, Pool(101.0, 101.0, ladder), FAR) == unhurried
     assert observe(arm, 1.0, Pool(101.0, 50.0, ladder), FAR) == unhurried
@@ -121,7 +121,7 @@ def test_an_arm_that_always_pays_0_is_never_good() -> None:
 def test_one_reward_costs_at_most_three_nats(threshold: float) -> None:
     """Below 0.2 the first bet was once everything, and an early success cost 24 nats."""
     bar = Problem(threshold=threshold, arms=10).bar
-    pool, arm = Pool(1.0, 1e6, start(bar)), NOTHING._replace(memory=np.zeros(3))
+    pool, arm = Pool(1.0, 1e6, start(bar)), NOTHING._replace(memory=np.zeros(learned_bets.memory))
     assert min(observe(arm, reward, pool, bar)[side] for reward in (0.0, 1.0) for side in (0, 1)) > math.log(0.049)
 
 

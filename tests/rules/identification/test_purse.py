@@ -17,7 +17,7 @@ import pytest
 from goodarm import bernoulli, simulate
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import Arm, Pool
-from goodarm.rules.identification.learned_bets import observe
+from goodarm.rules.identification.learned_bets import learned_bets, observe
 from goodarm.rules.identification.purse import MANY_ARMS, added, staked_late
 from goodarm.rules.learners.ladder import PURSE, WEIGHTS, Ladder, late_stakes, start
 from goodarm.testing.error_rates import LAW_LEVEL, Trial
@@ -44,7 +44,9 @@ class Game:
     """A few arms of many, and the purse."""
 
     ladder: Ladder = field(default_factory=sparse_ladder)
-    arms: list[Arm] = field(default_factory=lambda: [Arm(*[0.0] * 6, np.zeros(3), 0.0) for _ in range(3)])
+    arms: list[Arm] = field(
+        default_factory=lambda: [Arm(*[0.0] * 6, np.zeros(learned_bets.memory), 0.0) for _ in range(3)]
+    )
 
     @property
     def cash(self) -> float:

@@ -65,6 +65,8 @@ class EvidenceRule(IdentificationRule):
     totals(pulls, total, bar, *parameters) -> (log E+, log E-): a function of the totals alone
     one_side(side, pulls, total, bar, *parameters) -> log E+ (side 1) or log E- (side -1): where one costs half of both
     observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory): `arm` is from before the reward
+    keeps_likelihoods : after `observe`, `arm.memory` has the likelihoods of the steps of the ladder
+                (`goodarm.rules.learners.ladder`) from `LIKELIHOODS` on; a sampling rule may read them there
     expected(pulls, total, pool, bar) -> log E+ that such totals bring at what is learned now: only to be looked at, for
                 rules whose evidence depends on the order of the rewards
 

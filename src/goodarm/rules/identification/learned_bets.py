@@ -26,9 +26,10 @@ from goodarm.rules.learners.ladder import (
 )
 from goodarm.verdict import Guarantee
 
+KNOWN, KNOWN_TOTAL = 3, 4
+"""Places in `arm.memory` of N + 1 and S, the pulls and the total that the kept likelihoods belong to; 0 if to none."""
 KEPT = 0.05
 """Share that no bet risks: q- >= 0.05 xi and 1 - q+ >= 0.05 (1 - xi), so that one reward costs at most 3 nats."""
-PULLS_OF_KEPT, TOTAL_OF_KEPT = 3, 4
 LANDING = 12.0
 """Number of successes before the verdict from which on bets are sized to reach it exactly."""
 SHORT = 1e-12
@@ -55,7 +56,8 @@ def observe(
     Each expert v guesses q_v = sum v_g L_g mu_g / sum v_g L_g over the means mu_g of the ladder on its side of the
     threshold (`goodarm.rules.learners.ladder`), L_g their likelihood ratios after the arm's N pulls with total S. The
     bet is on q = (r q_pi + q_w)/(r + 1), r the fixed expert's wealth over the learned one's: before landing
-    E = (E_pi + E_w)/2, at most log 2 below the better one. The memory is r of both sides and what was staked.
+    E = (E_pi + E_w)/2, at most log 2 below the better one. The memory is r of both sides, what was staked, and the
+    likelihoods for the next bet, which the index of `value` reads too.
 
     The budget: with many arms and few pulls for each, an arm's share of delta is staked when it looks promising
     (`goodarm.rules.identification.purse`, with its proof); `late=0` stakes 1/K on every arm beforehand.
@@ -79,87 +81,76 @@ def observe(
     """
     ladder: Ladder = pool.learned
     for_good, for_bad, memory = arm.for_good, arm.for_bad, arm.memory
+    chances = memory[LIKELIHOODS:]
     if arm.pulls == 0.0:
         memory[0], memory[1] = 1.0, 1.0
-    if memory[PULLS_OF_KEPT] != arm.pulls + 1.0 or memory[TOTAL_OF_KEPT] != arm.total:
-        write_likelihoods(memory, LIKELIHOODS, arm.pulls, arm.total, ladder)
+    if memory[KNOWN] != arm.pulls + 1.0 or memory[KNOWN_TOTAL] != arm.total:
+        write_likelihoods(chances, arm.pulls, arm.total, ladder)
     soon = deadline * (pool.horizon - pool.round + 1.0)
-    if bar.bounded <= 0.0:
-        near, far = in_time(ladder, soon, bar.budget - for_good, bar.budget - for_bad)
-        for_good, memory[0] = grown(for_good, memory[0], reward, memory, ladder, near, 2 * STEPS)
-        for_bad, memory[1] = grown(for_bad, memory[1], reward, memory, ladder, 0, far)
-    else:
+    if bar.bounded > 0.0:
         purse = late > 0.0 and staked_late(pool, bar)
         if purse:
-            for_good, for_bad = stake(arm, memory, LIKELIHOODS, ladder, bar)
+            for_good, for_bad = stake(arm, chances, ladder, bar)
         xi, budget = bar.threshold, bar.budget
-        near, far = in_time(ladder, soon, budget - for_good, budget - for_bad)
-        (fixed, learned), (fixed_below, learned_below) = guesses(arm, memory, ladder, bar, near, far)
+        first, last = in_time(ladder, STEPS, 2 * STEPS, soon, budget - for_good)
+        fixed, learned = guesses(arm, chances, ladder, bar, first, last)
         for_good, memory[0] = bet_on(for_good, memory[0], reward, xi, fixed, learned, budget)
-        for_bad, memory[1] = bet_on(for_bad, memory[1], 1.0 - reward, 1.0 - xi, fixed_below, learned_below, budget)
+        first, last = in_time(ladder, 0, STEPS, soon, budget - for_bad)
+        fixed, learned = guesses(arm, chances, ladder, bar, first, last)
+        for_bad, memory[1] = bet_on(for_bad, memory[1], 1.0 - reward, 1.0 - xi, fixed, learned, budget)
         if purse:
             refund(for_good, for_bad, ladder, bar)
-    memory[PULLS_OF_KEPT], memory[TOTAL_OF_KEPT] = arm.pulls + 2.0, arm.total + reward
-    write_likelihoods(memory, LIKELIHOODS, arm.pulls + 1.0, arm.total + reward, ladder)
+    else:
+        first, last = in_time(ladder, STEPS, 2 * STEPS, soon, bar.budget - for_good)
+        for_good, memory[0] = grown(for_good, memory[0], reward, chances, ladder, first, last)
+        first, last = in_time(ladder, 0, STEPS, soon, bar.budget - for_bad)
+        for_bad, memory[1] = grown(for_bad, memory[1], reward, chances, ladder, first, last)
+    write_likelihoods(chances, arm.pulls + 1.0, arm.total + reward, ladder)
+    memory[KNOWN], memory[KNOWN_TOTAL] = arm.pulls + 2.0, arm.total + reward
     return for_good, for_bad, 0.0
 
 
-def in_time(ladder: Ladder, rounds: float, missing_good: float, missing_bad: float) -> tuple[int, int]:
-    """The steps near, ... above the threshold and ..., far - 1 below it that gain what is missing in the rounds left.
+def in_time(ladder: Ladder, first: int, last: int, rounds: float, missing: float) -> tuple[int, int]:
+    """Those of a side's steps, `first` to `last` - 1, that gain the missing evidence in the rounds left; all if none.
 
-    All of a side if none of them does. Gaps grow away from the threshold, so that what is left out lies next to it.
+    Gaps grow away from the threshold, so that what is left out lies next to it.
     """
-    most = rounds / max(missing_good, TINY)
-    near = STEPS
-    while near < 2 * STEPS and ladder.table[COST, near] > most:
-        near += 1
-    most = rounds / max(missing_bad, TINY)
-    far = STEPS
-    while far > 0 and ladder.table[COST, far - 1] > most:
-        far -= 1
-    return near if near < 2 * STEPS else STEPS, far if far > 0 else STEPS
+    most = rounds / max(missing, TINY)
+    near, far = first, last
+    if first > 0:
+        while near < last and ladder.table[COST, near] > most:
+            near += 1
+    else:
+        while far > first and ladder.table[COST, far - 1] > most:
+            far -= 1
+    return (near, far) if near < far else (first, last)
 
 
-def guesses(
-    arm: Arm, memory: Row, ladder: Ladder, bar: Bar, near: int, far: int
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """How far beyond the threshold the mean lies if it is above it, and if it is below: fixed expert, learned one.
+def guesses(arm: Arm, chances: Row, ladder: Ladder, bar: Bar, first: int, last: int) -> tuple[float, float]:
+    """How far beyond the threshold the mean lies if it is on this side of it: the fixed expert, the learned one.
 
-    Both 0, and nothing is bet, where a side has no chance left. The two sides are summed in one pass: each addition
-    waits for the one before it, and the sides do not wait for each other.
+    Both 0, and nothing is bet, where this side has no chance left.
     """
-    table = ladder.table
+    above = first >= STEPS
+    while last > first and chances[last - 1] == 0.0:
+        last -= 1
+    while last > first and chances[first] == 0.0:
+        first += 1
     fixed, fixed_mass, learned, learned_mass = 0.0, 0.0, 0.0, 0.0
-    fixed_below, fixed_mass_below, learned_below, learned_mass_below = 0.0, 0.0, 0.0, 0.0
-    for step in range(STEPS):
-        g = STEPS + step
-        chance = memory[LIKELIHOODS + g] if g >= near else 0.0
-        weight = table[FIXED, g] * chance
+    for g in range(first, last):
+        weight = ladder.table[FIXED, g] * chances[g]
         fixed_mass += weight
-        fixed += weight * table[WORTH, g]
-        weight = table[WEIGHTS, g] * chance
+        fixed += weight * ladder.table[WORTH, g]
+        weight = ladder.table[WEIGHTS, g] * chances[g]
         learned_mass += weight
-        learned += weight * table[WORTH, g]
-        chance = memory[LIKELIHOODS + step] if step < far else 0.0
-        weight = table[FIXED, step] * chance
-        fixed_mass_below += weight
-        fixed_below += weight * table[WORTH, step]
-        weight = table[WEIGHTS, step] * chance
-        learned_mass_below += weight
-        learned_below += weight * table[WORTH, step]
-    above, below = (0.0, 0.0), (0.0, 0.0)
-    if fixed_mass > 0.0 and learned_mass > 0.0:
-        above = fixed / fixed_mass, learned / learned_mass
-    if fixed_mass_below > 0.0 and learned_mass_below > 0.0:
-        below = fixed_below / fixed_mass_below, learned_below / learned_mass_below
+        learned += weight * ladder.table[WORTH, g]
+    if not (fixed_mass > 0.0 and learned_mass > 0.0):
+        return 0.0, 0.0
     if bar.modelled > 0.0:
         d, s = arm.mean - bar.threshold, bar.spread * arm.width
-        root = math.sqrt(d * d + s * s)
-        if fixed_mass > 0.0 and learned_mass > 0.0:
-            above = above[0], min(0.5 * (root + d), (1.0 - KEPT) * (1.0 - bar.threshold))
-        if fixed_mass_below > 0.0 and learned_mass_below > 0.0:
-            below = below[0], min(0.5 * (root - d), (1.0 - KEPT) * bar.threshold)
-    return above, below
+        d, room = (d, 1.0 - bar.threshold) if above else (-d, bar.threshold)
+        return fixed / fixed_mass, min(0.5 * (math.sqrt(d * d + s * s) + d), (1.0 - KEPT) * room)
+    return fixed / fixed_mass, learned / learned_mass
 
 
 def bet_on(
@@ -204,12 +195,12 @@ def landed(above: float, missing: float, threshold: float) -> float:
 
 
 def grown(
-    evidence: float, odds: float, reward: float, memory: Row, ladder: Ladder, first: int, last: int
+    evidence: float, odds: float, reward: float, chances: Row, ladder: Ladder, first: int, last: int
 ) -> tuple[float, float]:
     """The same for rewards without bounds: each expert's mean factor over its steps."""
     fixed, fixed_mass, learned, learned_mass = 0.0, 0.0, 0.0, 0.0
     for g in range(first, last):
-        chance = memory[LIKELIHOODS + g]
+        chance = chances[g]
         if chance > 0.0:
             factor = math.exp(ladder.table[SLOPE, g] * reward + ladder.table[DRIFT, g])
             weight = ladder.table[FIXED, g] * chance

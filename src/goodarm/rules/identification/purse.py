@@ -42,10 +42,10 @@ def staked_late(pool: Pool, bar: Bar) -> bool:
     return bar.purse > 0.0 and bar.arms >= MANY_ARMS and pool.horizon <= FEW_PULLS * bar.arms
 
 
-def stake(arm: Arm, chances: Row, place: int, ladder: Ladder, bar: Bar) -> tuple[float, float]:
+def stake(arm: Arm, chances: Row, ladder: Ladder, bar: Bar) -> tuple[float, float]:
     """Both accounts, as log(A K), after the stake that comes before this pull; takes it out of the purse.
 
-    chances : from `place` on, the likelihoods of the ladder's steps after what is known of the arm
+    chances : the likelihoods of the ladder's steps after what is known of the arm
 
     At first 0.2/K. After the first fit all stakes on an arm together reach P(mu >= cut)/(p0 kappa K), if the purse has
     it: P given the arm's rewards, p0 given nothing, `cut` the mean from which on arms can be certified in time, kappa =
@@ -57,7 +57,7 @@ def stake(arm: Arm, chances: Row, place: int, ladder: Ladder, bar: Bar) -> tuple
     if ladder.scale > 0.0:
         hope, all_of_it = 0.0, 0.0
         for g in range(table.shape[1]):
-            chance = table[WEIGHTS, g] * chances[place + g]
+            chance = table[WEIGHTS, g] * chances[g]
             all_of_it += chance
             hope += chance if g >= ladder.cut else 0.0
         target = max(target, ladder.scale * hope / all_of_it)

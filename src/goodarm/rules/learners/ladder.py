@@ -89,23 +89,36 @@ def start(bar: Bar) -> Ladder:
 def likelihoods(pulls: float, total: float, ladder: Ladder) -> Row:
     """L_g = exp(S slope_g + N drift_g) of every step, the largest scaled to 1, the faint ones 0."""
     found = np.empty(2 * STEPS)
-    write_likelihoods(found, 0, pulls, total, ladder)
+    write_likelihoods(found, pulls, total, ladder)
     return found
 
 
-def write_likelihoods(row: Row, place: int, pulls: float, total: float, ladder: Ladder) -> None:
-    """The same, written into `row` from `place` on."""
+def write_likelihoods(row: Row, pulls: float, total: float, ladder: Ladder) -> None:
+    """The same, written into a row of 2 STEPS numbers.
+
+    log L_g is concave in g. So a block of steps on the slope of the hill is faint if its highest step is, and most
+    arms' outer blocks are. Blocks of 8 are what a processor computes at once.
+    """
     steps = ladder.table
     for g in range(2 * STEPS):
-        row[place + g] = total * steps[SLOPE, g] + pulls * steps[DRIFT, g]
-    low, high = row[place], row[place + STEPS]
+        row[g] = total * steps[SLOPE, g] + pulls * steps[DRIFT, g]
+    low, high = row[0], row[STEPS]
     for g in range(1, STEPS):  # two at a time: a processor waits for one comparison before the next
-        low = max(low, row[place + g])
-        high = max(high, row[place + STEPS + g])
+        low = max(low, row[g])
+        high = max(high, row[STEPS + g])
     top = max(low, high)
-    for g in range(2 * STEPS):
+    start, stop = 0, 2 * STEPS
+    if row[7] - top <= -FAINT and row[7] < row[8]:
+        start = 8
+    if row[32] - top <= -FAINT and row[32] < row[31]:
+        stop = 24 if row[24] - top <= -FAINT and row[24] < row[23] else 32
+    for g in range(start):
+        row[g] = 0.0
+    for g in range(stop, 2 * STEPS):
+        row[g] = 0.0
+    for g in range(start, stop):
         # e^x = (e^(x/64))^64 by a Taylor polynomial, to 1e-4 at -30 and 1e-9 at -4: processors do several at once
-        x = max(row[place + g] - top, -FAINT)
+        x = max(row[g] - top, -FAINT)
         z = x * 0.015625
         e = 1.0 + z * (
             1.0 + z * (1.0 / 2.0 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z * (1.0 / 720.0)))))
@@ -115,7 +128,7 @@ def write_likelihoods(row: Row, place: int, pulls: float, total: float, ladder: 
         e = e * e
         e = e * e
         e = e * e
-        row[place + g] = e * e if x > -FAINT else 0.0
+        row[g] = e * e if x > -FAINT else 0.0
 
 
 def sharpness(pulls: float, bar: Bar) -> float:

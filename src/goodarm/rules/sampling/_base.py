@@ -30,7 +30,9 @@ class IndexRule(SamplingRule):
 
     The index may read the pool's learned values but not its round: it is evaluated only when the arm was pulled.
 
-    upper_bound : the index is mean + beta sd0 width, so that beta can be read from it
+    index_of_kept : the same index, read from the likelihoods that the identification rule keeps in `arm.memory`
+                  (`EvidenceRule.keeps_likelihoods`), instead of computing them again
+    upper_bound   : the index is mean + beta sd0 width, so that beta can be read from it
     """
 
     index: Formula

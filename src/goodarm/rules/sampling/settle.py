@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool, Row, Table
+from goodarm.rules.beliefs import Arm, Pool, Row
 from goodarm.rules.learners.ladder import LIKELIHOODS, Ladder, ladder_learner, likelihoods, sharpness
 from goodarm.rules.sampling._base import IndexRule
-from goodarm.rules.sampling.value import best_hope, best_hope_of_cases
+from goodarm.rules.sampling.value import best_hope_of_cases, hope_on
+
+hope_for_good, hope_for_bad = hope_on(1, by_worth=False), hope_on(-1, by_worth=False)
+
 
 def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     """The index of `value` with a value of 1 for every verdict: the larger of the two for a good and for a bad arm.
@@ -19,7 +22,7 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     more = sharpness(arm.pulls, bar)
     chances = likelihoods(more * arm.pulls, more * arm.total, ladder)
     if bar.cases == math.inf:
-        return better_hope(chances, 0, ladder.table, arm, bar, patience, ladder.left)
+        return better_hope(chances, ladder, arm, bar, patience)
     missing = bar.budget - arm.for_good + 0.5
     hope = best_hope_of_cases(chances, ladder.table, 1, False, patience, missing, arm.pulls, bar)
     missing = bar.budget - arm.for_bad + 0.5
@@ -28,16 +31,14 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
 
 def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     """The same index where `arm.memory` has the arm's likelihoods."""
-    return better_hope(arm.memory, LIKELIHOODS, pool.learned.table, arm, bar, patience, pool.learned.left)
+    return better_hope(arm.memory[LIKELIHOODS:], pool.learned, arm, bar, patience)
 
 
-def better_hope(chances: Row, place: int, table: Table, arm: Arm, bar: Bar, patience: float, left: float) -> float:
-    """The larger of the two hopes, from the arm's likelihoods in `chances` from `place` on."""
-    best = 0.0
-    for side in (1, -1):
-        missing = bar.budget - (arm.for_good if side > 0 else arm.for_bad) + 0.5
-        best = max(best, best_hope(chances, place, table, side, False, patience, missing, left))
-    return best
+def better_hope(chances: Row, ladder: Ladder, arm: Arm, bar: Bar, patience: float) -> float:
+    """The larger of the two hopes, from the arm's likelihoods."""
+    good = hope_for_good(chances, ladder.table, patience, bar.budget - arm.for_good + 0.5, ladder.left)
+    bad = hope_for_bad(chances, ladder.table, patience, bar.budget - arm.for_bad + 0.5, ladder.left)
+    return max(good, bad)  # type: ignore[no-any-return]  # a Formula
 
 
 settle = IndexRule(

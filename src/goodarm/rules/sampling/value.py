@@ -8,8 +8,8 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row, Table
 from goodarm.rules.learners.ladder import (
     COST,
-    LIKELIHOODS,
     LEAVING,
+    LIKELIHOODS,
     STEPS,
     WEIGHTS,
     WORTH,
@@ -20,12 +20,61 @@ from goodarm.rules.learners.ladder import (
     sharpness,
 )
 from goodarm.rules.learners.prior import boldness_for, worth_per_pull
+from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling._base import IndexRule
 
 SLACK = 1.0 + 1e-15
 """Above the rounding of a product: a hope that is skipped would not have been the largest, to the last digit."""
 TOO_LATE = 1e-9
 """What a verdict counts that the rounds left don't allow for: less than any other, and not nothing."""
+
+
+def hope_on(side: int, by_worth: bool) -> Formula:
+    """max_g of the gain per pull, as in `index`; every second step of one side is a g.
+
+    side     : 1 to hope for means above the threshold, -1 for means below it
+    by_worth : what a verdict gains is |mu_g - xi|; if not, 1
+    """
+    last = 2 * STEPS - 1 if side > 0 else 0
+
+    def best_hope(chances: Row, table: Table, patience: float, missing: float, left: float) -> float:
+        """From the arm's likelihoods and the ladder's table; `missing` evidence, rounds that are `left`.
+
+        The posterior is chances * weights, not scaled. A hope is skipped if it could not win even if nothing were
+        wasted on worse arms. What is wasted, sum_{h<g} p_h min(rem/d_g, c/kl(mu_h, mu_g)), is four sums side by side,
+        since each addition waits for the one before it.
+        """
+        first = 2 * STEPS - 1 - last  # the step that is farthest on the other side and still possible
+        while first != last and chances[first] * table[WEIGHTS, first] == 0.0:
+            first += side
+        best, gained, pulled = 0.0, 0.0, 0.0
+        for step in range(STEPS):
+            g = last - side * step
+            chance = chances[g] * table[WEIGHTS, g]
+            gained += chance * table[WORTH, g] if by_worth else chance
+            pulled += chance * table[COST, g]
+            if step % 2 == 0 and gained * SLACK > best * (missing * pulled):
+                row, most = LEAVING + g, missing * table[COST, g] / patience
+                a, b, c, d = 0.0, 0.0, 0.0, 0.0
+                h = first
+                while (g - h) * side >= 4:
+                    i, j, k = h + side, h + 2 * side, h + 3 * side
+                    a += chances[h] * table[WEIGHTS, h] * (table[row, h] if table[row, h] < most else most)
+                    b += chances[i] * table[WEIGHTS, i] * (table[row, i] if table[row, i] < most else most)
+                    c += chances[j] * table[WEIGHTS, j] * (table[row, j] if table[row, j] < most else most)
+                    d += chances[k] * table[WEIGHTS, k] * (table[row, k] if table[row, k] < most else most)
+                    h += 4 * side
+                while (g - h) * side > 0:
+                    a += chances[h] * table[WEIGHTS, h] * (table[row, h] if table[row, h] < most else most)
+                    h += side
+                found = gained / (missing * pulled + patience * ((a + b) + (c + d)))
+                best = max(best, found if missing * table[COST, g] <= left else TOO_LATE * found)
+        return best
+
+    return best_hope
+
+
+best_hope = hope_on(1, by_worth=True)
 
 
 def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
@@ -50,66 +99,14 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     chances = likelihoods(more * arm.pulls, more * arm.total, ladder)
     if bar.cases < math.inf:
         return best_hope_of_cases(chances, ladder.table, 1, True, patience, missing, arm.pulls, bar)
-    return best_hope(chances, 0, ladder.table, 1, True, patience, missing, ladder.left)
+    return best_hope(chances, ladder.table, patience, missing, ladder.left)  # type: ignore[no-any-return]  # a Formula
 
 
 def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     """The same index where `arm.memory` has the arm's likelihoods."""
+    ladder: Ladder = pool.learned
     missing = bar.budget - arm.for_good + 0.5
-    return best_hope(
-        arm.memory, LIKELIHOODS, pool.learned.table, 1, True, patience, missing, pool.learned.left
-    )
-
-
-def best_hope(
-    chances: Row,
-    place: int,
-    table: Table,
-    side: int,
-    by_worth: bool,
-    patience: float,
-    missing: float,
-    left: float,
-) -> float:
-    """max_g of the gain per pull, as in `index`; every second step of one side is a g.
-
-    chances, place : the arm's likelihoods, and where they start
-    side           : 1 to hope for means above the threshold, -1 for means below it
-    by_worth       : what a verdict gains is |mu_g - xi|; if not, 1
-    missing, left  : evidence for the verdict, and rounds
-
-    The posterior is chances * weights, not scaled. A hope is skipped if it could not win even if nothing were wasted on
-    worse arms. What is wasted, sum_{h<g} p_h min(rem/d_g, c/kl(mu_h, mu_g)), is four sums side by side, since each
-    addition waits for the one before it. All of this is one function: calls would count references to the arrays.
-    """
-    last = 2 * STEPS - 1 if side > 0 else 0
-    first = 2 * STEPS - 1 - last  # the step that is farthest on the other side and still possible
-    while first != last and chances[place + first] * table[WEIGHTS, first] == 0.0:
-        first += side
-    best, gained, pulled = 0.0, 0.0, 0.0
-    for step in range(STEPS):
-        g = last - side * step
-        chance = chances[place + g] * table[WEIGHTS, g]
-        gained += chance * table[WORTH, g] if by_worth else chance
-        pulled += chance * table[COST, g]
-        if step % 2 == 0 and gained * SLACK > best * (missing * pulled):
-            row, most = LEAVING + g, missing * table[COST, g] / patience
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            worse = (g - first) * side
-            h = first
-            for _ in range(worse // 4):
-                i, j, k = h + side, h + 2 * side, h + 3 * side
-                a += chances[place + h] * table[WEIGHTS, h] * (table[row, h] if table[row, h] < most else most)
-                b += chances[place + i] * table[WEIGHTS, i] * (table[row, i] if table[row, i] < most else most)
-                c += chances[place + j] * table[WEIGHTS, j] * (table[row, j] if table[row, j] < most else most)
-                d += chances[place + k] * table[WEIGHTS, k] * (table[row, k] if table[row, k] < most else most)
-                h += 4 * side
-            for _ in range(worse % 4):
-                a += chances[place + h] * table[WEIGHTS, h] * (table[row, h] if table[row, h] < most else most)
-                h += side
-            found = gained / (missing * pulled + patience * ((a + b) + (c + d)))
-            best = max(best, found if missing * table[COST, g] <= left else TOO_LATE * found)
-    return best
+    return best_hope(arm.memory[LIKELIHOODS:], ladder.table, patience, missing, ladder.left)  # type: ignore[no-any-return]  # a Formula
 
 
 def best_hope_of_cases(
