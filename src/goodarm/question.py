@@ -532,7 +532,8 @@ class Bars(Question):
 
     @property
     def labels(self) -> Labels:
-        return Labels("margin", "Smallest distance from a bar", "bars", "all bars cleared", "the bars", signed=True)
+        line, fixed = "all bars cleared", "the bars were"
+        return Labels("margin", "Smallest distance from a bar", "bars", line, "the bars", True, fixed)
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
         """The smallest distance of a metric's mean from its bar; negative where the mean is on the wrong side."""

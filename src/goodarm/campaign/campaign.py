@@ -31,7 +31,7 @@ from goodarm.campaign.workers import Evaluate
 from goodarm.errors import AbandonedTickets, LateReward, Refused
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
-from goodarm.question import BarsGiven, Question, RewardGiven, asked
+from goodarm.question import Bars, BarsGiven, Question, RewardGiven, asked
 
 if TYPE_CHECKING:
     from goodarm.campaign.served import ServedCampaign
@@ -79,7 +79,7 @@ at most 5%
         control: str | None = None,
         margin: float = 0.0,
         question: Question | None = None,
-        bars: BarsGiven | None = None,
+        bars: BarsGiven | Bars | None = None,
         criterion: str | None = None,
         cases: CasesGiven | None = None,
         scores: ScoresGiven | None = None,

@@ -60,6 +60,9 @@ def judge(
     margin: Annotated[
         float, typer.Option(parser=number, metavar="M", help="With --versus: better by at least this much.")
     ] = 0.0,
+    bars: Annotated[
+        str | None, _option("In place of a threshold: columns with bars, 'correct >= 0.9, slow <= 0.05'.", "B")
+    ] = None,
     order: Annotated[str | None, _option("Fold the rewards in the order of this column.", "COLUMN")] = None,
     nulls: Annotated[str, typer.Option(metavar="error|drop|zero", help="What a missing reward means.")] = "error",
     pulls: Annotated[str | None, _option("Of a table of totals: its column of pulls.", "COLUMN")] = None,
@@ -130,6 +133,7 @@ def judge(
             rule=rule,
             by=by or (),
             versus=versus,
+            bars=bars,
             margin=margin,
             order=order,
             nulls=nulls,

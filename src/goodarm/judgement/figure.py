@@ -60,11 +60,10 @@ def info(judgement: Judgement) -> Forest:
             for value in (1, -1, 0)
         }
         beyond = int((arms.mean > edges[-1]).sum())
-    what = (
-        f"threshold {amount(bar, question)}"
-        if question.versus is None
-        else f"difference from {visible(question.versus)}"
-    )
+    what = {
+        "threshold": f"threshold {amount(bar, question)}",
+        "control": f"difference from {visible(str(question.versus))}",
+    }.get(question.asked.field, question.asked.labels.measured.lower())
     return Forest(
         judgement.sentence,
         f"{judgement.source}: {judgement.rows:,} rows; {what}, delta {question.delta:g}, "

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from goodarm.arguments import percentage, shown
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.judgement.bars import decide_bars, sums_of_all
 from goodarm.judgement.by_sums import decide_by_sums
 from goodarm.judgement.by_sums import notes as by_sums_notes
 from goodarm.judgement.cases import on_cases
 from goodarm.judgement.decide import Decided, decide
 from goodarm.judgement.judgement import Arms, Judgement
-from goodarm.judgement.log_columns import LogColumns, choose_columns, noun, unit_like
+from goodarm.judgement.log_columns import LogColumns, choose_columns, noun, pairs_noun, unit_like
 from goodarm.judgement.question import BY_TOTALS, Question, read_scale
 from goodarm.judgement.shares import LATE, Shares, shared
 from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums, silent
@@ -27,6 +28,7 @@ from goodarm.judgement.totals import FALSE_ALARMS, checked, segment_numbers
 from goodarm.judgement.words import conditions, listed, shared_budget, visible
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Problem, Rewards
+from goodarm.question import Bars, BarsGiven
 from goodarm.verdict import Criterion
 
 
@@ -63,6 +65,7 @@ def judge(
     cases: int | None = None,
     repeats: int | None = None,
     score: str | None = None,
+    bars: BarsGiven | Bars | None = None,
     format: str | None = None,
     metric: str | None = None,
     table: str | None = None,
@@ -82,6 +85,8 @@ def judge(
     rule      : an identification rule by totals; with `order`, any
     by        : columns whose values are segments; all segments and arms share delta
     versus, margin : in place of a threshold, is the arm's mean at least that of the arm `versus` plus `margin`?
+    bars      : in place of a threshold, several columns with their bars: "correct >= 0.9, slow <= 0.05"; good arms
+                clear every bar, and a bad one names the column that fails
     order     : a column by which the rewards are folded one by one, as a campaign would have seen them
     nulls     : "error", "drop" or "zero"
     propensity, cap : weight every row by 1/propensity, at most `cap`
@@ -147,6 +152,7 @@ def judge(
         repeats=repeats,
         score=score,
         drawn=order if case is not None else None,
+        bars=bars if bars is None or isinstance(bars, Bars) else Bars(bars),
     )
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
@@ -197,6 +203,8 @@ def _spark_table(name: str) -> LogSource:
 
 def judge_source(source: LogSource, question: Question, progress: Progress) -> Judgement:
     """Columns, sums, checks, verdicts."""
+    if question.bars is not None:
+        return _judge_bars(source, question, progress)
     columns = choose_columns(question, source.names(), source.title, source.times())
     _check_filter(question, columns)
     if question.by_sums and columns.pulls is not None:
@@ -219,7 +227,8 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         question=question,
         rule=rule.name if question.versus is None or question.cell_by_cell else "versus",
         guarantee=rule.guarantee,
-        noun=noun(columns.arm),
+        noun=pairs_noun(columns.arm, columns.by) if columns.by else noun(columns.arm),
+        segment_noun=noun(columns.arm),
         arms=made.ranked(),
         notes=(
             *columns.notes,
@@ -252,6 +261,38 @@ def _check_filter(question: Question, columns: LogColumns) -> None:
                 "shown, its propensity or its reward: an arm is judged by all rows in which it could be shown. Judge "
                 "all arms, or filter by what was known before the arm was chosen."
             )
+
+
+def _judge_bars(source: LogSource, question: Question, progress: Progress) -> Judgement:
+    """The same with several metrics."""
+    columns, sums, said = sums_of_all(source, question, progress)
+    first = sums[0]
+    with shared(question, columns, first, np.ones(first.arm.size, dtype=bool)) as shares:
+        made = decide_bars(question, sums, shares.offset)
+    segments = len(set(zip(*first.segment, strict=True))) if columns.by else 1
+    rule, rows = question.identification, int(first.rows.sum())
+    return Judgement(
+        source=source.title,
+        rows=rows,
+        question=question,
+        rule=rule.name,
+        guarantee=rule.guarantee,
+        noun=pairs_noun(columns.arm, columns.by) if columns.by else noun(columns.arm),
+        segment_noun=noun(columns.arm),
+        arms=made.ranked(),
+        notes=(
+            *said,
+            *_late_arms(source, question, columns, first),
+            *_repeated_units(source, question, columns, rows),
+            "mean and interval are those of the smallest distance of a metric from its bar, negative where it fails; "
+            "rows needed are not estimated with several bars",
+            shared_budget(made.arm.size, segments, question),
+        ),
+        conditions=conditions(question, shares.case, made.arm.size, columns.unit),
+        case=shares.case,
+        by=columns.by,
+        table_kind=getattr(source, "kind", None),
+    )
 
 
 def _judged(question: Question, sums: Sums, title: str) -> NDArray[np.bool_]:

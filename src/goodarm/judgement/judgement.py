@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,15 @@ VERDICTS = {1: "good", -1: "bad", 0: "open"}
 TABLES: tuple[Literal["pyarrow", "polars", "pandas"], ...] = ("pyarrow", "polars", "pandas")
 
 
+class MetricColumn(NamedTuple):
+    """One of several metrics: mean and interval of every arm, in the metric's own direction."""
+
+    metric: str
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
 @dataclass(frozen=True)
 class Arms:
     """One entry per arm, sorted by verdict (good, bad, open) and evidence; means and intervals in the log's units."""
@@ -43,6 +52,8 @@ class Arms:
     evidence: Floats
     needs: Floats
     when: NDArray[Any] | None = None
+    metrics: tuple[MetricColumn, ...] = ()
+    failed: NDArray[Any] | None = None
 
     def taken(self, which: NDArray[Any]) -> Arms:
         """Some of the arms, in this order."""
@@ -57,7 +68,14 @@ class Arms:
             self.evidence[which],
             self.needs[which],
             None if self.when is None else self.when[which],
+            tuple(MetricColumn(name, *(values[which] for values in rest)) for name, *rest in self.metrics),
+            None if self.failed is None else self.failed[which],
         )
+
+    def word(self, i: int, words: Mapping[int, str]) -> str:
+        """The verdict on an arm, with the metric that failed."""
+        failed = "" if self.failed is None else self.failed[i]
+        return words[int(self.verdict[i])] + (f": {failed}" if failed else "")
 
     def __str__(self) -> str:
         """A table for `print`."""
@@ -69,7 +87,7 @@ class Arms:
                     f"{self.pulls[i]:,.0f}",
                     _figure(self.mean[i]),
                     f"{_figure(self.low[i])} to {_figure(self.high[i])}",
-                    "undecided" if self.verdict[i] == 0 else VERDICTS[int(self.verdict[i])],
+                    self.word(i, {**VERDICTS, 0: "undecided"}),
                 ]
                 for i in range(self.arm.size)
             ],
@@ -91,6 +109,7 @@ class Judgement:
     notes        : what was chosen or dropped, and what readers should know
     conditions   : what must be true for the guarantee, and can't be seen in the log
     case         : how delta is divided among the arms, see `goodarm.judgement.shares`
+    noun, segment_noun : what is counted, in the plural: over all segments ("banner–country pairs") and in one of them
     """
 
     source: str
@@ -105,6 +124,7 @@ class Judgement:
     case: str = "fixed"
     by: tuple[str, ...] = ()
     table_kind: str | None = field(default=None, repr=False)
+    segment_noun: str = ""
 
     @property
     def label(self) -> str:
@@ -141,8 +161,9 @@ class Judgement:
         return self.sentence_of(self.arms)
 
     def sentence_of(self, arms: Arms) -> str:
-        """The same for some of the arms."""
-        said = sentence(arms.verdict, arms.needs, arms.pulls, self.noun, self.question)
+        """The same for some of the arms: those of one segment, if there are segments."""
+        noun = self.noun if arms is self.arms else self.segment_noun or self.noun
+        said = sentence(arms.verdict, arms.needs, arms.pulls, noun, self.question)
         family = self.question.scale.family
         if isinstance(family, NonNegative):
             none = "below is not judged, since rewards have no ceiling"
@@ -177,6 +198,10 @@ class Judgement:
         }
         if arms.when is not None:
             found["when"] = arms.when.tolist()
+        for metric in arms.metrics:
+            found |= {f"{metric.metric} {name}": getattr(metric, name).tolist() for name in ("mean", "low", "high")}
+        if arms.failed is not None:
+            found["failed"] = arms.failed.tolist()
         return found
 
     @property
@@ -208,6 +233,8 @@ class Judgement:
             head["max_arms"] = self.question.max_arms
         if self.case == "ledger":
             head["ledger"] = str(self.question.ledger)
+        if self.question.bars is not None:
+            head |= self.question.bars.as_json()
         if self.question.versus is not None:
             head |= {"versus": self.question.versus, "margin": self.question.margin}
         head |= self._counted(self.arms)
@@ -237,6 +264,12 @@ class Judgement:
             }
             if arms.when is not None:
                 row["when"] = None if arms.when[i] is None else str(arms.when[i])
+            if arms.failed is not None:
+                row["failed"] = arms.failed[i]
+                row["metrics"] = {
+                    metric.metric: {name: _known(getattr(metric, name)[i]) for name in ("mean", "low", "high")}
+                    for metric in arms.metrics
+                }
             found.append(row)
         return found
 

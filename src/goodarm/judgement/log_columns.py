@@ -202,21 +202,39 @@ def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> s
     )
 
 
+DASH = "\u2013"
+"""Between two things that are counted as pairs."""
+
+
 def noun(column: str) -> str:
     """What the arms are called in a sentence, in the plural.
 
     >>> noun("creative_id"), noun("movieId"), noun("category"), noun("ad"), noun("x1")
     ('creatives', 'movies', 'categories', 'ads', 'arms')
     """
-    word = re.sub(r"[\s_-]*(id|name|no|number)$", "", re.sub(r"([a-z])Id$", r"\1_id", column), flags=re.IGNORECASE)
-    word = word.replace("_", " ").strip().lower()
-    if not re.fullmatch(r"[a-z][a-z ]{1,23}", word):
-        return "arms"
+    word = _word(column, "arm")
     if word.endswith("s"):
         return word if not word.endswith("ss") else word + "es"
     if word.endswith("y") and word[-2] not in "aeiou":
         return word[:-1] + "ies"
     return word + ("es" if word.endswith(("x", "ch", "sh")) else "s")
+
+
+def pairs_noun(arm: str, by: Sequence[str]) -> str:
+    """What the arms of all segments together are called, in the plural.
+
+    >>> pairs_noun("banner_id", ["country"]), pairs_noun("x1", ["country", "device"])
+    ('banner–country pairs', 'arm–country–device combinations')
+    """
+    words = DASH.join([_word(arm, "arm"), *(_word(column, column) for column in by)])
+    return f"{words} {'pairs' if len(by) == 1 else 'combinations'}"
+
+
+def _word(column: str, otherwise: str) -> str:
+    """What a column's values are called, in the singular."""
+    word = re.sub(r"[\s_-]*(id|name|no|number)$", "", re.sub(r"([a-z])Id$", r"\1_id", column), flags=re.IGNORECASE)
+    word = word.replace("_", " ").strip().lower()
+    return word if re.fullmatch(r"[a-z][a-z ]{1,23}", word) else otherwise
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -62,6 +62,8 @@ def _opening(judgement: Judgement, element: str) -> Iterator[str]:
     question = judgement.question
     yield f'<{element} class="sentence">{escape(judgement.sentence)}.</{element}>'
     asked = f"threshold {amount(question.threshold or 0.0, question)}"
+    if question.bars is not None:
+        asked = f"distances from {len(question.bars.metrics)} bars"
     if question.versus is not None:
         asked = f"against {escape(visible(question.versus))}, margin {estimate(question.margin, question)}"
     yield (

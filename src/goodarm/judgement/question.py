@@ -21,7 +21,7 @@ from goodarm.problem import (
     ScoredCases,
     rewards_from_text,
 )
-from goodarm.question import Control, Threshold
+from goodarm.question import Bars, Control, Threshold
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
 from goodarm.rules.identification.bet_mixture import bet_mixture, bets
 from goodarm.rules.identification.gap_mixture import GAPS
@@ -153,6 +153,7 @@ class Question:
     repeats: int | None = None
     score: str | None = None
     drawn: str | None = None
+    bars: Bars | None = None
 
     def __post_init__(self) -> None:
         self._check_bar()
@@ -177,8 +178,10 @@ class Question:
         return (self.threshold - self.scale.start) / self.scale.length
 
     @property
-    def asked(self) -> Threshold | Control:
+    def asked(self) -> Threshold | Control | Bars:
         """What is asked of each arm, on the rule's scale."""
+        if self.bars is not None:
+            return self.bars
         if self.versus is None:
             return Threshold(self.bar)
         return Control(self.versus, self.margin / self.scale.length)
@@ -198,6 +201,7 @@ class Question:
             "time": columns.time if self.window is not None else None,
             "per_unit": self.per_unit if columns.unit else None,
             "denominator": columns.denominator,
+            **({} if self.bars is None else self.bars.as_json()),
         }
 
     @property
@@ -242,11 +246,13 @@ class Question:
         return [float(bet) for bet in bets(bar)[: len(GAPS) if math.isinf(bar.ceiling) else None]]
 
     def _check_bar(self) -> None:
-        if (self.threshold is None) == (self.versus is None):
+        if sum(given is not None for given in (self.threshold, self.versus, self.bars)) != 1:
             raise InvalidValue(
                 "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
-                "compare with (`versus=ARM` and `margin=M`)."
+                "compare with (`versus=ARM` and `margin=M`), or several bars (`bars='correct >= 0.9, slow <= 0.05'`)."
             )
+        if self.bars is not None:
+            self._check_bars()
         if self.threshold is not None:
             check_real(threshold=self.threshold)
         if self.threshold is not None and self.scale.bounded and not self.scale.low < self.threshold < self.scale.high:
@@ -256,6 +262,23 @@ class Question:
                 "nonnegative for rewards of 0 or more without a ceiling."
             )
         self.problem(1)
+
+    def _check_bars(self) -> None:
+        """Refuse what can't be asked of several metrics at once."""
+        given = ("reward", "pulls", "total", "order", "propensity", "case", "denominator")
+        wrong = next((name for name in given if getattr(self, name) is not None), None)
+        if wrong is not None:
+            raise InvalidValue(f"with several bars each metric is a column of the log; leave `{wrong}` out.")
+        if type(self.scale.family) is not Bounded or self.scale.moved or self.per_unit not in ("mean", "any"):
+            raise InvalidValue(
+                "several bars need metrics in [0, 1]; leave `rewards` out, and sum up units by mean or any."
+            )
+        if self.criterion is Criterion.FDR:
+            raise InvalidValue("with several bars the criterion is fwer: each arm is decided by itself.")
+        if not (isinstance(self.identification, EvidenceRule) and self.identification.totals is not None):
+            raise UnsoundPairing(
+                f"several bars need a rule whose evidence follows from totals, and {self.rule} does not. Leave it out."
+            )
 
     def _check_combinations(self) -> None:
         if self.versus is not None:

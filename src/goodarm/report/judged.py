@@ -88,8 +88,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
 
 
 def _verdict(judgement: Judgement, i: int) -> str:
-    value = int(judgement.arms.verdict[i])
-    return judgement.words[value] if value else "undecided"
+    return judgement.arms.word(i, {**judgement.words, 0: "undecided"})
 
 
 def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:

@@ -1,0 +1,101 @@
+"""Several bars on a log: every metric is a column, and an arm is good if each column's mean clears its bar.
+
+Each metric is summed by its own scan, as a log with one reward would be. With E+_j and E-_j the evidence of metric j,
+E_good = min_j E+_j and E_bad = mean_j E-_j (`goodarm.rules.identification.several_bars` has the proof). Rows may lack a
+metric that was dropped as NULL: each E_j counts its own rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from goodarm.engine.evidence import BarsEvidence, Seen
+from goodarm.engine.totals import evidence_from_totals, interval_from_totals
+from goodarm.errors import UnreadableTable
+from goodarm.judgement.judgement import Arms, MetricColumn
+from goodarm.judgement.log_columns import LogColumns, choose_columns
+from goodarm.judgement.question import Question
+from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums
+from goodarm.judgement.totals import checked
+from goodarm.policies import policy
+from goodarm.problem import bar_at
+from goodarm.question import Metric
+
+
+def for_metric(question: Question, metric: Metric) -> Question:
+    """The question about one metric alone."""
+    return replace(question, bars=None, threshold=metric.bar, reward=metric.name)
+
+
+def sums_of_all(
+    source: LogSource, question: Question, progress: Progress
+) -> tuple[LogColumns, list[Sums], tuple[str, ...]]:
+    """The columns of the first metric, the sums of every metric, and what readers must know about them."""
+    assert question.bars is not None
+    found: list[Sums] = []
+    chosen: list[LogColumns] = []
+    notes: dict[str, None] = {}
+    for metric in question.bars.metrics:
+        one = for_metric(question, metric)
+        columns = choose_columns(one, source.names(), source.title, source.times())
+        sums, said = checked(source, columns, one, source.sums(columns, one, progress))
+        notes.update(dict.fromkeys((*columns.notes, *said)))
+        found.append(sums)
+        chosen.append(columns)
+        if [list(key) for key in (*sums.segment, sums.arm)] != [list(key) for key in (*found[0].segment, found[0].arm)]:
+            raise UnreadableTable(
+                f"{source.title}: not every arm has values of {metric.name}. An arm is judged by all of its metrics; "
+                "leave out the arms that lack one with `where`."
+            )
+    return chosen[0], found, tuple(notes)
+
+
+def decide_bars(question: Question, sums: list[Sums], offset: Floats) -> Arms:
+    """The arms with their verdicts; mean and interval are those of the smallest distance from a bar."""
+    assert question.bars is not None
+    metrics, first, rule = question.bars.metrics, sums[0], question.identification
+    problem = question.bars.problem(first.arm.size, question.delta, question.scale.family)
+    levels = problem.bar.budget - offset
+    good, bad, columns, distances = [], [], [], []
+    for metric, each in zip(metrics, sums, strict=True):
+        pending = np.zeros(each.pulls.size) if each.pending is None else each.pending
+        pulls, total = each.pulls + pending, metric.turned(np.clip(each.total, 0.0, each.pulls), each.pulls)
+        bar = bar_at(problem.bar, metric.threshold)
+        good.append(evidence_from_totals(rule, pulls, total, bar)[0])
+        bad.append(evidence_from_totals(rule, pulls, total + pending, bar)[1])
+        low = interval_from_totals(rule, pulls, total, bar, levels)[0]
+        high = interval_from_totals(rule, pulls, total + pending, bar, levels)[1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean, own = total / each.pulls, each.total / each.pulls
+        ends = (low, high) if metric.at_least else (1.0 - high, 1.0 - low)
+        columns.append(MetricColumn(metric.name, own, *ends))
+        distances.append(mean - metric.threshold)
+    for_good, for_bad = np.min(good, axis=0), np.logaddexp.reduce(bad, axis=0) - np.log(len(metrics))
+    verdict = np.where(for_good >= levels, 1, np.where(for_bad >= levels, -1, 0)).astype(np.int8)
+    seen = [
+        Seen(
+            float(first.pulls[i]),
+            tuple(float(each.total[i]) for each in sums),
+            0.0 if first.pending is None else float(first.pending[i]),
+        )
+        for i in range(first.arm.size)
+    ]
+    made = policy("uniform", rule, rewards=question.scale.family)
+    low, high = BarsEvidence(question.bars).intervals(made, problem, seen, {}, levels)
+    named = np.array([metric.name for metric in metrics], dtype=object)[np.argmax(bad, axis=0)]
+    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+    return Arms(
+        first.segment,
+        first.arm,
+        first.pulls,
+        np.min(distances, axis=0),
+        low,
+        high,
+        verdict,
+        evidence,
+        np.where(verdict == 0, np.nan, 0.0),
+        metrics=tuple(columns),
+        failed=np.where(verdict == -1, named, ""),
+    )
