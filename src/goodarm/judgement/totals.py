@@ -64,7 +64,8 @@ def _check_range(source: LogSource, columns: LogColumns, question: Question, sum
     raise UnreadableTable(
         f"{source.title}: {found.rows:,} of {int(sums.rows.sum()):,} values of {column} can't be judged ({words}). "
         f"The first {what}: {found.value} of arm {found.arm!r}. "
-        "Give the range as `rewards='bounded:LOW,HIGH'`, or correct the rows; never leave rows out by their reward."
+        "Give the range as `rewards='bounded:LOW,HIGH'`, or `rewards='nonnegative'` for amounts of 0 or more without a "
+        "ceiling, or correct the rows. Never leave rows out because of their reward."
     )
 
 

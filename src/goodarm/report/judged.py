@@ -49,14 +49,14 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     """The first arms of each verdict, with columns that fit the terminal.
 
     In a narrow terminal the guarantee, which is the same for all arms, makes room for the names; the notes state it.
-    With segments or times so does what is needed.
+    With segments, times or a control so does what is needed.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     arms, question = judgement.arms, judgement.question
-    wide, crowded = width >= WIDE, bool(judgement.by) or arms.when is not None
+    wide, crowded = width >= WIDE, bool(judgement.by or question.versus) or arms.when is not None
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in judgement.by:
         made.add_column(visible(name), overflow="fold")
