@@ -52,10 +52,10 @@ from goodarm.engine.live.step import ArmState, Asked, as_plain, like, packed, un
 from goodarm.engine.live.worst_case import (
     EXTRA,
     OFFSET_COLUMN,
-    PENDING_COLUMN,
     TOLD_GOOD,
     live_sampling,
     start_at_offset,
+    state_of,
     worst_case,
 )
 from goodarm.engine.rule_parts import learner_parts
@@ -69,7 +69,6 @@ from goodarm.rules.beliefs import (
     FOR_BAD,
     FOR_GOOD,
     PULLS,
-    SUSPENDED,
     TOTAL,
     VERDICT,
     Pool,
@@ -178,19 +177,9 @@ class BarsStep(ScanStep):
     def row(self, arm: int) -> ArmState:
         """What is known of an arm; there is no single sum of rewards."""
         for_good, for_bad = self._combined(arm)
-        row, budget = self.arms[0, arm].tolist(), self.problem.bar.budget
-        return ArmState(
-            pulls=row[PULLS],
-            total=math.nan,
-            pending=row[PENDING_COLUMN],
-            for_good=for_good,
-            for_bad=for_bad,
-            needed_good=budget,
-            needed_bad=budget,
-            offset=row[OFFSET_COLUMN],
-            verdict=0 if row[VERDICT] == SUSPENDED else int(row[VERDICT]),
-            suspended=row[VERDICT] == SUSPENDED,
-        )
+        budget = self.problem.bar.budget
+        found = state_of(self.arms[0, arm], budget, budget)
+        return found._replace(total=math.nan, for_good=for_good, for_bad=for_bad)
 
     def _show(self, arm: int) -> None:
         self._show_all(np.array([arm]))

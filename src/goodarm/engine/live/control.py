@@ -52,6 +52,7 @@ from goodarm.engine.live.worst_case import (
     TOLD_GOOD,
     live_sampling,
     start_at_offset,
+    state_of,
 )
 from goodarm.engine.rule_parts import learner_parts
 from goodarm.engine.selectors import NO_INDEX
@@ -63,7 +64,6 @@ from goodarm.rules.beliefs import (
     FOR_BAD,
     FOR_GOOD,
     PULLS,
-    SUSPENDED,
     TOTAL,
     VERDICT,
     Pool,
@@ -206,19 +206,8 @@ class ControlStep(ScanStep):
     def row(self, arm: int) -> ArmState:
         """What is known of an arm."""
         self._refresh()
-        row, budget = self.state.arms[arm].tolist(), self.problem.bar.budget
-        return ArmState(
-            pulls=row[PULLS],
-            total=row[TOTAL],
-            pending=row[PENDING_COLUMN],
-            for_good=row[FOR_GOOD],
-            for_bad=row[FOR_BAD],
-            needed_good=budget,
-            needed_bad=budget,
-            offset=row[OFFSET_COLUMN],
-            verdict=0 if row[VERDICT] == SUSPENDED else int(row[VERDICT]),
-            suspended=row[VERDICT] == SUSPENDED,
-        )
+        budget = self.problem.bar.budget
+        return state_of(self.state.arms[arm], budget, budget)
 
     # Arms that come and go
 

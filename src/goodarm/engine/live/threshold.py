@@ -42,6 +42,7 @@ from goodarm.engine.live.worst_case import (
     TOLD_GOOD,
     live_sampling,
     start_at_offset,
+    state_of,
     worst_case,
 )
 from goodarm.engine.loop import FIT_DUE, FRESH, NO_TRACE, OPEN, ROUND, Tables
@@ -367,21 +368,10 @@ class ThresholdStep:
         if arm in self.stale:
             self._count(arm)
             self.stale.discard(arm)
-        row = self.state.arms[arm].tolist()
+        row = self.state.arms[arm]
         bar, ledger = self.assembly.bar, self.state.tables.ledger
         good, bad = (needed_by_rank(ledger, side, row[VERDICT], bar) if self.fdr else bar.budget for side in (0, 1))
-        return ArmState(
-            pulls=row[PULLS],
-            total=row[TOTAL],
-            pending=row[PENDING_COLUMN],
-            for_good=row[FOR_GOOD],
-            for_bad=row[FOR_BAD],
-            needed_good=good,
-            needed_bad=bad,
-            offset=row[OFFSET_COLUMN],
-            verdict=0 if row[VERDICT] == SUSPENDED else int(row[VERDICT]),
-            suspended=row[VERDICT] == SUSPENDED,
-        )
+        return state_of(row, good, bad)
 
     def pulls(self) -> NDArray[np.float64]:
         """The number of absorbed rewards of every arm."""

@@ -22,9 +22,24 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from goodarm.engine.live.step import ArmState
 from goodarm.engine.totals import either_side
 from goodarm.problem import Bar, bar_with
-from goodarm.rules.beliefs import ARM_FIELDS, FOR_BAD, FOR_GOOD, Arm, Pool, Table, read_arm, write_arm
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    FOR_BAD,
+    FOR_GOOD,
+    PULLS,
+    SUSPENDED,
+    TOTAL,
+    VERDICT,
+    Arm,
+    Pool,
+    Row,
+    Table,
+    read_arm,
+    write_arm,
+)
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, RadiusRule
 from goodarm.rules.identification._base import decide_around
 from goodarm.rules.parameters import Formula
@@ -215,3 +230,21 @@ def start_at_offset(table: Table, offsets: Any, costs: Any = None) -> None:
     table[:, OFFSET_COLUMN] = offsets
     table[:, FOR_GOOD] = offsets
     table[:, FOR_BAD] = offsets
+
+
+def state_of(row: Row, needed_good: float, needed_bad: float) -> ArmState:
+    """What is known of an arm, from its row and from the evidence that a verdict needs on each side."""
+    values = row.tolist()
+    suspended = values[VERDICT] == SUSPENDED
+    return ArmState(
+        pulls=values[PULLS],
+        total=values[TOTAL],
+        pending=values[PENDING_COLUMN],
+        for_good=values[FOR_GOOD],
+        for_bad=values[FOR_BAD],
+        needed_good=needed_good,
+        needed_bad=needed_bad,
+        offset=values[OFFSET_COLUMN],
+        verdict=0 if suspended else int(values[VERDICT]),
+        suspended=suspended,
+    )
