@@ -52,19 +52,19 @@ def folder() -> Path:
 def _policies(name: str, threshold: float, most: float) -> list[Row]:
     environment = goodarm.matrix(folder() / f"{name}.csv.gz", threshold)
     rows = []
-    for policy in ("uniform", "settle", "value"):
-        found = goodarm.simulate(f"{policy}+gap-mixture", environment, runs=ORDERS, seed=SEED, delta=DELTA, workers=1)
+    for policy in ("uniform+gap-mixture", "settle+gap-mixture", "value+gap-mixture", "uniform+learned-bets"):
+        found = goodarm.simulate(policy, environment, runs=ORDERS, seed=SEED, delta=DELTA, workers=1)
         cells = {
             "set": name,
             "bar": f"{threshold:.2f}",
-            "method": f"{policy}+gap-mixture",
+            "method": policy,
             "80% of all": np.mean([_until(each, threshold, good=False) for each in found.runs]) / environment.horizon,
             "80% of good": np.mean([_until(each, threshold, good=True) for each in found.runs]) / environment.horizon,
             "undecided": sum(each.open_arms for each in found.runs),
             "wrong orders": f"{found.wrong_runs} of {ORDERS}",
         }
         share = float(np.mean([each.rounds for each in found.runs])) / environment.horizon
-        rows.append(Row(cells, share, Target(at_most=most) if policy == "uniform" else None))
+        rows.append(Row(cells, share, Target(at_most=most) if policy == "uniform+gap-mixture" else None))
     return rows
 
 

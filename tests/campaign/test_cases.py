@@ -199,8 +199,15 @@ SCORES = {arm: [0.9 if passed else 0.2 for passed in results] for arm, results i
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"rewards": GradedCases(CASES)}, {"threshold": None, "control": "p1"}, {"scores": SCORES}, {"repeats": 2}],
-    ids=["passed", "graded", "control", "scores", "repeats"],
+    [
+        {},
+        {"policy": "value+learned-bets"},
+        {"rewards": GradedCases(CASES)},
+        {"threshold": None, "control": "p1"},
+        {"scores": SCORES},
+        {"repeats": 2},
+    ],
+    ids=["passed", "learned bets", "graded", "control", "scores", "repeats"],
 )
 def test_every_kind_of_test_set_in_every_store(durable: str, more: dict[str, object]) -> None:
     """Left half-way with tickets out, opened again and finished: the same verdicts, and a journal that holds."""

@@ -119,8 +119,9 @@ def test_broken_rules_are_caught(rule: EvidenceRule, message: str) -> None:
 def test_the_kit_covers_fixed_test_sets() -> None:
     names = [check.name for check in identification_checks("gap-mixture")]
     assert "exact error on 100 cases, threshold 0.8, 1 arms" in names
-    (fair,) = [check for check in identification_checks("bet-mixture") if "all orders" in check.name]
-    fair()
+    for rule in ("bet-mixture", "learned-bets"):
+        (fair,) = [check for check in identification_checks(rule) if "all orders" in check.name]
+        fair()
     assert not any("cases" in check.name for check in identification_checks("kt"))
 
 

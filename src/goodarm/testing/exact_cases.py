@@ -151,9 +151,10 @@ def _played(rule: EvidenceRule, results: Sequence[float], bar: Bar) -> Floats:
     """log E+ and log E- after each result, shape (2, N)."""
     memory, found = np.zeros(max(rule.memory, 1)), np.zeros((2, len(results)))
     good = bad = total = 0.0
+    learned = None if rule.learner is None else rule.learner.start(bar)
     for n, result in enumerate(results):
         arm = Arm(float(n), total, 0.0, 0.0, good, bad, memory, 0.0)
-        good, bad, _ = rule.observe(arm, result, Pool(n + 1.0, math.inf, None), bar, *rule.defaults.values())
+        good, bad, _ = rule.observe(arm, result, Pool(n + 1.0, math.inf, learned), bar, *rule.defaults.values())
         total += result
         found[:, n] = good, bad
     return found

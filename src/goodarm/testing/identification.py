@@ -132,7 +132,7 @@ def long_checks(rule: IdentificationRule) -> Iterator[RuleCheck]:
 
 def checks_on_cases(rule: IdentificationRule) -> Iterator[RuleCheck]:
     """What a rule certified for fixed test sets must do."""
-    if not isinstance(rule, EvidenceRule) or rule.learner is not None:
+    if not isinstance(rule, EvidenceRule):
         return
     if rule.by_totals and rule.valid_for(Cases(1)):
         for threshold, cases, arms in ON_CASES:

@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from goodarm.problem import Bar
+from goodarm.problem import Bar, GradedCases
 from goodarm.rules.beliefs import Arm, Pool, Row
 from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, EvidenceRule
+from goodarm.rules.identification.bet_mixture import ROUNDING
+from goodarm.rules.identification.gap_mixture import CERTAIN
 from goodarm.rules.identification.purse import refund, stake, staked_late
 from goodarm.rules.learners.ladder import (
     COST,
@@ -22,6 +24,8 @@ from goodarm.rules.learners.ladder import (
     WORTH,
     Ladder,
     ladder_learner,
+    likelihoods,
+    sharpness,
     write_likelihoods,
 )
 from goodarm.verdict import Guarantee
@@ -78,8 +82,15 @@ def observe(
     convex combination of the factors e^(slope_g x + drift_g) of `gap-mixture` has the same property. So E+ and E- are
     supermartingales of start 1 with respect to F, although F mixes all arms. What must not happen is that a bet, its
     landing, or the choice of its gaps sees its own reward; the tests break exactly this and watch the error rate rise.
+
+    **Cases** drawn at most once: m = (N xi - S)/(N - n) takes the place of xi, and the guess of a step is that of the
+    total N mu_g, m + N (mu_g - xi)/(N - n). Given F the next result has mean at most m if the arm's mean is at most xi,
+    so the same argument holds, and so does that of `bet-mixture` for arms that have become certain. The likelihoods
+    that weigh the guesses are those of `sharpness` times pulls and total; there is no deadline and no late stake.
     """
     ladder: Ladder = pool.learned
+    if bar.cases < math.inf:
+        return observe_case(arm, reward, ladder, bar)
     for_good, for_bad, memory = arm.for_good, arm.for_bad, arm.memory
     chances = memory[LIKELIHOODS:]
     if arm.pulls == 0.0:
@@ -108,6 +119,60 @@ def observe(
     write_likelihoods(chances, arm.pulls + 1.0, arm.total + reward, ladder)
     memory[KNOWN], memory[KNOWN_TOTAL] = arm.pulls + 2.0, arm.total + reward
     return for_good, for_bad, 0.0
+
+
+def observe_case(arm: Arm, reward: float, ladder: Ladder, bar: Bar) -> tuple[float, float, float]:
+    """The bets on one case of a fixed set."""
+    more, memory = sharpness(arm.pulls, bar), arm.memory
+    chances = likelihoods(more * arm.pulls, more * arm.total, ladder)
+    half, end = chances.size // 2, chances.size
+    if arm.pulls == 0.0:
+        memory[0], memory[1] = 1.0, 1.0
+    xi, lost, slack = bar.threshold, arm.pulls - arm.total, ROUNDING * bar.cases
+    for_good, memory[0] = bet_on_case(
+        arm.for_good, memory[0], reward, arm.pulls, arm.total, xi, chances, ladder, half, end, bar, -slack
+    )
+    for_bad, memory[1] = bet_on_case(
+        arm.for_bad, memory[1], 1.0 - reward, arm.pulls, lost, 1.0 - xi, chances, ladder, 0, half, bar, slack
+    )
+    return for_good, for_bad, 0.0
+
+
+def bet_on_case(
+    evidence: float,
+    odds: float,
+    reward: float,
+    pulls: float,
+    total: float,
+    threshold: float,
+    chances: Row,
+    ladder: Ladder,
+    first: int,
+    last: int,
+    bar: Bar,
+    slack: float,
+) -> tuple[float, float]:
+    """Evidence of one side and odds of its fixed expert after one case; for E- total, reward and threshold mirrored."""
+    left, whole = bar.cases - pulls, bar.cases * threshold
+    if left < 1.0:
+        return -CERTAIN, odds  # more draws than cases
+    if total + reward >= whole + slack:
+        return CERTAIN, odds
+    null = (whole - total) / left
+    if not 0.0 < null < 1.0:
+        return evidence, odds
+    most, fixed, fixed_mass, learned, learned_mass = (1.0 - KEPT) * (1.0 - null), 0.0, 0.0, 0.0, 0.0
+    for g in range(first, last):
+        above = min(bar.cases / left * ladder.table[WORTH, g], most)
+        weight = ladder.table[FIXED, g] * chances[g]
+        fixed_mass += weight
+        fixed += weight * above
+        weight = ladder.table[WEIGHTS, g] * chances[g]
+        learned_mass += weight
+        learned += weight * above
+    if not (fixed_mass > 0.0 and learned_mass > 0.0):
+        return evidence, odds
+    return bet_on(evidence, odds, reward, null, fixed / fixed_mass, learned / learned_mass, bar.budget)
 
 
 def in_time(ladder: Ladder, first: int, last: int, rounds: float, missing: float) -> tuple[int, int]:
@@ -234,7 +299,7 @@ learned_bets = EvidenceRule(
     name="learned-bets",
     reference="goodarm (docs/learning.md); validity by Ville 1939",
     guarantee=Guarantee.CERTIFIED,
-    families=ANY_SUB_GAUSSIAN,
+    families=(*ANY_SUB_GAUSSIAN, GradedCases),
     observe=observe,
     expected=expected,
     learner=ladder_learner,
