@@ -290,6 +290,7 @@ class Question(ABC):
             "template": self.template,
             "labels": self.labels._asdict(),
             "references": list(self.references),
+            "shares": amounts(rewards) is SHARES,
         }
 
 

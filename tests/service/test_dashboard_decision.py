@@ -228,9 +228,9 @@ def test_a_forecast_is_a_range_with_a_date_and_is_smoothed(server: Server, new_p
         """async () => {
           const { Forecast, rate } = await import("/js/forecast.js");
           const forecast = new Forecast();
-          forecast.note({ remaining: 2000, remaining_low: 1000, remaining_high: 4000, open: 3 });
+          forecast.note({ remaining: 2000, finish: { low: 1000, high: 4000 }, open: 3 });
           const first = forecast.samples;
-          forecast.note({ remaining: 8000, remaining_low: 4000, remaining_high: 16000, open: 3 });
+          forecast.note({ remaining: 8000, finish: { low: 4000, high: 16000 }, open: 3 });
           const at = seconds => new Date(Date.now() - 1000 * seconds).toISOString();
           const points = [{ told: 0, at: at(3600) }, { told: 800, at: at(600) }, { told: 1000, at: at(0) }];
           return [first, forecast.low, forecast.samples, rate(points), forecast.when(points)];
@@ -258,3 +258,49 @@ def test_the_score_of_a_simulated_campaign_counts_verdicts_and_claims(server: Se
     odd = {"simulated": True, "means": {"a": "x", "b": [1]}}
     create(server, "odd means", ["a", "b"], threshold=0.5, metadata=odd)
     assert server.call("GET", path_of("odd means", "/score")).json["wrong"] == 0
+
+
+def test_several_bars_costs_and_a_budget_are_shown(server: Server, new_page: NewPage) -> None:
+    arms = [{"id": "calm", "cost": 2.0}, "loud"]
+    terms = {"bars": "correct >= 90%, slow <= 5%", "budget": 1000.0}
+    address = create(server, "several", arms, **terms)
+    page = opened(new_page(), address)
+    program = page.get_by_label("Program")
+    expect(program).to_contain_text('"reward": {"correct": 1, "slow": 1}')
+    with Campaign.open(server.store, "several") as campaign, campaign.transaction():
+        for i in range(60):
+            campaign.tell_arm("calm", {"correct": 1, "slow": 0})
+            campaign.tell_arm("loud", {"correct": float(i % 5 == 0), "slow": 0})
+    expect(page.locator(".words .headline")).to_contain_text("0 of 2 clearing all bars (correct at least 90%, slow at")
+    expect(page.locator(".subline")).to_contain_text("180 of the budget of 1,000 spent")
+    expect(page.locator('.spacer [data-arm="loud"]')).to_contain_text("bad: correct")
+    opened(page, f"{address}/arm/loud")
+    metrics = page.get_by_label("Every metric against its bar").get_by_role("row")
+    expect(metrics.nth(1)).to_contain_text(re.compile(r"correctat least 90%[\d.]+%[\d.]+% to"))
+    expect(metrics.nth(1)).to_contain_text("fails")
+    expect(metrics.nth(2)).not_to_contain_text("fails")
+    expect(page.get_by_label("Audit")).to_contain_text("(at least 90%) fails; slow 0% (at most 5%)")
+    opened(page, f"{address}/arm/calm")
+    expect(page.locator(".words")).to_contain_text("A sample costs 2.")
+    table = list(csv.DictReader(io.StringIO(server.call("GET", path_of("several", "/verdicts.csv")).body.decode())))
+    assert [(row["arm"], row["cost"], row["failed"], row["correct mean"]) for row in table] == [
+        ("calm", "2.0", "", "1.0"),
+        ("loud", "1.0", "correct", table[1]["correct mean"]),
+    ]
+
+
+def test_several_bars_are_asked_from_the_form_and_cases_are_named(server: Server, new_page: NewPage) -> None:
+    page = opened(new_page(quiet=False), f"{server.address}/#/new")
+    page.get_by_role("textbox", name="Arms").fill("short\nlong")
+    page.get_by_label("Name").fill("asked several")
+    page.get_by_label("Question", exact=True).select_option("which arms clear several bars")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.locator("#bars-problem")).to_have_text("Give at least one bar, such as correct >= 90%.")
+    page.get_by_label("The bars").fill("correct >> 90%")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.locator("#bars-problem")).to_contain_text("correct >> 90%")
+    page.get_by_label("The bars").fill("correct >= 90%, slow <= 5%")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.locator(".words .headline")).to_contain_text("0 of 2 clearing all bars")
+    opened(page, create(server, "on cases", ["a", "b"], threshold=0.5, cases=40))
+    expect(page.locator(".terms")).to_contain_text("of 2 arms · bar 50% · 40 cases · 5% allowed error")

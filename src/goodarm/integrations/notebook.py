@@ -61,11 +61,9 @@ def shown(source: Campaign | Judgement) -> dict[str, Any]:
 def _of_judgement(found: Judgement) -> dict[str, Any]:
     question, arms = found.question, found.arms
     scale = question.scale
-    shares = scale.bounded and (scale.low, scale.high) == (0.0, 1.0)
-    summary = {
-        "question": question.asked.shown(scale.family),
-        "rewards": str(scale.family) if shares else "measurements",
-    }
+    words = question.asked.shown(scale.family)
+    words["shares"] &= (scale.low, scale.high) == (0.0, 1.0)
+    summary = {"question": words, "rewards": str(scale.family)}
     names = [" / ".join(map(str, key)) for key in zip(*arms.segment, arms.arm, strict=True)]
     rows = [
         {"arm": name, "label": name, "sign": int(sign), "pulls": int(pulls), "pending": 0}

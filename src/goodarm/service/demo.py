@@ -130,7 +130,9 @@ class Peeking:
                 for arm, (count, total) in event["content"]["arms"].items():
                     self._see(arm, count, total)
 
-    def _see(self, arm: str, count: int, total: float) -> None:
+    def _see(self, arm: str, count: int, total: Any) -> None:
+        if not isinstance(total, int | float):  # a record, with several bars
+            return
         before = self._totals.get(arm, (0, 0.0))
         self._totals[arm] = told, sum_ = before[0] + count, before[1] + total
         low, high = wilson(told, sum_)

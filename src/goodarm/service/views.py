@@ -124,8 +124,10 @@ def verdicts(campaign: Campaign) -> dict[str, Any]:
     return shown | {"arms": [arm.brief() for arm in campaign.arms()]}
 
 
-COLUMNS = ("arm", "label", "verdict", "pulls", "mean", "low", "high", "own_mean", "guarantee", "decided_at", "state")
-"""Columns of the verdicts as CSV."""
+COLUMNS = ("arm", "label", "verdict", "pulls", "mean", "low", "high", "own_mean", "guarantee", "decided_at", "state",
+           "cost", "failed")  # fmt: skip
+"""Columns of the verdicts as CSV; with several bars there are three more per metric."""
+ENDS = ("mean", "low", "high")
 SIGNS = {"good": 1, "bad": -1, "open": 0}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a text that a spreadsheet would run as a formula."""
@@ -136,11 +138,14 @@ def verdict_table(campaign: Campaign, only: str | None = None) -> str:
     judges = campaign.terms.question.judges
     file = io.StringIO()
     lines = csv.writer(file)
-    lines.writerow(COLUMNS)
-    for row in campaign.arms():
+    rows = campaign.arms()
+    metrics = [f"{each['metric']} {end}" for row in rows[:1] for each in row.metrics for end in ENDS]
+    lines.writerow([*COLUMNS, *map(cell, metrics)])
+    for row in rows:
         if only is None or (row.sign == SIGNS[only] and judges(row.arm)):
             known = row.brief()
-            lines.writerow([cell(known[name]) for name in COLUMNS])
+            values = [plain(each[end]) for each in row.metrics for end in ENDS]
+            lines.writerow([*(cell(known[name]) for name in COLUMNS), *values])
     return file.getvalue()
 
 

@@ -4,7 +4,7 @@ import { evidenceChart, pathChart } from "./arm_charts.js";
 import { auditOf } from "./audit.js";
 import { showLive } from "./campaign.js";
 import { byId, h, say, term } from "./dom.js";
-import { count, counted, evidence, fullTime, lift, scaleOf } from "./format.js";
+import { count, counted, decimal, evidence, fullTime, lift, percent, scaleOf } from "./format.js";
 import { nameOf } from "./intervals.js";
 import { Stream } from "./live.js";
 import { ESTIMATE, EVIDENCE, INTERVAL } from "./meanings.js";
@@ -20,14 +20,15 @@ const REFRESH = 1_000;
 
 /** What the arm is, in a few words. @param {ArmDetail} arm @param {Scale} scale @param {number} threshold */
 function sentence(arm, scale, threshold) {
-  const waiting = arm.pending ? ` ${counted(arm.pending, "ticket")} waiting.` : "";
+  const price = (arm.cost ?? 1) === 1 ? "" : ` A sample costs ${decimal(arm.cost)}.`;
+  const waiting = `${arm.pending ? ` ${counted(arm.pending, "ticket")} waiting.` : ""}${price}`;
   if (arm.mean === null) return `No samples yet.${waiting}`;
   const between = arm.low === null ? "without an interval" : `between ${scale.value(arm.low)} and ${scale.value(arm.high)}`;
   if (scale.isReference(arm))
     return `The ${scale.word(arm)}, which all others are compared with: mean ${scale.own(arm.own_mean)} after ${counted(arm.pulls, "sample")}.${waiting}`;
   const what = scale.labels.measured;
   const where = `${what} ${scale.value(arm.mean)}${base(arm, scale)} after ${counted(arm.pulls, "sample")}, ${between}`;
-  const bar = `the ${scale.labels.bar} of ${scale.amount(threshold)}`;
+  const bar = arm.metrics?.length ? "the bars" : `the ${scale.labels.bar} of ${scale.amount(threshold)}`;
   const still =
     arm.needed !== null && arm.evidence !== null
       ? `; evidence ${evidence(arm.evidence)} of ${evidence(arm.needed)} needed`
@@ -79,6 +80,27 @@ function numbers(arm, scale) {
   );
 }
 
+/** @param {import("./types.js").Metric[]} metrics */
+function metricTable(metrics) {
+  const head = ["metric", "bar", "mean", "interval", "evidence", ""].map((text) => h("th", { scope: "col" }, text));
+  const rows = metrics.map(({ metric, bar, at_least, mean, low, high, evidence: found, failed }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("bdi", {}, metric)),
+      ...[
+        `${at_least ? "at least" : "at most"} ${percent(bar, 3)}`,
+        mean === null ? "–" : percent(mean),
+        low === null || high === null ? "–" : `${percent(low)} to ${percent(high)}`,
+        evidence(found),
+      ].map((text) => h("td", {}, text)),
+      h("td", { class: failed ? "bad" : "" }, failed ? "▼ fails" : ""),
+    ),
+  );
+  const table = h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
+  return h("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": "Metrics" }, table);
+}
+
 /** @param {string} name @param {string} id @returns {Promise<import("./types.js").View>} */
 export async function armView(name, id) {
   const path = url(name, `/arms/${encodeURIComponent(id)}`);
@@ -97,6 +119,7 @@ class ArmPage {
     this.scale = scaleOf(summary);
     this.words = h("div", { class: "words" });
     this.audit = h("div");
+    this.metrics = h("div");
     this.numbers = h("div");
     // If other arms play a part, only the arm's own mean is known as it was.
     const { question } = summary;
@@ -128,6 +151,7 @@ class ArmPage {
       h("span", { class: "bad" }, `that it is ${this.scale.kinds.bad}`),
       term("what is evidence?", EVIDENCE),
     );
+    this.metricsCard = card("Every metric against its bar", this.metrics);
     this.evidenceCard = card("Evidence, and the line that decides", this.evidence.element, axisName(), lines);
     return h(
       "div",
@@ -138,6 +162,7 @@ class ArmPage {
         { class: "grid pair" },
         card(this.scale.compared ? "Its own mean over time" : "Its interval over time", this.interval.element, axisName(), band),
         this.evidenceCard,
+        this.metricsCard,
         card("Audit", this.audit),
         card("As a table", this.numbers),
       ),
@@ -175,6 +200,8 @@ class ArmPage {
     this.interval.show(arm.path);
     this.evidence.show(arm.path, arm.needed);
     if (this.evidenceCard) this.evidenceCard.hidden = arm.path.length > 0 && arm.path.every((p) => p.for_good === null);
+    if (this.metricsCard) this.metricsCard.hidden = !arm.metrics?.length;
+    this.metrics.replaceChildren(metricTable(arm.metrics ?? []));
     this.audit.replaceChildren(
       ...(arm.audit
         ? auditOf({ ...arm.audit, verdict: scale.word(arm) }, scale)

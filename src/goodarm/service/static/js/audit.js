@@ -1,6 +1,6 @@
 /** The audit of a verdict: everything that it rests on, as the journal has it, in groups and with plainer words. */
 import { h } from "./dom.js";
-import { count, decimal, fullTime } from "./format.js";
+import { count, decimal, fullTime, metricWords } from "./format.js";
 
 /** @typedef {import("./intervals.js").Scale} Scale */
 /** Words and meanings of the entries, in the order in which they are shown. @type {Record<string, Record<string, [string, string]>>} */
@@ -20,6 +20,7 @@ const GROUPS = {
   },
   "The data": {
     mean: ["mean", ""],
+    metrics: ["metrics", "Their means at the verdict, and the bars."],
     total: ["sum of rewards", ""],
     pulls: ["samples", ""],
     asked: ["asked for", "Samples that were handed out, void ones not counted."],
@@ -48,6 +49,7 @@ function written(key, value, scale) {
   if (typeof value === "number")
     return REWARDS.has(key) ? scale.value(value) : Number.isInteger(value) ? count(value) : decimal(value);
   if (typeof value === "string") return value;
+  if (key === "metrics" && Array.isArray(value)) return value.map((each) => `${metricWords(each)}${each.failed ? " fails" : ""}`).join("; ");
   if (Array.isArray(value)) return value.map((each) => written(key, each, scale)).join(" to ");
   if (typeof value !== "object") return String(value);
   return (

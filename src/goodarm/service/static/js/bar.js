@@ -1,6 +1,6 @@
 /** The strip of good, undecided and bad arms, and the headline in words; the same in the list and on the page. */
 import { h, s } from "./dom.js";
-import { count, counted, dayOf, evidence, fullTime, GLYPH, percent, scaleOf } from "./format.js";
+import { count, counted, dayOf, decimal, evidence, fullTime, GLYPH, percent, scaleOf } from "./format.js";
 
 /** @typedef {import("./types.js").Summary} Summary */
 
@@ -18,6 +18,7 @@ export function terms(of) {
   const parts = [
     `${measured[0]?.toUpperCase()}${measured.slice(1)} of ${counted(of.arms, "arm")}`,
     scale.compared ? `against ${of.question.references.join(", ")}: ${scale.line}` : scale.line,
+    ...(of.cases ? [`${counted(of.cases, "case")}${(of.repeats ?? 1) > 1 ? `, each ${count(of.repeats ?? 1)} times` : ""}`] : []),
     `${percent(of.delta)} allowed error`,
   ];
   const since = h("time", { datetime: of.created_at, title: fullTime(of.created_at) }, `since ${dayOf(of.created_at)}`);
@@ -70,9 +71,10 @@ const rest = (of) => {
 export function effort(of, forecast) {
   const left = of.sentence.split("; ").slice(1, -1);
   const said = left.map((clause) => (LEFT.test(clause) && forecast.samples ? `${forecast.samples} to finish` : clause));
-  return `${[`${counted(of.told, "sample")} so far`, ...said].join("; ")}.`;
+  const spent = of.budget ? [`${decimal(of.spent ?? 0)} of the budget of ${decimal(of.budget)} spent`] : [];
+  return `${[`${counted(of.told, "sample")} so far`, ...spent, ...said].join("; ")}.`;
 }
-const LEFT = /^(about|between) .* to finish$/; // numbers that are written anew
+const LEFT = / more samples to finish$/; // numbers that are written anew
 
 /**
  * What it took, what it will take, and what is promised. The sentence is the server's: figures; what is left; promise.

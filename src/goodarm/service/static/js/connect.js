@@ -3,14 +3,16 @@ import { url } from "./api.js";
 import { copyButton, h, say } from "./dom.js";
 
 /** @param {import("./types.js").Summary} summary @param {boolean} guarded whether requests need a token */
-function programs({ name, rewards }, guarded) {
+function programs({ name, question }, guarded) {
   const root = new URL(".", location.href).href.replace(/\/$/, "");
   const path = new URL(url(name), location.href).href.replaceAll("'", "%27");
-  const example = rewards && !/\[0, 1\]/.test(rewards) ? "9.7" : "1";
+  const record = (question.bars ?? []).map(({ metric }) => `${JSON.stringify(metric)}: 1`);
+  const number = question.shares ? "1" : "9.7";
+  const example = record.length ? `{${record.join(", ")}}` : number;
   const secret = guarded ? ` \\\n  -H "Authorization: Bearer $GOODARM_TOKEN"` : "";
   const header = guarded ? `, Authorization: "Bearer TOKEN"` : "";
   const curl = (/** @type {string} */ verb, /** @type {string} */ body) =>
-    `curl '${path}/${verb}' -H 'Content-Type: application/json'${secret} -d '${body}'`;
+    `curl '${path}/${verb}' -H 'Content-Type: application/json'${secret} -d '${body.replaceAll("'", "\\u0027")}'`;
   return {
     Shell: [
       curl("ask", '{"n": 1}'),

@@ -147,7 +147,10 @@ class CreateForm {
     this.abort.abort();
     const planned = wish && !twice ? this.question.planned(arms) : null;
     if (planned) this.timer = window.setTimeout(() => void this.makePlan(planned), WAIT);
-    else if (wish) this.plan.replaceChildren(hint("For a plan, say what mean you expect of the control."));
+    else if (wish && !twice)
+      this.plan.replaceChildren(
+        hint(this.question.several ? "There is no plan for several bars." : "For a plan, say what mean you expect of the control."),
+      );
   }
 
   /** Which arms are named more than once, in words. */

@@ -23,9 +23,9 @@ export class Forecast {
   }
 
   /** @param {Summary} of a fresh estimate */
-  note({ remaining, remaining_low, remaining_high, open }) {
+  note({ remaining, finish, open }) {
     const known = remaining ?? null;
-    const [low, high] = [remaining_low ?? known, remaining_high ?? known];
+    const [low, high] = [finish?.low ?? known, finish?.high ?? known];
     this.low = open ? smooth(this.low, low) : null;
     this.high = open ? smooth(this.high, high) : null;
   }

@@ -44,11 +44,11 @@ export const percent = (value, digits = 2) =>
 export const counted = (many, noun) => `${count(many)} ${noun}${many === 1 ? "" : "s"}`;
 
 /**
- * How this campaign's rewards are written: percent where rewards lie in [0, 1], plain numbers elsewhere.
+ * How this campaign's rewards are written: percent where they are shares, plain numbers elsewhere.
  * @param {import("./types.js").Summary} summary
  */
 export function scaleOf(summary) {
-  const bounded = !summary.rewards || /\[0, 1\]/.test(summary.rewards);
+  const bounded = summary.question.shares;
   const { labels } = summary.question;
   const plain = fixedDigits(summary.rewards ?? "");
   const writers = bounded
@@ -83,6 +83,10 @@ function withDigits(digits, options) {
   return (x) => (x === null || x === undefined ? "–" : format.format(x));
 }
 
+/** "correct 95% (at least 90%)". @param {import("./types.js").Metric} metric */
+export const metricWords = ({ metric, mean, bar, at_least }) =>
+  `${metric} ${mean === null ? "–" : percent(mean)} (${at_least ? "at least" : "at most"} ${percent(bar, 3)})`;
+
 /** A relative change: "+12%". @param {Maybe} x */
 export const lift = (x) => (x === null || x === undefined || !Number.isFinite(x) ? "–" : change.format(x));
 
@@ -101,8 +105,8 @@ function wordsOf({ kind, good, bad, bar, template, references, labels }, writers
     compared: references.length > 0,
     above: template.replace(MARK, () => writers.amount(Math.abs(bar))),
     line: labels.line.replace(MARK, () => writers.amount(Math.abs(bar))),
-    /** @param {{arm: string, verdict: "good" | "bad" | "open"}} row */
-    word: (row) => (isReference(row) ? kind : kinds[row.verdict]),
+    /** @param {{arm: string, verdict: "good" | "bad" | "open", failed?: string}} row */
+    word: (row) => (isReference(row) ? kind : row.failed ? `${kinds[row.verdict]}: ${row.failed}` : kinds[row.verdict]),
     /** @param {{arm: string, verdict: "good" | "bad" | "open"}} row */
     glyph: (row) => (isReference(row) ? "◆" : GLYPH[row.verdict]),
   };

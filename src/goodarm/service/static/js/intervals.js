@@ -2,7 +2,7 @@
 import { axis, axisWidth, chart, fitting, level, rem } from "./chart.js";
 import { clipped, domain } from "./domain.js";
 import { h, say } from "./dom.js";
-import { count, counted } from "./format.js";
+import { count, counted, metricWords } from "./format.js";
 import { paintIntervals } from "./paint.js";
 
 /** @typedef {import("./types.js").Row} Row */
@@ -36,6 +36,7 @@ function tipLines(row, scale) {
     h("strong", {}, h("bdi", {}, nameOf(row))),
     h("span", { class: `verdict ${row.verdict}` }, `${scale.glyph(row)} ${scale.word(row)}`),
     h("span", {}, row.mean === null ? "no samples yet" : between),
+    ...(row.metrics ?? []).map((metric) => h("span", { class: metric.failed ? "bad" : "" }, h("bdi", {}, metricWords(metric)))),
     h("span", { class: "hint" }, counted(row.pulls, "sample") + (row.pending ? `, ${count(row.pending)} waiting` : "")),
   ];
 }

@@ -36,7 +36,7 @@ export class Question {
   /** @param {() => void} changed */
   constructor(changed) {
     const number = { autocomplete: "off", oninput: changed, inputmode: "decimal" };
-    this.versus = choice(["which arms reach a bar", "which arms beat a control"], changed);
+    this.versus = choice(["which arms reach a bar", "which arms beat a control", "which arms clear several bars"], changed);
     this.kind = choice(["between 0 and 1: clicks, passes, shares", "measurements around a mean"], changed);
     this.bar = h("input", { ...number, placeholder: "2%" });
     this.delta = h("input", { ...number, value: "5%" });
@@ -45,6 +45,7 @@ export class Question {
     this.control = h("input", { autocomplete: "off", oninput: changed, list: "arms-offered" });
     this.margin = h("input", { ...number, value: "0%" });
     this.rate = h("input", { ...number, placeholder: "not known" });
+    this.bars = h("input", { autocomplete: "off", oninput: changed, placeholder: "correct >= 90%, slow <= 5%" });
     this.offered = h("datalist", { id: "arms-offered" });
     this.fields = this.layout();
   }
@@ -54,16 +55,18 @@ export class Question {
     const only = "Only for the plan, if you have an idea.";
     this.kindField = field("kind", "Rewards", this.kind, "");
     this.barField = field("bar", "The bar", this.bar, "A good arm's mean reward reaches it.");
+    this.barsField = field("bars", "The bars", this.bars, "One per metric. A reward is a record with a number in [0, 1] for each.");
     this.marginField = field("margin", "By how much better", this.margin, "0% if any improvement counts.");
     this.controlField = field("control", "The control", this.control, "One of the arms; the first if left empty.");
     this.spreadField = field("spread", "Standard deviation", this.spread, "Of one measurement; it must be known.");
     this.rateField = field("rate", "Expected mean of the control", this.rate, only);
-    const gap = field("gap", "Typical distance from the bar", this.gap, only);
+    const gap = (this.gapField = field("gap", "Typical distance from the bar", this.gap, only));
     this.gapLabel = gap.querySelector("label");
     return [
       field("versus", "Question", this.versus, ""),
       this.kindField,
       this.controlField,
+      this.barsField,
       this.offered,
       h("div", { class: "two" }, this.barField, this.marginField, field("delta", "Allowed error", this.delta, error)),
       this.spreadField,
@@ -75,16 +78,22 @@ export class Question {
     return this.versus.selectedIndex === 1;
   }
 
+  get several() {
+    return this.versus.selectedIndex === 2;
+  }
+
   get measured() {
-    return !this.against && this.kind.selectedIndex === 1;
+    return this.versus.selectedIndex === 0 && this.kind.selectedIndex === 1;
   }
 
   /** Show the fields that matter. @param {NewArm[]} arms */
   show(arms) {
-    const { against, measured } = this;
+    const { against, measured, several } = this;
     for (const [each, shown] of /** @type {[HTMLElement | undefined, boolean][]} */ ([
-      [this.kindField, !against],
-      [this.barField, !against],
+      [this.kindField, !against && !several],
+      [this.barField, !against && !several],
+      [this.barsField, several],
+      [this.gapField, !several],
       [this.spreadField, measured],
       [this.controlField, against],
       [this.marginField, against],
@@ -109,6 +118,7 @@ export class Question {
       const [control, margin] = [this.control.value.trim() || arms[0]?.id, parseBar(this.margin.value)];
       return control === undefined || margin === null ? null : { control, margin, delta };
     }
+    if (this.several) return this.bars.value.trim() ? { bars: this.bars.value.trim(), delta } : null;
     const [threshold, spread] = [parseBar(this.bar.value), parseBar(this.spread.value)];
     if (threshold === null || (this.measured && !spread)) return null;
     return this.measured ? { threshold, delta, rewards: `gaussian:${spread}` } : { threshold, delta };
@@ -123,7 +133,9 @@ export class Question {
       return parseBar(typed) === null ? [[input, `Give a number, such as ${example}${typed ? `; got ${typed}` : ""}.`]] : [];
     };
     return [
-      ...(this.against ? number(this.margin, "2%", true) : number(this.bar, this.bar.placeholder, true)),
+      ...(this.several && !this.bars.value.trim() ? /** @type {[HTMLElement, string][]} */ ([[this.bars, "Give at least one bar, such as correct >= 90%."]]) : []),
+      ...(this.against ? number(this.margin, "2%", true) : []),
+      ...(!this.against && !this.several ? number(this.bar, this.bar.placeholder, true) : []),
       ...number(this.delta, "5%", true),
       ...(this.measured ? number(this.spread, "1.5", true) : []),
       ...(this.against ? number(this.rate, "30%", false) : []),
@@ -133,15 +145,15 @@ export class Question {
 
   /** The field that the server means by a name of its own. @returns {Record<string, HTMLElement>} */
   get inputs() {
-    const { bar, delta, control, margin, spread } = this;
-    return { threshold: bar, delta, control, margin, rewards: spread, scale: spread };
+    const { bar, bars, delta, control, margin, spread } = this;
+    return { threshold: bar, bars, metric: bars, metrics: bars, delta, control, margin, rewards: spread, scale: spread };
   }
 
   /** What a plan is made from; null if too little is known for one. @param {NewArm[]} arms */
   planned(arms) {
     const asked = this.asked(arms);
     const [rate, gap] = [parseBar(this.rate.value), parseBar(this.gap.value) || null];
-    if (!asked) return null;
+    if (!asked || this.several) return null;
     if (!this.against) return { ...asked, arms: arms.length, gap };
     return rate === null || arms.length < 2 ? null : { ...asked, control: rate, arms: arms.length - 1, gap };
   }

@@ -21,8 +21,11 @@
  * @property {number} number       the journal's last entry
  * @property {string} sentence
  * @property {number | null} remaining
- * @property {number | null} [remaining_low]
- * @property {number | null} [remaining_high]
+ * @property {{low: number | null, high: number | null} | null} [finish]  how many more samples, as a range
+ * @property {number | null} [cases]    of a fixed test set
+ * @property {number} [repeats]         of each case
+ * @property {number | null} [budget]
+ * @property {number} [spent]
  * @property {string} [rewards]
  * @property {Question} question
  * @property {Bounds} [bounds]
@@ -44,6 +47,8 @@
  * @property {string} below
  * @property {string} template    like above, with a mark in place of the amount
  * @property {string[]} references  arms that the others are compared with
+ * @property {boolean} shares     whether rewards are shares, written in percent
+ * @property {{metric: string}[]} [bars]  several metrics, each with its bar
  * @property {{estimate: string, measured: string, bar: string, line: string, against: string, signed: boolean}} labels
  *
  * @typedef {object} Row
@@ -60,7 +65,20 @@
  * @property {number | null} needed
  * @property {string | null} decided_at
  * @property {number | null} own_mean  also where mean is a difference
+ * @property {number} [cost]            of a sample
+ * @property {Metric[]} [metrics]       with several bars
+ * @property {string} [failed]          the metric that a bad verdict names
  * @property {string} [state]
+ *
+ * @typedef {object} Metric
+ * @property {string} metric
+ * @property {number} bar
+ * @property {boolean} at_least
+ * @property {number | null} mean
+ * @property {number | null} low
+ * @property {number | null} high
+ * @property {number | null} evidence
+ * @property {boolean} failed
  *
  * @typedef {object} Verdicts
  * @property {number} number
