@@ -27,6 +27,7 @@ BENCHMARKS = {
     "structured": "benchmarks.structured",
     "learning": "benchmarks.learning",
     "dgai": "benchmarks.dgai",
+    "one_good_arm": "benchmarks.one_good_arm",
     "step": "benchmarks.step",
     "campaign": "benchmarks.campaign",
     "opening": "benchmarks.campaign_opening",

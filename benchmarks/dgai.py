@@ -1,7 +1,7 @@
 """`dgai`: beta learned by gradients, against the formula of `dgai-spread` and against every fixed beta of a grid.
 
 All policies play the same rewards, of a seed on which nothing was chosen. Parts can be run alone:
-`python -m benchmarks.dgai [synth|real|linear|offline|speed ...]`.
+`python -m benchmarks.dgai [synth|real|linear|offline|track|speed ...]`; `track` measures Track-and-Stop.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ BETAS = (0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0)
 SMALL = ("synth-small", 100_000, 100)
 REAL = {
     "movielens": ("movielens", 100_000, 10),
-    "caption-651": ("caption-651", 1_000_000, 2),
+    "caption-651": ("caption-651", 1_000_000, 6),
     "headlines": ("table:examples/headlines.csv", 200_000, 20),
-    "open-bandit": ("open-bandit", 10_000_000, 2),
+    "open-bandit": ("open-bandit", 10_000_000, 6),
 }
 OFFLINE = {
     "synth-small": ("synth-small", 100_000, 40),
@@ -167,6 +167,56 @@ def offline() -> Section:
     return Section("dgai", "offline learning", "of two-point differences", rows, notes)
 
 
+def with_margin() -> Environment:
+    """100 unit vectors in 5 dimensions whose means, linear in them, are at least 0.05 from the threshold."""
+    features, draw = unit_vectors(400, 5), np.random.default_rng(5)
+    line = features @ draw.standard_normal(5)
+    line *= 0.3 / np.abs(line).max()
+    kept = np.flatnonzero(np.abs(line) >= 0.05)[:100]
+    means, features = 0.5 + line[kept], features[kept]
+    return Environment("unit vectors", 100, 0.5, lambda generator: means, bernoulli_reward, describe=lambda: features)
+
+
+def with_short_arms() -> Environment:
+    """Five unit vectors along the axes, and vectors of length 0.3 whose means are close to the threshold."""
+    draw = np.random.default_rng(1)
+    theta = draw.choice([-1.0, 1.0], 5) * draw.uniform(0.15, 0.3, 5)
+    short = draw.standard_normal((55, 5))
+    short *= 0.3 / np.linalg.norm(short, axis=1)[:, None]
+    features = np.vstack([np.eye(5), short[np.abs(short @ theta) > 0.015]])
+    means = 0.5 + features @ theta
+    return Environment(
+        "short vectors", len(means), 0.5, lambda generator: means, bernoulli_reward, describe=lambda: features
+    )
+
+
+def track() -> Section:
+    """Samples until every arm has its verdict."""
+    rows = []
+    for where in (with_margin(), with_short_arms()):
+        names = (
+            "track-and-stop+self-normalised(norm=1)@linear",
+            "widest+self-normalised(norm=1)@linear",
+            "ucb+self-normalised(norm=1)@linear",
+            "widest+design(norm=1)@linear",
+            "settle",
+        )
+        played = {name: play(name, where, 1_000_000, 20) for name in names}
+        reference = played[names[0]].stopped_at.mean
+        for name, runs in played.items():
+            stop = runs.stopped_at
+            cells = {
+                "environment": where.name,
+                "policy": name,
+                "runs": len(runs),
+                "samples": stop.mean,
+                "+-": stop.high - stop.mean,
+                "wrong runs": runs.wrong_runs,
+            }
+            rows.append(Row(cells, stop.mean / reference))
+    return Section("dgai", "samples until all arms of a linear problem are decided", "of track-and-stop", rows)
+
+
 def seconds(policy: str, arms: int, horizon: int, number: int) -> float:
     where = Environment("uniform", arms, 0.5, lambda generator: generator.uniform(0.475, 0.55, arms), bernoulli_reward)
     started = time.process_time()
@@ -198,6 +248,7 @@ PARTS: dict[str, Callable[[], Section]] = {
     "real": real,
     "linear": linear,
     "offline": offline,
+    "track": track,
     "speed": speed,
 }
 
@@ -225,7 +276,10 @@ def run() -> Section:
 
 
 def _scores(row: Row) -> dict[str, Any]:
-    return {name: row.cells.get(name) for name in ("runs", "score", "+-", "last beta", "wrong runs", "ns per round")}
+    return {
+        name: row.cells.get(name)
+        for name in ("runs", "score", "samples", "+-", "last beta", "wrong runs", "ns per round")
+    }
 
 
 if __name__ == "__main__":

@@ -22,7 +22,8 @@ class Bar(NamedTuple):
     spread    : standard deviation of a reward of an arm at the threshold (sqrt(xi (1 - xi)) for rewards in [0, 1])
     budget    : log(K / delta), the evidence that a certified verdict needs
     bounded   : 1 if rewards lie in [0, 1], else 0
-    modelled  : 1 if mean and width of an arm come from a model of all arms, 0 if from the arm's own rewards
+    modelled  : 0 if mean and width of an arm come from its own rewards, 1 if from a model of all arms, 2 if verdicts do
+                too
     purse     : 1 if error budget may be staked on an arm late (`goodarm.rules.identification.purse`), else 0
     cases     : N, the number of cases that an arm has, each drawn at most once; inf if rewards never run out
     ceiling   : the largest reward: 1 for rewards in [0, 1], a cap, or inf

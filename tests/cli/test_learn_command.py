@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -30,6 +31,23 @@ def test_learns_writes_and_plays(tmp_path: Path) -> None:
     played = runner.invoke(app, ["compare", "kano-1", "-p", str(out), "--runs", "2", "--horizon", "2000", "--json"])
     assert played.exit_code == 0, played.output
     assert json.loads(played.stdout)["policies"][0]["guarantee"] == "certified"
+
+
+def test_learns_from_the_rows_of_a_log(tmp_path: Path) -> None:
+    """One row per reward, columns of other names, an arm of a Unicode name."""
+    draw, log = np.random.default_rng(4), tmp_path / "clicks.csv"
+    rates = draw.beta(6.0, 14.0, 30)
+    rows = [f"überschrift {i},{int(draw.random() < rates[i])}" for i in range(30) for _ in range(100)]
+    log.write_text("\n".join(["headline,clicked", *rows]), encoding="utf-8")
+    given = ("--arm", "headline", "--reward", "clicked", "--threshold", "0.3", "--horizon", "3000", "--policy", "dgai")
+    code, told, error = learn(str(log), *given, "--budget", "14", "--check", "3", "--out", str(tmp_path / "p.json"))
+    assert code == 0, error
+    assert "learned on family:clicks.csv (means drawn from Beta(" in told
+    assert "fresh runs" in told
+    code, _, error = learn(str(log), "--threshold", "0.3", "--out", str(tmp_path / "q.json"))
+    assert code == 2
+    assert "needs the columns pulls and total" in error
+    assert not (tmp_path / "q.json").exists()
 
 
 def test_calibrates_and_prints_the_certificate_as_json(tmp_path: Path) -> None:
@@ -117,9 +135,13 @@ def test_learns_from_the_totals_of_a_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give either an ENVIRONMENT"),
-        (("kano-1", "--from-table", "x.csv"), "give either an ENVIRONMENT"),
+        (("kano-1", "--from-table", "x.csv"), "give either kano-1 or --from-table x.csv"),
         (("--from-table", "x.csv"), "has no threshold of its own"),
+        (("x.csv",), "has no threshold of its own"),
+        (("x.csv", "--threshold", "0.5"), "there is no such file"),
+        ((), "or a LOG"),
+        (("kano-1", "--arm", "a"), "belongs to a LOG"),
+        (("x.csv", "--threshold", "0.5", "--rewards", "nonnegative"), "there is no such file"),
         (("kano-1", "--out", "policy.txt"), "must end in .json"),
         (("kano-1", "--out", "nowhere/policy.json"), "does not exist"),
         (("kano-1", "--policy", "hdoc", "--horizon", "1000"), "has no parameter to learn"),

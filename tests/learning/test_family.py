@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from goodarm.errors import InvalidValue, UnreadableTable
-from goodarm.learning import family_from_table, family_from_totals, learn
-from goodarm.problem import Gaussian, Problem
+from goodarm.learning import family_from_rows, family_from_table, family_from_totals, learn
+from goodarm.problem import Gaussian, NonNegative, Problem
 from goodarm.rules.beliefs import ARM_FIELDS, Pool
 from goodarm.rules.learners import prior
 
@@ -71,3 +71,62 @@ def test_bad_rows_are_named(tmp_path: Path, row: str, message: str) -> None:
 def test_totals_without_any_variation_are_refused() -> None:
     with pytest.raises(InvalidValue, match="all rewards of the log are equal"):
         family_from_totals([10, 10], [0, 0], 0.3)
+
+
+def rows(values: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """A log of arms × samples as names and rewards."""
+    return [f"arm {i}" for i in range(len(values)) for _ in range(values.shape[1])], values.ravel()
+
+
+def test_rows_of_0_1_rewards_are_the_family_of_their_totals() -> None:
+    draw = np.random.default_rng(5)
+    values = (draw.random((50, 40)) < draw.beta(3.0, 7.0, 50)[:, None]).astype(float)
+    totals = family_from_totals(np.full(50, 40), values.sum(axis=1), 0.3)
+    assert family_from_rows(*rows(values), 0.3).reading == totals.reading
+
+
+def test_graded_rewards_keep_their_variance() -> None:
+    """Means ~ Beta(6, 4), rewards ~ Beta of concentration 12: a family of 0/1 rewards would vary 13 times as much."""
+    draw = np.random.default_rng(6)
+    means = draw.beta(6.0, 4.0, 400)
+    values = draw.beta(12.0 * means[:, None], 12.0 * (1.0 - means[:, None]), size=(400, 60))
+    family = family_from_rows(*rows(values), 0.6)
+    assert float(family.extra[0]) == pytest.approx(12.0, rel=0.1)
+    drawn = np.concatenate([family.instance(np.random.default_rng(k)).means for k in range(5)])
+    assert (drawn.mean(), drawn.std()) == (pytest.approx(0.6, abs=0.02), pytest.approx(0.148, rel=0.1))
+
+
+def test_gaussian_rows_and_totals() -> None:
+    draw = np.random.default_rng(7)
+    values = draw.normal(5.0, 0.7, 2000)[:, None] + draw.normal(0.0, 2.0, size=(2000, 30))
+    family = family_from_rows(*rows(values), 5.5, rewards=Gaussian(2.0))
+    means = np.concatenate([family.instance(np.random.default_rng(k)).means for k in range(5)])
+    assert (means.mean(), means.std()) == (pytest.approx(5.0, abs=0.15), pytest.approx(0.7, rel=0.15))
+    assert family.rewards == Gaussian(2.0)
+
+
+@pytest.mark.slow
+def test_dgai_learns_offline_on_gaussian_rewards() -> None:
+    draw = np.random.default_rng(8)
+    values = draw.normal(5.0, 0.7, 40)[:, None] + draw.normal(0.0, 2.0, size=(40, 30))
+    learned = learn(
+        family_from_rows(*rows(values), 5.5, rewards=Gaussian(2.0)), "dgai", horizon=3000, budget=14, seed=1
+    )
+    assert 0.1 <= learned.parameters["beta"] <= 10.0
+    assert str(learned.policy.guarantee) == "certified"
+
+
+@pytest.mark.parametrize(
+    ("values", "given", "message"),
+    [
+        ([0.5, 1.5, 0.2, 0.3], {}, "row 2 is 1.5, outside of .0, 1."),
+        ([0.5, float("nan"), 0.2, 0.3], {}, "row 2 is nan"),
+        ([0.5, 0.5, 0.2, 0.2], {}, "no arm of the log has two different rewards"),
+        ([0.5, 2.0, 0.2, 0.3], {"rewards": NonNegative()}, "a family can't be made of"),
+    ],
+)
+def test_rows_of_which_no_family_can_be_made(values: list[float], given: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidValue, match=message):
+        family_from_rows(["a", "a", "b", "b"], values, 0.5, **given)
+    with pytest.raises(InvalidValue, match="at least two arms"):
+        family_from_rows(["a", "a"], [0.5, 0.6], 0.5)

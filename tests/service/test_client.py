@@ -351,6 +351,11 @@ def test_a_served_campaign_stops_after_a_good_arm_and_shows_its_bounds(server: S
         assert there.bounds().learned
         assert there.bounds() == here.bounds()
         assert there.bounds().beta > 0.0
+        assert [there.bounds(arm) for arm in "ab"] == [here.bounds(arm) for arm in "ab"]
+        assert here.bounds("a").alpha != here.bounds("b").alpha, "the arms have different numbers of samples"
+        for campaign in (here, there):
+            with pytest.raises(UnknownName):
+                campaign.bounds("c")
 
 
 def test_a_policy_without_a_learned_bound_says_so(server: Server) -> None:

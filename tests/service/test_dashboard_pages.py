@@ -366,3 +366,7 @@ def test_a_learned_bound_and_a_goal_that_is_reached_are_said(server: Server, new
     expect(page.locator(".words")).to_contain_text("1 arm above 50% found, so the campaign has ended")
     expect(page.locator(".words")).to_contain_text(re.compile(r"Learned so far.* beta = [\d.]+ for sampling\."))
     expect(page.locator(".words")).not_to_contain_text("false")
+    shown(page, f"{server.address}/#/campaign/goal/arm/a")
+    expect(page.locator(".words")).to_contain_text(
+        re.compile(r"beta = [\d.]+ for sampling, alpha = [\d.]+ for deciding")
+    )

@@ -381,9 +381,13 @@ at most 5%
         """How many arms and tickets are in each state."""
         return views.tally_of(self._look(), self._now())
 
-    def bounds(self) -> Bounds:
-        """alpha and beta of the policy now: for `dgai` and others, what has been learned so far (docs/learning.md)."""
-        return views.bounds_of(self._look())
+    def bounds(self, arm: str | None = None) -> Bounds:
+        """alpha and beta of the policy now: for `dgai` and others, what has been learned so far (docs/learning.md).
+
+        arm : whose bounds; without it those of the undecided arm with the most samples
+        """
+        fold = self._look()
+        return views.bounds_of(fold, None if arm is None else operations.number_of(fold, arm))
 
     def headline(self) -> str:
         """What is known, what it will take and what is promised, in one sentence."""

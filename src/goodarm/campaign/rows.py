@@ -177,7 +177,9 @@ class Tally(NamedTuple):
 class Bounds(NamedTuple):
     """The two bounds of the policy now, in standard errors of an arm. Unknown ones are NaN, in JSON null."""
 
-    alpha: Annotated[float, "how far above the bar the mean of the undecided arm with most samples must be to be good"]
+    alpha: Annotated[
+        float, "how far above the bar the mean of the arm, or of the undecided one with most samples, must be"
+    ]
     beta: Annotated[float, "what the sampling rule adds to the mean of that arm"]
     learned: Annotated[bool, "whether the policy learns while the campaign runs"]
 

@@ -195,8 +195,9 @@ class ServedCampaign(Campaign):
     def tally(self) -> Tally:
         return Tally(**self._get("")["tally"])
 
-    def bounds(self) -> Bounds:
-        return Bounds.from_json(self._get("")["bounds"])
+    def bounds(self, arm: str | None = None) -> Bounds:
+        path = "" if arm is None else f"/arms/{quote(arm, safe='')}"
+        return Bounds.from_json(self._get(path)["bounds"])
 
     def headline(self) -> str:
         return str(self._get("")["sentence"])

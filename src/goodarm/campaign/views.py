@@ -152,9 +152,9 @@ def _answer(fold: Fold, undecided: int) -> str:
     return FOUND if fold.found else "" if undecided else FEWER
 
 
-def bounds_of(fold: Fold) -> Bounds:
-    """alpha and beta of the policy; unknown where its rules have no bound of this form, or not yet."""
-    now = fold.step.bounds()
+def bounds_of(fold: Fold, arm: int | None = None) -> Bounds:
+    """alpha and beta of the policy, at one arm if it is given; unknown where its rules have no such bound."""
+    now = fold.step.bounds(arm)
     alpha, beta = (float(now.get(name, math.nan)) for name in ("alpha", "beta"))
     return Bounds(alpha if math.isfinite(alpha) else math.nan, beta, fold.terms.made.learner is not None)
 

@@ -19,19 +19,26 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "goodarm learn synth-small --horizon 100000 --out policy.json",
-    "goodarm learn --from-table log.csv --threshold 0.02 --horizon 200000 --out policy.json",
+    "goodarm learn log.csv --arm headline --reward clicked --threshold 0.02 --horizon 200000 --policy dgai",
 )
 
 EnvironmentToLearn = Annotated[
     str | None,
     typer.Argument(
-        metavar="ENVIRONMENT", help="A name of `goodarm environments`, table:FILE or replay:FILE; or give --from-table."
+        metavar="ENVIRONMENT|LOG",
+        help="A name of `goodarm environments`, table:FILE or replay:FILE; or your own log, a CSV or Parquet file with "
+        "one row per reward, or with the columns pulls and total.",
     ),
 ]
 PolicyToLearn = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="value, dgai, ucb or dgai-offline.")]
 FromTable = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Learn on the family of a log: CSV or Parquet with the columns pulls and total."),
+    typer.Option(metavar="FILE", help="The same as LOG."),
+]
+LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="Of LOG: its column of arms.")]
+LogReward = Annotated[str | None, typer.Option("--reward", metavar="COLUMN", help="Of LOG: its column of rewards.")]
+LogRewards = Annotated[
+    str | None, typer.Option("--rewards", metavar="R", help="Of LOG: bounded (in [0, 1]) or gaussian:SCALE.")
 ]
 Objective = Annotated[
     str,
@@ -70,6 +77,9 @@ def learn(
     environment: EnvironmentToLearn = None,
     policy: PolicyToLearn = "value",
     from_table: FromTable = None,
+    arm: LogArm = None,
+    reward: LogReward = None,
+    rewards: LogRewards = None,
     horizon: Horizon = None,
     threshold: Threshold = None,
     objective: Objective = "score",
@@ -91,7 +101,10 @@ def learn(
     from goodarm.report.learned import advice, as_json, check_file, lines, write
 
     check_file(out)
-    family = _family(environment, from_table, threshold, horizon)
+    if environment is not None and from_table is not None:
+        raise InvalidValue(f"give either {environment} or --from-table {from_table}, not both.")
+    log = from_table if environment is None else _log_of(environment)
+    family = _family(environment, log, threshold, horizon, {"arm": arm, "reward": reward, "rewards": rewards})
     many = cores() if workers is None else workers
     with _progress(budget if objective != "none" else 0, learning_runs + tests if calibrate else 0) as watch:
         learned = learn_policy(
@@ -118,7 +131,7 @@ def learn(
     screen = console()
     for line in (*lines(learned, gained), *(f"written: {path}" for path in written)):
         screen.print(line)
-    for line in advice(family.name, environment, out, threshold, horizon, delta):
+    for line in advice(family.name, None if log else environment, out, threshold, horizon, delta):
         screen.print(line, style="dim")
 
 
@@ -133,17 +146,41 @@ def _numbers(options: list[str]) -> dict[str, float]:
     return found
 
 
-def _family(environment: str | None, table: Path | None, threshold: float | None, horizon: int | None) -> Environment:
-    from goodarm.environments.names import environment as find_environment
-    from goodarm.learning.family import family_from_table
+def _log_of(environment: str) -> Path | None:
+    """The file that is meant, if a file is: its name has the ending of a table and no `kind:` before it."""
+    path = Path(environment)
+    return path if ":" not in environment and path.suffix in (".csv", ".tsv", ".txt", ".parquet") else None
 
-    if (environment is None) == (table is None):
-        raise InvalidValue("give either an ENVIRONMENT to learn on, or --from-table FILE with the totals of a log.")
-    if environment is not None:
+
+def _family(
+    environment: str | None,
+    log: Path | None,
+    threshold: float | None,
+    horizon: int | None,
+    columns: dict[str, str | None],
+) -> Environment:
+    from goodarm.environments.names import environment as find_environment
+    from goodarm.learning.family import HORIZON, family_from_table
+    from goodarm.problem import rewards_from_text
+
+    given = {name: value for name, value in columns.items() if value is not None}
+    if environment is None and log is None:
+        raise InvalidValue("give an ENVIRONMENT to learn on, or a LOG, as in `goodarm learn log.csv --threshold 0.02`.")
+    if log is None:
+        assert environment is not None
+        if given:
+            raise InvalidValue(f"`{next(iter(given))}` belongs to a LOG, a CSV or Parquet file; got {environment}.")
         return find_environment(environment, threshold=threshold)
     if threshold is None:
-        raise InvalidValue(f"{table} has no threshold of its own. Give one, for example --threshold 0.05.")
-    return family_from_table(table, threshold, **({} if horizon is None else {"horizon": horizon}))
+        raise InvalidValue(f"{log} has no threshold of its own. Give one, for example --threshold 0.05.")
+    return family_from_table(
+        log,
+        threshold,
+        arm=given.get("arm"),
+        reward=given.get("reward"),
+        rewards=rewards_from_text(given.get("rewards", "bounded")),
+        horizon=HORIZON if horizon is None else horizon,
+    )
 
 
 @contextmanager

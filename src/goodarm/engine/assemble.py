@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from goodarm.engine import loop as independent
 from goodarm.engine import structured
 from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, WANTED, Kind, Parts, Tables, good_so_far
-from goodarm.engine.rule_parts import drawn, drawn_cases, identification_parts, learner_parts, present_pool
+from goodarm.engine.rule_parts import (
+    drawn,
+    drawn_cases,
+    fit_with_belief,
+    identification_parts,
+    learner_parts,
+    present_pool,
+)
 from goodarm.engine.selectors import choosing_parameters, in_turn, refuse_nan, selector_for, tree_for
 from goodarm.models import Model
 from goodarm.models._base import first_upkeep, new_table
@@ -23,7 +30,7 @@ from goodarm.policies import Policy
 from goodarm.policies.checks import check_model
 from goodarm.problem import Bar, Problem
 from goodarm.rules.beliefs import ARM_FIELDS, Nothing, Pool, Row, Table
-from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification import EvidenceRule, ModelRule
 from goodarm.rules.identification.false_discovery import empty_ledger
 from goodarm.rules.parameters import Formula, parameters_of, take
 from goodarm.verdict import Criterion
@@ -152,10 +159,10 @@ def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row |
     model = policy.model.bind(features, problem.arms)
     # what features bring may be no longer exact
     check_model(policy.sampling, policy.identification, model, policy.setting)
-    fit, next_round = learner_parts(policy.learner)
+    fit, next_round = fit_with_belief(policy.learner), learner_parts(policy.learner)[1]
     parts = structured.parts_for(policy, type(model).tell, draw, fit, next_round)
     loop = structured.build(parts, kind_of(policy))
-    bar = problem.bar._replace(modelled=1.0)
+    bar = problem.bar._replace(modelled=2.0 if isinstance(policy.identification, ModelRule) else 1.0)
     return Assembly(policy, problem, bar, loop, loop_parameters(policy), model, columns_for(policy))
 
 

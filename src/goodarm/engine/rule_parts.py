@@ -86,6 +86,24 @@ def learner_parts(learner: Learner | None) -> tuple[Formula, Formula]:
     return (learner.fit, learner.next_round) if learner else (_keep_pool, _never)
 
 
+@cache
+def fit_with_belief(learner: Learner | None) -> Formula:
+    """(belief, arms, pool, bar, parameters) -> Pool: how a learner learns beside a model of the arms."""
+    fit = learner_parts(learner)[0]
+    if learner is None or learner.fit_belief is None:
+
+        def without_belief(belief: Any, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> Pool:
+            return fit(arms, pool, bar, *parameters)  # type: ignore[no-any-return]  # a learner's function has no declared result
+
+        return without_belief
+    by_belief = learner.fit_belief
+
+    def with_belief(belief: Any, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> Pool:
+        return by_belief(belief, arms, pool, bar, *parameters)  # type: ignore[no-any-return]  # as above
+
+    return with_belief
+
+
 def _keep_pool(arms: Table, pool: Pool, bar: Bar) -> Pool:
     """Learn nothing."""
     return pool

@@ -15,7 +15,7 @@ from goodarm.engine import kinetic_tree, winner_tree
 from goodarm.engine.compile import inlined
 from goodarm.errors import RuleFailed
 from goodarm.problem import Bar
-from goodarm.rules.beliefs import Arm, Pool, Table, is_open, read_arm, read_arm_with_row
+from goodarm.rules.beliefs import Arm, Pool, Table, is_open, may_be_sampled, read_arm, read_arm_with_row
 from goodarm.rules.parameters import Formula, Setting, parameters_of, take
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
@@ -112,7 +112,7 @@ def own_choice(choose: Formula) -> Formula:
     def select(kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
         i = choose(arms, pool, bar, generator, *parameters[0])
         # compiled code checks no bounds, and a second verdict on an arm would spoil the counts
-        if i < 0 or i >= len(arms) or not is_open(arms, i):
+        if i < 0 or i >= len(arms) or not may_be_sampled(arms, i, bar):
             raise RuleFailed(
                 "a sampling rule chose an arm that is decided or does not exist; it must choose an open one"
             )

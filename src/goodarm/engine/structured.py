@@ -75,6 +75,7 @@ class StructuredParts(NamedTuple):
     """(tables, a, numbers, worn, pool, bar, parameters) -> number of new verdicts; worn: the model requests upkeep, and
     its widths must not be used before it"""
     fit: Formula
+    """(belief, arms, pool, bar, parameters) -> pool"""
     next_round: Formula
 
 
@@ -150,7 +151,7 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
                 while fresh < count and arms[fresh, PULLS] > 0.0:
                     fresh += 1
             if now >= due:
-                pool = fit(arms, pool, bar, *fitting)
+                pool = fit(belief, arms, pool, bar, fitting)
                 due = np.int64(next_round(float(now), bar, *timing))
         progress[ROUND], progress[OPEN], progress[FIT_DUE], progress[FRESH] = now, open_arms, due, fresh
         return pool, wants

@@ -20,6 +20,9 @@ PATIENCE = 2
 IMPROVED = 1.005
 """Smallest ratio to the best validation score so far that counts as an improvement."""
 
+BETTER = 1.02
+"""Smallest ratio of a look's validation score to that of the mean of the second half at which its beta is returned."""
+
 PlayEpoch = Callable[[float, int], tuple[float, float]]
 """(beta, run number) -> (exploit score of that run, its mean clipped gradient)."""
 
@@ -27,7 +30,8 @@ PlayEpoch = Callable[[float, int], tuple[float, float]]
 class GradientEpoch(NamedTuple):
     """One epoch: the beta it was played with, its score, its mean clipped gradient, the last validation score.
 
-    runs : the epoch's own run and the validation runs that were played since the last epoch
+    runs : the epoch's own run and the validation runs that were played since the last epoch; of the last epoch, those
+           after it too
     """
 
     parameter: float
@@ -39,7 +43,7 @@ class GradientEpoch(NamedTuple):
 
 def least_budget() -> int:
     """The smallest number of runs that learning can work with."""
-    return VALIDATION + EPOCHS + VALIDATION
+    return VALIDATION + EPOCHS + 2 * VALIDATION
 
 
 def learn_by_gradient(
@@ -53,7 +57,9 @@ def learn_by_gradient(
     """log beta += (1 + n)^-1/2 times the mean clipped gradient of epoch n; returns the mean of the second half.
 
     Every 5 epochs the same 3 validation runs are played. Learning stops after two looks that improved the best
-    validation score by less than 0.5%, or when the budget of runs is spent.
+    validation score by less than 0.5%, or when the budget of runs is spent. The gradient follows a model of the score,
+    so the score has the last word: if the beta of a look was at least 2% better on the validation runs than the mean of
+    the second half, that beta is returned.
 
     >>> play = lambda beta, run: (1.0, max(-1.0, min(1.0, 0.5 - math.log(beta))))
     >>> beta, history = learn_by_gradient(play, 6.0, budget=52)
@@ -62,12 +68,12 @@ def learn_by_gradient(
     """
     theta, path, history = math.log(beta), [], list[GradientEpoch]()
 
-    def validated() -> float:
+    def validated(theta: float) -> float:
         return sum(play(math.exp(theta), run)[0] for run in range(VALIDATION)) / VALIDATION
 
-    best, waited = validated(), 0
+    best, waited, favourite = validated(theta), 0, theta
     latest, looked = best, VALIDATION
-    for n in range((budget - VALIDATION) // (EPOCHS + VALIDATION) * EPOCHS):
+    for n in range((budget - 2 * VALIDATION) // (EPOCHS + VALIDATION) * EPOCHS):
         score, gradient = play(math.exp(theta), VALIDATION + n)
         epoch = GradientEpoch(math.exp(theta), score, gradient, latest, 1 + looked)
         theta = min(max(theta + gradient / math.sqrt(1.0 + n), math.log(limits[0])), math.log(limits[1]))
@@ -76,10 +82,13 @@ def learn_by_gradient(
         watch(epoch)
         looked = 0
         if n % EPOCHS == EPOCHS - 1:
-            latest, looked = validated(), VALIDATION
+            latest, looked = validated(theta), VALIDATION
             waited = 0 if latest > IMPROVED * best else waited + 1
-            best = max(best, latest)
+            if latest > best:
+                best, favourite = latest, theta
             if waited >= PATIENCE:
                 break
     second_half = path[len(path) // 2 :]
-    return math.exp(sum(second_half) / len(second_half)), history
+    settled = sum(second_half) / len(second_half)
+    history[-1] = history[-1]._replace(runs=history[-1].runs + looked + VALIDATION)
+    return math.exp(favourite if best > BETTER * validated(settled) else settled), history

@@ -81,7 +81,8 @@ ROUNDS = (
     "falls has called bad arms good."
 )
 LEARNING = (
-    "Offline (solid) over epochs, online (dashed) over rounds, both as a share of the whole; mean over repetitions. "
+    "As printed: offline (solid) over epochs, online (dashed) over rounds, both as a share of the whole; mean over "
+    "repetitions. dgai: beta as it is learned, and the alpha that a verdict needs at the pulls of the leading arm. "
     "alpha below 0 is no bound: an arm is then called good as soon as it is looked at."
 )
 FEATURES = (
@@ -174,6 +175,7 @@ def learning(found: Reproduction, on: OnDataset) -> Chart | None:
     """Figure 2."""
     offline = found.table("training", on.name, "dgai-offline")
     online = found.table("curve", on.name, "dgai-online")
+    working = found.table("curve", on.name, "dgai")
     if not offline and not online:
         return None
     series = []
@@ -184,19 +186,27 @@ def learning(found: Reproduction, on: OnDataset) -> Chart | None:
             series.append(Series(f"{name}, offline", share, values.mean(axis=0)))
         if online:
             series.append(Series(f"{name}, online", *_mean_curve(online, name, on.horizon)))
+        if working:
+            series.append(Series(f"{name}, dgai", *_mean_curve(working, name, on.horizon, start=None)))
     return Chart(on.name, "share of the training", "alpha, beta", series, y_scale="symlog", smallest=1e-3, x_share=True)
 
 
-def _mean_curve(tables: list[Columns], name: str, horizon: int) -> tuple[Floats, Floats]:
-    """Mean over runs at each share of the horizon; a run that ended early stays at its last value."""
+def _mean_curve(tables: list[Columns], name: str, horizon: int, start: float | None = 0.0) -> tuple[Floats, Floats]:
+    """Mean over runs at each share of the horizon; a run that ended early stays at its last value.
+
+    start : the value before the first round; None for the first that is known
+    """
     shares = np.linspace(0.0, 1.0, POINTS)
     curves = []
     for table in tables:
         for run in np.unique(table["run"]):
-            mine = table["run"] == run
-            at = table["round"][mine] / horizon
-            curves.append(np.interp(shares, np.concatenate([[0.0], at]), np.concatenate([[0.0], table[name][mine]])))
-    return shares, np.mean(curves, axis=0)
+            mine = (table["run"] == run) & np.isfinite(table[name])
+            if not mine.any():
+                continue
+            at, values = table["round"][mine] / horizon, table[name][mine]
+            first = values[0] if start is None else start
+            curves.append(np.interp(shares, np.append(0.0, at), np.append(first, values)))
+    return (shares, np.mean(curves, axis=0)) if curves else (np.zeros(0), np.zeros(0))
 
 
 def bounds(found: Reproduction, on: OnDataset) -> Chart | None:

@@ -125,7 +125,7 @@ def perform(task: Task, kept: Path, stop: Stop) -> FinishedTask:
         return _train_and_play(task, stop)
     if task.learned is None:
         spec = specify(task.spec.policy, task.dataset, horizon=task.horizon, seed=task.seed)
-        return _played(task, spec, points=task.spec.name in ("dgai-online", "value"), stop=stop)
+        return _played(task, spec, points=task.spec.name in ("dgai-online", "dgai", "value"), stop=stop)
     facts = json.loads((kept / task.learned / "facts.json").read_text(encoding="utf-8"))
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as file:
         file.write(facts["file"])
@@ -193,15 +193,14 @@ def _best_arm(run: Run) -> Columns:
 
 def _curve(runs: Runs) -> Columns:
     """One row per recorded point: round, reward so far, best mean, and what was learned from all arms by then."""
-    points = np.concatenate([run.trajectory for run in runs.runs])
-    sizes = [len(run.trajectory) for run in runs.runs]
+    points, sizes = runs.trajectories, [len(run.trajectory) for run in runs.runs]
     columns: Columns = {
         "run": np.repeat([run.number for run in runs.runs], sizes),
-        "round": points[:, 0].astype(np.int64),
-        "reward": points[:, 3],
+        "round": points["round"].astype(np.int64),
+        "reward": points["reward"],
         "best_mean": np.repeat([float(run.means.max()) for run in runs.runs], sizes),
     }
-    return columns | {name: points[:, 4 + j] for j, name in enumerate(runs.runs[0].learned)}
+    return columns | {name: points[name] for name in {"alpha": 0, "beta": 0} | runs.runs[0].learned}
 
 
 def _learn_policy(task: Task, stop: Stop) -> FinishedTask:

@@ -80,14 +80,15 @@ def deciding_bound(policy: Policy, pulls: float, pool: Pool, bar: Bar) -> float:
     return math.nan
 
 
-def bounds_now(policy: Policy, arms: Table, pool: Pool, bar: Bar) -> dict[str, float]:
+def bounds_now(policy: Policy, arms: Table, pool: Pool, bar: Bar, arm: int | None = None) -> dict[str, float]:
     """alpha and beta of the policy now, and the other single numbers that were learned.
 
-    Both bounds are those of the undecided arm with the most pulls; after the last verdict, of the arm with the most.
-    Where the learner has an alpha or a beta of its own, these are shown.
+    Both bounds are those of `arm`, or else of the undecided arm with the most pulls; after the last verdict, of the arm
+    with the most. Where the learner has an alpha or a beta of its own, these are shown.
     """
     undecided = arms[:, VERDICT] == 0.0
-    i = int(np.argmax(np.where(undecided | ~undecided.any(), arms[:, PULLS], -1.0)))
+    most = int(np.argmax(np.where(undecided | ~undecided.any(), arms[:, PULLS], -1.0)))
+    i = most if arm is None else arm
     alpha = deciding_bound(policy, float(arms[i, PULLS]), pool, bar)
     beta = sampling_bound(policy, read_arm(arms, i), pool, bar)
     return {"alpha": alpha, "beta": beta} | numbers_of(pool.learned)

@@ -88,6 +88,7 @@ def check_model(sampling: SamplingRule, rule: IdentificationRule, model: Model |
         _check_certificate(sampling, rule, model)
         _check_constants(rule, setting)
     if model is not None:
+        _check_learner(sampling, model)
         _check_unpulled(sampling, model, setting)
 
 
@@ -164,6 +165,16 @@ def _check_constants(rule: ModelRule, setting: Setting) -> None:
         raise InvalidValue(
             f"{rule.name} needs {missing[0]}, a bound that only you can know and that has no safe default. "
             f"Write it as '{rule.name}({missing[0]}=1)'."
+        )
+
+
+def _check_learner(sampling: SamplingRule, model: Model) -> None:
+    learner = sampling.learner
+    if learner is not None and learner.fit_belief is not None and model.name not in learner.models:
+        known = " or ".join(f"@{name}" for name in learner.models)
+        raise UnsoundPairing(
+            f"{sampling.name} computes its samples from the features of a linear model, and @{model.name} is none. "
+            f"Use {known}, or a rule of mean and width, for example 'ucb@{model.name}'."
         )
 
 

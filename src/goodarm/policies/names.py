@@ -38,6 +38,7 @@ SAMPLING = {
     "softucb": "goodarm.paper.soft_ucb:softucb",
     "softucb-softmax": "goodarm.paper.soft_ucb:softucb_softmax",
     "thompson": "goodarm.rules.sampling.thompson:thompson",
+    "track-and-stop": "goodarm.rules.sampling.track_and_stop:track_and_stop",
     "tt-ts": "goodarm.rules.sampling.top_two:top_two",
     "tt-ts-printed": "goodarm.rules.sampling.top_two:top_two_printed",
     "ucb": "goodarm.rules.sampling.ucb:ucb",

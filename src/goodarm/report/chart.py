@@ -40,6 +40,8 @@ STYLE_OF: dict[str, tuple[str, str]] = {
     "alpha, online": ("#D55E00", "--"),
     "beta, offline": ("#0072B2", "-"),
     "beta, online": ("#0072B2", "--"),
+    "alpha, dgai": ("#D55E00", ":"),
+    "beta, dgai": ("#0072B2", ":"),
     "baselines (hoeffding)": ("#000000", "-"),
     "certified: kt": ("#009E73", "-"),
     "certified: learned-bets": ("#0072B2", "-"),

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.problem import Bar
+
 Table = NDArray[np.float64]
 Row = NDArray[np.float64]
 
@@ -123,3 +125,8 @@ def write_arm_beside_row(arms: Table, i: int, arm: Arm) -> None:
 def is_open(arms: Table, i: int) -> bool:
     """May arm `i` be pulled: does it have no verdict yet, and is it not suspended?"""
     return bool(arms[i, VERDICT] == 0.0)
+
+
+def may_be_sampled(arms: Table, i: int, bar: Bar) -> bool:
+    """Undecided arms; where a model decides, decided arms too: a sample of one still tells about the others."""
+    return is_open(arms, i) or bar.modelled > 1.0

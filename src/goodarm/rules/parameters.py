@@ -110,6 +110,9 @@ class Learner:
              compiled
     extends : a learner whose beliefs this one has too, under the same names: rules that read those can be paired with
               rules that read these
+    fit_belief : fit(belief, arms, pool, bar) in place of `fit` with one of `models`, where the arms' features matter;
+                 it has the parameters of `fit`. A learner that has one can't learn with other models
+    models     : names of the models whose belief `fit_belief` reads
     """
 
     name: str
@@ -120,6 +123,8 @@ class Learner:
     shared: tuple[str, ...] = ()
     native: bool = False
     extends: Learner | None = None
+    fit_belief: Formula | None = None
+    models: tuple[str, ...] = ()
 
     @property
     def defaults(self) -> dict[str, float]:

@@ -126,6 +126,7 @@ class ArmPage(FullRow):  # type: ignore[misc]  # the row is declared by `model_o
 
     path: list[PathPoint]
     audit: dict[str, Any] | None
+    bounds: BoundsShown
 
 
 class ProgressPoint(Shown):

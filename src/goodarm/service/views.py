@@ -205,7 +205,7 @@ def arm_page(campaign: Hosted, trail: Trail, arm: str) -> dict[str, Any]:
     found = campaign.arm(arm)
     audit = campaign.audit(arm)
     way = path(campaign, trail.arms.get(campaign.number_of(arm)) or ArmTrail(), found.weight)
-    return found.as_json() | {"path": way, "audit": audit}
+    return found.as_json() | {"path": way, "audit": audit, "bounds": campaign.bounds(arm).as_json()}
 
 
 def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, Any]]:

@@ -163,7 +163,7 @@ class ScanStep(ABC):
         """Not known."""
         return 0
 
-    def bounds(self) -> dict[str, float]:
+    def bounds(self, arm: int | None = None) -> dict[str, float]:
         """Empty: a distance from the bar in standard errors of one arm says little here."""
         return {}
 

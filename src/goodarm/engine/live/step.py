@@ -126,8 +126,11 @@ class LiveStep(Protocol):
     def pulls(self) -> NDArray[np.float64]:
         """The number of absorbed rewards of every arm."""
 
-    def bounds(self) -> dict[str, float]:
-        """alpha and beta now, and the other single numbers that the policy has learned; empty where none apply."""
+    def bounds(self, arm: int | None = None) -> dict[str, float]:
+        """alpha and beta now, and the other single numbers that the policy has learned; empty where none apply.
+
+        arm : whose bounds; None for the undecided arm with the most samples
+        """
 
     def verdict_without(self, arm: int, pulls: int) -> int:
         """The verdict that the arm would have without this many of its pending pulls; 0 if none, or not known."""

@@ -377,10 +377,10 @@ class ThresholdStep:
         """The number of absorbed rewards of every arm."""
         return self.state.arms[:, PULLS].copy()
 
-    def bounds(self) -> dict[str, float]:
+    def bounds(self, arm: int | None = None) -> dict[str, float]:
         """alpha and beta of the policy now, and the other single numbers that it has learned."""
         pool = at_round(self.state.pool, float(max(self.asks, 1)))
-        return bounds_now(self.policy, self.state.arms, pool, self.assembly.bar)
+        return bounds_now(self.policy, self.state.arms, pool, self.assembly.bar, arm)
 
     def verdict_without(self, arm: int, pulls: int) -> int:
         """The verdict that the arm would have without this many of its pending pulls; under fdr only what is certain.

@@ -2,6 +2,7 @@
 import { get, post, url } from "./api.js";
 import { evidenceChart, pathChart } from "./arm_charts.js";
 import { auditOf } from "./audit.js";
+import { learned } from "./bar.js";
 import { showLive } from "./campaign.js";
 import { byId, h, say, term } from "./dom.js";
 import { count, counted, decimal, evidence, fullTime, lift, percent, scaleOf } from "./format.js";
@@ -195,6 +196,7 @@ class ArmPage {
       h("h1", {}, h("bdi", {}, nameOf(arm))),
       arm.label && arm.label !== arm.arm ? h("p", { class: "hint" }, "id ", h("code", {}, arm.arm)) : "",
       h("p", { class: "subline" }, sentence(arm, scale, summary.threshold)),
+      ...learned(arm),
       this.buttons(),
     );
     this.interval.show(arm.path);

@@ -86,7 +86,7 @@ export function subline(of, forecast) {
   return `${effort(of, forecast)} ${promise[0]?.toUpperCase() ?? ""}${promise.slice(1)}.`;
 }
 
-/** The bounds that the policy has learned so far; nothing for a policy that learns none. @param {Summary} of */
+/** The bounds that the policy has learned so far; nothing for a policy that learns none. @param {{bounds?: import("./types.js").Bounds}} of */
 export function learned({ bounds }) {
   if (!bounds?.learned || bounds.beta === null) return [];
   const deciding = bounds.alpha === null ? "" : `, alpha = ${evidence(bounds.alpha)} for deciding`;

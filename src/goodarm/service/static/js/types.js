@@ -96,7 +96,7 @@
  * @property {number | null} for_good
  * @property {number | null} for_bad
  *
- * @typedef {Row & {path: PathPoint[], audit: Record<string, unknown> | null, metadata: unknown}} ArmDetail
+ * @typedef {Row & {path: PathPoint[], audit: Record<string, unknown> | null, bounds: Bounds, metadata: unknown}} ArmDetail
  *
  * @typedef {object} ProgressPoint
  * @property {number} number
