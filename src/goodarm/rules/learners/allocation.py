@@ -51,15 +51,15 @@ def start(bar: Bar) -> Allocation:
 def precisions(arms: Table, bar: Bar, tolerance: float) -> Row:
     """1/gap_i^2 of every undecided arm, 0 for the others.
 
-    A gap is |mean - xi| + tolerance, and at least one standard error: an estimate that happens to lie on the threshold
-    must not claim every sample.
+    gap^2 = (|mean - xi| + tolerance)^2 + (sd0 width)^2: an estimate that happens to lie on the threshold must not claim
+    every sample. The standard error vanishes as samples come in.
     """
     found = np.zeros(len(arms))
     for i in range(len(arms)):
         if is_open(arms, i):
             arm = read_arm(arms, i)
-            gap = max(abs(arm.mean - bar.threshold) + tolerance, bar.spread * arm.width)
-            found[i] = 1.0 / max(gap * gap, 1e-300)
+            gap, error = abs(arm.mean - bar.threshold) + tolerance, bar.spread * arm.width
+            found[i] = 1.0 / max(gap * gap + error * error, 1e-300)
     return found
 
 
@@ -192,8 +192,9 @@ def inverted(matrix: Table) -> Table:
 
 def next_round(now: float, bar: Bar, growth: float = 1.1) -> float:
     """First after one round per arm, 50 at most with a model; then whenever the rounds have grown by `growth`."""
-    first = bar.arms if bar.modelled == 0.0 else min(bar.arms, 50.0)
-    return math.ceil(max(first, growth * now, now + 10.0))
+    if now == 0.0:
+        return bar.arms if bar.modelled == 0.0 else min(bar.arms, 50.0)
+    return math.ceil(max(growth * now, now + 10.0))
 
 
 allocation_learner = Learner(
