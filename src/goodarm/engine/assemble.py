@@ -17,9 +17,9 @@ from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, WANTED, Kind, Pa
 from goodarm.engine.rule_parts import (
     drawn,
     drawn_cases,
-    fit_with_belief,
     identification_parts,
     learner_parts,
+    learner_parts_beside_model,
     present_pool,
 )
 from goodarm.engine.selectors import choosing_parameters, in_turn, refuse_nan, selector_for, tree_for
@@ -159,7 +159,7 @@ def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row |
     model = policy.model.bind(features, problem.arms)
     # what features bring may be no longer exact
     check_model(policy.sampling, policy.identification, model, policy.setting)
-    fit, next_round = fit_with_belief(policy.learner), learner_parts(policy.learner)[1]
+    fit, next_round = learner_parts_beside_model(policy.learner)
     parts = structured.parts_for(policy, type(model).tell, draw, fit, next_round)
     loop = structured.build(parts, kind_of(policy))
     bar = problem.bar._replace(modelled=2.0 if isinstance(policy.identification, ModelRule) else 1.0)

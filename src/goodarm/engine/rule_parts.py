@@ -87,21 +87,27 @@ def learner_parts(learner: Learner | None) -> tuple[Formula, Formula]:
 
 
 @cache
-def fit_with_belief(learner: Learner | None) -> Formula:
-    """(belief, arms, pool, bar, parameters) -> Pool: how a learner learns beside a model of the arms."""
-    fit = learner_parts(learner)[0]
-    if learner is None or learner.fit_belief is None:
+def fit_beside_model(fit: Formula, by_belief: bool = False) -> Formula:
+    """(belief, arms, pool, bar, parameters) -> Pool, as the loop with a model calls it.
 
-        def without_belief(belief: Any, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> Pool:
-            return fit(arms, pool, bar, *parameters)  # type: ignore[no-any-return]  # a learner's function has no declared result
-
-        return without_belief
-    by_belief = learner.fit_belief
+    by_belief : `fit` reads the model's belief, as its first argument
+    """
 
     def with_belief(belief: Any, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> Pool:
-        return by_belief(belief, arms, pool, bar, *parameters)  # type: ignore[no-any-return]  # as above
+        return fit(belief, arms, pool, bar, *parameters)  # type: ignore[no-any-return]  # a learner's function has no declared result
 
-    return with_belief
+    def without_belief(belief: Any, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> Pool:
+        return fit(arms, pool, bar, *parameters)  # type: ignore[no-any-return]  # as above
+
+    return with_belief if by_belief else without_belief
+
+
+def learner_parts_beside_model(learner: Learner | None) -> tuple[Formula, Formula]:
+    """fit and next_round of what is learned beside a model of the arms."""
+    fit, next_round = learner_parts(learner)
+    if learner is not None and learner.fit_belief is not None:
+        return fit_beside_model(learner.fit_belief, by_belief=True), next_round
+    return fit_beside_model(fit), next_round
 
 
 def _keep_pool(arms: Table, pool: Pool, bar: Bar) -> Pool:

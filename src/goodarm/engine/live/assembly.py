@@ -30,7 +30,7 @@ from goodarm.engine.compile import (
 from goodarm.engine.live.step import ASK
 from goodarm.engine.live.worst_case import PENDING_COLUMN, columns_of, live_identification, live_sampling, worst_case
 from goodarm.engine.loop import FRESH, OPEN, ROUND, Kind, Parts, Tables, nothing_changes
-from goodarm.engine.rule_parts import fit_with_belief, learner_parts, present_pool
+from goodarm.engine.rule_parts import learner_parts, learner_parts_beside_model, present_pool
 from goodarm.engine.selectors import selector_for
 from goodarm.policies import Policy
 from goodarm.problem import Bar, Problem
@@ -131,7 +131,7 @@ def _with_model(
     model = policy.model.bind(features, problem.arms)
     kind = kind_of_live(policy)
     judge = structured.judge_by_rank if kind.fdr else structured.judge_the_pulled(decide, True)
-    fit, next_round = fit_with_belief(policy.learner), learner_parts(policy.learner)[1]
+    fit, next_round = learner_parts_beside_model(policy.learner)
     parts = structured.StructuredParts(
         told_arm, told_reward, told_belief, observe, type(model).tell, judge, fit, next_round
     )
