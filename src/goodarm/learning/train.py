@@ -116,7 +116,7 @@ def learn(
                 exploit score under common random numbers); "paper" (alpha and beta of `dgai-offline`, as printed); or
                 "none"
     options   : of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
-    budget    : runs of the environment that learning may take, at least 14; with "paper" its epochs
+    budget    : runs of the environment that learning may take, at least 14 (11 for `dgai`); with "paper" its epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
     attempt   : how many times a bound was calibrated for this family, this time included; attempts of this process,
                 and of the policy file `earlier`, are counted anyway. The k-th must be surer: `confidence_of`

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine import loop, structured
 from goodarm.engine.assemble import Assembly, State, assemble, kind_of, parts_of
-from goodarm.engine.rule_parts import Drawn, drawn
+from goodarm.engine.rule_parts import Drawn, drawn, fit_beside_model
 from goodarm.environments import Environment, Instance
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue
