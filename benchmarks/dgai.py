@@ -28,9 +28,9 @@ BETAS = (0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0)
 SMALL = ("synth-small", 100_000, 100)
 REAL = {
     "movielens": ("movielens", 100_000, 10),
-    "caption-651": ("caption-651", 1_000_000, 6),
+    "caption-651": ("caption-651", 1_000_000, 2),
     "headlines": ("table:examples/headlines.csv", 200_000, 20),
-    "open-bandit": ("open-bandit", 10_000_000, 6),
+    "open-bandit": ("open-bandit", 10_000_000, 2),
 }
 OFFLINE = {
     "synth-small": ("synth-small", 100_000, 40),
