@@ -81,10 +81,10 @@ def test_gradient_epochs_stop_when_validation_stops_improving_and_leave_with_a_w
 
     found, history = epochs.learn_by_gradient(play, 6.0, budget=100)
     assert found == pytest.approx(2.0, rel=0.02)
-    assert len(played) == sum(each.runs for each in history) < 100
+    assert len(played) == sum(each.runs for each in history) + epochs.VALIDATION < 100
     assert set(played[epochs.VALIDATION :: 1]) >= {0, 1, 2, 3}
     wrong, _ = epochs.learn_by_gradient(lambda beta, run: play(beta, run, -1.0), 6.0, budget=100)
-    assert wrong > 6.0, "the last word moves beta by 30% at most"
+    assert wrong > 8.0
 
 
 def test_same_seed_same_policy() -> None:

@@ -8,7 +8,7 @@ covariance over the arms, so it needs no second run with another beta and no sco
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 EPOCHS = 5
@@ -20,9 +20,6 @@ PATIENCE = 2
 IMPROVED = 1.005
 """Smallest ratio to the best validation score so far that counts as an improvement."""
 
-DISTANCE = 0.3
-"""Distance in log beta between the three values at which the score has the last word."""
-
 PlayEpoch = Callable[[float, int], tuple[float, float]]
 """(beta, run number) -> (exploit score of that run, its mean clipped gradient)."""
 
@@ -30,8 +27,7 @@ PlayEpoch = Callable[[float, int], tuple[float, float]]
 class GradientEpoch(NamedTuple):
     """One epoch: the beta it was played with, its score, its mean clipped gradient, the last validation score.
 
-    runs : the epoch's own run and the validation runs that were played since the last epoch; of the last epoch, those
-           after it too
+    runs : the epoch's own run and the validation runs that were played since the last epoch
     """
 
     parameter: float
@@ -59,10 +55,6 @@ def learn_by_gradient(
     Every 5 epochs the same 3 validation runs are played. Learning stops after two looks that improved the best
     validation score by less than 0.5%, or when the budget of runs is spent.
 
-    The gradient follows a model of the score, so the score has the last word: the validation runs are played at the
-    mean of the second half and at a distance of 0.3 in log beta on both sides, and the top of the parabola through the
-    three scores is returned. A budget of less than 20 runs does not allow for this.
-
     >>> play = lambda beta, run: (1.0, max(-1.0, min(1.0, 0.5 - math.log(beta))))
     >>> beta, history = learn_by_gradient(play, 6.0, budget=52)
     >>> round(math.log(beta), 2), len(history)
@@ -70,13 +62,12 @@ def learn_by_gradient(
     """
     theta, path, history = math.log(beta), [], list[GradientEpoch]()
 
-    def validated(theta: float) -> float:
+    def validated() -> float:
         return sum(play(math.exp(theta), run)[0] for run in range(VALIDATION)) / VALIDATION
 
-    last = 3 * VALIDATION if budget >= least_budget() + 3 * VALIDATION else 0
-    best, waited = validated(theta), 0
+    best, waited = validated(), 0
     latest, looked = best, VALIDATION
-    for n in range((budget - VALIDATION - last) // (EPOCHS + VALIDATION) * EPOCHS):
+    for n in range((budget - VALIDATION) // (EPOCHS + VALIDATION) * EPOCHS):
         score, gradient = play(math.exp(theta), VALIDATION + n)
         epoch = GradientEpoch(math.exp(theta), score, gradient, latest, 1 + looked)
         theta = min(max(theta + gradient / math.sqrt(1.0 + n), math.log(limits[0])), math.log(limits[1]))
@@ -85,27 +76,10 @@ def learn_by_gradient(
         watch(epoch)
         looked = 0
         if n % EPOCHS == EPOCHS - 1:
-            latest, looked = validated(theta), VALIDATION
+            latest, looked = validated(), VALIDATION
             waited = 0 if latest > IMPROVED * best else waited + 1
             best = max(best, latest)
             if waited >= PATIENCE:
                 break
     second_half = path[len(path) // 2 :]
-    settled = sum(second_half) / len(second_half)
-    history[-1] = history[-1]._replace(runs=history[-1].runs + looked + last)
-    if last:
-        settled += DISTANCE * top_of([validated(settled + step * DISTANCE) for step in (-1.0, 0.0, 1.0)])
-    return min(max(math.exp(settled), limits[0]), limits[1]), history
-
-
-def top_of(scores: Sequence[float]) -> float:
-    """Where the parabola through the scores at -1, 0 and 1 is largest, within [-1, 1].
-
-    >>> top_of([1.0, 3.0, 3.0]), top_of([3.0, 2.0, 4.0]), top_of([0.0, 0.0, 0.0])
-    (0.5, 1.0, 0.0)
-    """
-    low, middle, high = scores
-    bend = 2.0 * middle - low - high
-    if bend > 0.0:
-        return min(max(0.5 * (high - low) / bend, -1.0), 1.0)
-    return 0.0 if low == high else 1.0 if high > low else -1.0
+    return math.exp(sum(second_half) / len(second_half)), history
