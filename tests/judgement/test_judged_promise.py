@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import goodarm
 from goodarm.engine.compile import ALWAYS
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.judgement.question import BY_TOTALS
@@ -57,16 +58,39 @@ def test_the_test_sees_a_budget_without_log_k() -> None:
     assert (side.max(axis=(1, 2)) >= problem.bar.budget).sum() < naive
 
 
+LOOKS = np.unique(np.geomspace(5, 4000, 60).astype(int))
+PAIRS = 300
+"""Rows of the arm at which it is compared with the control, and number of runs."""
+
+
+def sums(chance: np.random.Generator, mean: float, share: int) -> np.ndarray:
+    """Totals of an arm at each look, with `share` rewards per row; shape (runs, looks)."""
+    steps = share * np.diff(LOOKS, prepend=0)
+    return np.cumsum(chance.binomial(steps, mean, (PAIRS, LOOKS.size)), axis=1).astype(float)
+
+
 @pytest.mark.parametrize("mean", [0.001, 0.02, 0.5])
 @pytest.mark.parametrize("share", [1, 4])
 def test_equal_arms_against_each_other(mean: float, share: int) -> None:
     """Margin 0, both means equal, the control pulled `share` times as often; looked at often on the way."""
-    runs, rows, looks = 300, 4000, 60
     chance = np.random.default_rng([share, int(1e6 * mean)])
-    at = np.unique(np.geomspace(5, rows, looks).astype(int))
-    steps = np.diff(at, prepend=0)
-    arm = np.cumsum(chance.binomial(steps, mean, (runs, at.size)), axis=1).astype(float)
-    control = np.cumsum(chance.binomial(share * steps, mean, (runs, at.size)), axis=1).astype(float)
+    for wrong in called(sums(chance, mean, 1), sums(chance, mean, share), share):
+        require_kept(wrong, PAIRS)
+
+
+def test_an_arm_may_move_with_the_control_but_not_compete_with_it() -> None:
+    """The printed condition: with shared draws no run is wrong, with a reward that only one of them gets many are."""
+    arm = sums(np.random.default_rng(1), 0.5, 1)
+    for wrong in called(arm, arm, 1):
+        require_kept(wrong, PAIRS)
+    assert binomial_tail(max(called(arm, LOOKS - arm, 1)), PAIRS, DELTA) < 1e-3
+    found = goodarm.judge({"arm": ["a", "b"], "pulls": [9, 9], "total": [5, 4]}, versus="a")
+    assert any("do not compete with the control" in each for each in found.conditions)
+
+
+def called(arm: np.ndarray, control: np.ndarray, share: int) -> list[int]:
+    """Runs in which the arm was ever called better, or worse."""
+    at, runs = LOOKS, PAIRS
     problem = Problem(threshold=0.5, arms=1, delta=DELTA)
     worst = np.full((2, runs), -np.inf)
     for j, n in enumerate(at):
@@ -77,5 +101,4 @@ def test_equal_arms_against_each_other(mean: float, share: int) -> None:
             paired = as_if_paired(pulls, arm[which, j], values[1])
             found = evidence_from_totals(versus, pulls, paired, problem.bar, values, ALWAYS)
             worst[:, which] = np.maximum(worst[:, which], found)
-    for side in worst:
-        require_kept(int((side >= problem.bar.budget).sum()), runs)
+    return [int((side >= problem.bar.budget).sum()) for side in worst]

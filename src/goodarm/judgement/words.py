@@ -38,6 +38,7 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
         *assumed,
         f"{question.asked.labels.fixed} fixed before anybody looked at these rewards",
         news,
+        *(("arms do not compete with the control for the same reward",) if question.asked.references else ()),
         "no row was left out because of its reward"
         + (", or of the arm that was shown" if question.propensity is not None else ""),
         "which arm was shown did not depend on the reward being judged; it may depend on the past",
