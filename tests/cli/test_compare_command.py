@@ -43,7 +43,8 @@ def without_speed(answer: dict[str, Any]) -> dict[str, Any]:
 def test_the_table_has_a_row_for_each_policy_and_nothing_is_on_stderr() -> None:
     result = goodarm("compare", *SMALL)
     assert result.exit_code == 0
-    assert result.stderr == ""
+    # a machine that has never compiled these policies is told so
+    assert all(line.startswith("Compiling hdoc") for line in result.stderr.splitlines())
     assert re.search(r"^ hdoc +certified .* 0/3 ", result.stdout, re.MULTILINE)
     assert re.search(r"^ hdoc\+kt +certified .* 0/3 ", result.stdout, re.MULTILINE)
     assert "3 runs of at most 300 rounds; seed 0; fwer at delta 0.05" in result.stdout

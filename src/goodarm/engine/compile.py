@@ -108,6 +108,20 @@ def is_on_disk(function: Any) -> bool:
     return is_kept(function.dispatcher)
 
 
+BYTES_PER_SECOND = 2000.0
+"""Byte code that the compiler turns into machine code in a second, about."""
+
+
+def seconds_to_compile(function: Any) -> float:
+    """About how long the first call of a compiled function waits for the compiler: 0 if its code is ready.
+
+    Ready means that this process has compiled it, or that an earlier one has left it in the disk cache.
+    """
+    if function.dispatcher.signatures or is_on_disk(function):
+        return 0.0
+    return sum(len(each.__code__.co_code) for each in reachable([function.py_func])) / BYTES_PER_SECOND
+
+
 def inlined(function: Formula) -> Formula:
     """Mark a function that runs in every round, to be compiled into its callers together with all that it calls.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from goodarm.arguments import check_whole
+from goodarm.engine.compile import seconds_to_compile
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.policies import DEFAULT_POLICY, Policy
@@ -141,6 +142,8 @@ def play_in_parallel(
     batches = [range(start, min(start + size, last)) for start in range(first, last, size)]
     own = stop is None
     stop = stop or Stop()
+    if backend == "threading" or (workers == 1 and backend == "loky"):
+        say_if_compiling(spec)
     try:
         if workers == 1 and backend in ("threading", "loky"):
             with listening(stop):
@@ -154,6 +157,13 @@ def play_in_parallel(
         if own:  # nobody is listening any more: workers that are still playing give up
             stop.set()
         raise
+
+
+def say_if_compiling(spec: Specification) -> None:
+    """Write one line to stderr if the first run has to wait for the compiler."""
+    seconds = seconds_to_compile(assembly_of(spec).loop)
+    if seconds > 0.0:
+        print(f"Compiling {spec.policy.name}, about {seconds:.0f} s, once per machine ...", file=sys.stderr, flush=True)
 
 
 def _spread(spec: Specification, batches: list[range], workers: int, backend: str, stop: Stop) -> Iterator[list[Run]]:

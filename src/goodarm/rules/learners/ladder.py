@@ -239,9 +239,7 @@ def grouped(arms: Table, ladder: Ladder, bar: Bar) -> tuple[Table, Row]:
     for j in range(found):
         members[j] = counts[j]
         pulls, more = arms[firsts[j], PULLS], sharpness(arms[firsts[j], PULLS], bar)
-        row = likelihoods(more * pulls, more * arms[firsts[j], TOTAL], ladder)
-        for g in range(row.size):
-            rows[j, g] = row[g]
+        write_likelihoods(rows[j], more * pulls, more * arms[firsts[j], TOTAL], ladder)
     return rows, members
 
 
