@@ -196,6 +196,8 @@ def test_result_files_of_other_tools() -> None:
     assert judge(here / "lm-eval", threshold=0.5, format="lm-eval").good == ["dummy"]
     with pytest.raises(UnreadableTable, match="'plain / careful' has 6 rows on 3 values of case"):
         judge(here / "promptfoo.json", threshold=0.5, format="promptfoo")
+    twice = judge(here / "promptfoo.json", threshold=0.5, format="promptfoo", repeats=2)
+    assert (twice.good, twice.bad) == (["plain / careful", "terse / careful"], ["plain / hasty", "terse / hasty"])
     with pytest.raises(InvalidValue, match="say of which tool"):
         judge(here / "promptfoo.json", threshold=0.5, metric="score")
 

@@ -11,7 +11,12 @@ from goodarm.engine.totals import evidence_from_totals, interval_from_totals, mo
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.policies import policy
 from goodarm.problem import Cases, GradedCases, Problem
+from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification.gap_mixture import CERTAIN, GAPS, LOG_WEIGHTS, gap_mixture, smallest_good, totals
+from goodarm.rules.learners.ladder import ladder_learner
+from goodarm.rules.sampling import IndexRule
+from goodarm.rules.sampling.settle import settle
+from goodarm.rules.sampling.value import value
 
 
 def bar_of(threshold: float, cases: int, arms: int = 1):
@@ -115,3 +120,11 @@ def test_no_more_cases_are_needed_than_there_are() -> None:
     needed = more_pulls_needed(gap_mixture, np.array([10.0, 50.0, 50.0]), np.array([5.0, 25.0, 40.0]), bar, bar.budget)
     assert (needed <= [90.0, 50.0, 50.0]).all()
     assert needed[2] == 0.0
+
+
+@pytest.mark.parametrize("rule", [value, settle], ids=lambda rule: rule.name)
+def test_on_a_fixed_set_no_index_is_read_from_kept_likelihoods(rule: IndexRule) -> None:
+    """`learned-bets` keeps none there."""
+    bar = Problem(threshold=0.5, arms=3, rewards=Cases(100)).bar
+    arm, pool = Arm(20.0, 14.0, 0.7, 0.2, 0.5, -0.4, np.zeros(60), 0.0), Pool(30.0, math.inf, ladder_learner.start(bar))
+    assert rule.index_of_kept(arm, pool, bar) == rule.index(arm, pool, bar) > 0.0

@@ -103,7 +103,9 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
 
 
 def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
-    """The same index where `arm.memory` has the arm's likelihoods."""
+    """The same index where `arm.memory` has the arm's likelihoods; on a fixed test set it has none."""
+    if bar.cases < math.inf:
+        return index(arm, pool, bar, patience)
     ladder: Ladder = pool.learned
     missing = bar.budget - arm.for_good + 0.5
     return best_hope(arm.memory[LIKELIHOODS:], ladder.table, patience, missing, ladder.left)  # type: ignore[no-any-return]  # a Formula
