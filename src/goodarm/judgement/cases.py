@@ -48,8 +48,8 @@ def _refuse_repeats(source: LogSource, columns: LogColumns, sums: Sums) -> None:
         arm = int(np.argmax(repeated))
         raise UnreadableTable(
             f"{source.title}: {sums.arm[arm]!r} has {int(sums.rows[arm]):,} rows on {int(sums.pulls[arm]):,} values of "
-            f"{columns.unit}. Each case counts once per arm: keep one row of each, or say how often every case was evaluated: "
-            "`repeats=R`."
+            f"{columns.unit}. Each case counts once per arm: keep one row of each, or say how often each was "
+            "evaluated: `repeats=R`."
         )
 
 
