@@ -39,6 +39,8 @@ BENCHMARKS = {
     "stopping": "benchmarks.stopping",
     "generated": "benchmarks.generated",
     "cases": "benchmarks.cases",
+    "bars": "benchmarks.bars",
+    "costs": "benchmarks.costs",
     "families": "benchmarks.families",
     "revenue": "benchmarks.revenue",
     "pruners": "benchmarks.pruners",

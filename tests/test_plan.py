@@ -387,3 +387,16 @@ def test_more_cases_make_an_arm_at_the_bar_dearer() -> None:
 def test_test_sets_that_make_no_plan_are_refused(more: dict[str, object]) -> None:
     with pytest.raises(InvalidValue):
         plan(**{"threshold": 0.5, "arms": 5, "cases": 10, **more})
+
+
+def test_a_plan_in_money() -> None:
+    made = plan(arms=10, threshold=0.5, gap=0.2, budget=40, cost=0.02, runs=10)
+    assert (made.budget, made.cost) == (2000, 0.02)
+    said = str(made)
+    assert "budget 2,000 samples at 0.02 each" in said
+    assert made.asked is not None
+    assert f"every verdict {made.asked.end.median * 0.02:.3g}" in said
+    assert plan(arms=10, threshold=0.5, gap=0.2, cost=0.02, runs=2).budget is None
+    for wrong in ({"cost": 0.0}, {"cost": float("nan")}, {"cost": 5.0, "budget": 1.0}, {"cost": "dear"}):
+        with pytest.raises(InvalidValue):
+            plan(arms=10, threshold=0.5, gap=0.2, **wrong)  # type: ignore[arg-type]  # that is the point

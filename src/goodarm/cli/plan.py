@@ -45,7 +45,10 @@ OnCases = Annotated[
     int | None,
     typer.Option("--cases", parser=whole, metavar="N", help="A fixed test set of N cases, each drawn once per arm."),
 ]
-Budget = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="Maximum number of samples.")]
+Budget = Annotated[
+    float | None, typer.Option(parser=number, metavar="T", help="Maximum number of samples; with --cost, of money.")
+]
+Cost = Annotated[float | None, typer.Option(parser=number, metavar="C", help="What a sample costs: plan in money too.")]
 Simulated = Annotated[
     int | None,
     typer.Option(
@@ -74,6 +77,7 @@ def plan(
     cases: OnCases = None,
     policy: OnePolicy = "value",
     budget: Budget = None,
+    cost: Cost = None,
     runs: Simulated = None,
     seed: Seed = 0,
     workers: Workers = None,
@@ -93,7 +97,8 @@ def plan(
             means=means,
             prior=prior,
             policy=policy,
-            budget=budget,
+            budget=int(budget) if budget is not None and cost is None and budget == int(budget) else budget,
+            cost=cost,
             runs=runs,
             seed=seed,
             control=versus,

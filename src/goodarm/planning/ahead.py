@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_whole
+from goodarm.arguments import check_whole, checked_number
 from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue, MissingExtra
 from goodarm.planning.bounds import decidable, pulls_lower_bounds
@@ -39,6 +40,7 @@ class CampaignPlan:
     arm_bound : the same for one arm: quartiles over the arms
     possible  : False where the budget is below the lower bound
     asked     : as asked; None where the budget is too small to pull each arm once
+    cost      : of a sample; None where only samples are counted
     question  : what is asked; `threshold` is the mean that an arm must reach
     """
 
@@ -58,6 +60,7 @@ class CampaignPlan:
     asked: Outlook | None
     alternatives: tuple[Outlook, ...]
     notes: tuple[str, ...]
+    cost: float | None = None
 
     @property
     def threshold(self) -> float:
@@ -118,7 +121,7 @@ def plan(
     means: Source | None = None,
     prior: str | None = None,
     policy: str | Policy = DEFAULT_POLICY,
-    budget: int | None = None,
+    budget: float | None = None,
     runs: int | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -126,6 +129,7 @@ def plan(
     control: float | None = None,
     margin: float = 0.0,
     cases: int | None = None,
+    cost: float | None = None,
 ) -> CampaignPlan:
     """How many pulls an arm and a campaign will take.
 
@@ -134,6 +138,7 @@ def plan(
     gap      : every mean lies this far from the threshold, half of them above
     means    : a table with the columns arm and mean: a path, a dataframe or a dict
     prior    : "beta:A,B" or "uniform:LOW,HIGH": means drawn anew in each run
+    cost     : of a sample; then `budget` is what all samples together may cost, and the plan is shown in money too
     budget   : rounds that can be paid for; without it the simulation goes on to the end, or to its own limit
     runs     : simulated campaigns of each setting; if not given, as many as fit into a few seconds
     progress : called with the runs that have ended, and how many there will be
@@ -153,15 +158,16 @@ def plan(
     >>> made.full_evaluation, made.asked.decided.mean, made.asked.end.high < 2000
     (2000, 1.0, True)
     """
+    samples = samples_for(budget, cost)
     question = planned_question(threshold, control, margin, cases)
     Problem(threshold=question.bar, arms=1, delta=delta)  # a wrong threshold or delta is reported first
     guess = guess_means(question.bar, arms, gap=gap, means=means, prior=prior)
     question.check_arms(guess.arms)
     rewards = Bounded() if cases is None else Cases(cases)
     problem = Problem(threshold=question.bar, arms=guess.arms, delta=delta, rewards=rewards)
-    check_numbers(budget, runs)
+    check_numbers(samples, runs)
     draws = draws_of(guess)
-    last_round = budget or question.last_round(problem, draws)
+    last_round = samples or question.last_round(problem, draws)
     if cases is not None:
         last_round = min(last_round, guess.arms * cases)
     many = runs or question.runs(guess.arms, last_round)
@@ -169,8 +175,8 @@ def plan(
     enough = last_round >= guess.arms + len(question.question.references)
     player = question.player(guess, made, many, seed, workers, progress)
     outlooks = player.outlooks(question.settings(guess, problem) if enough else [], last_round, draws)
-    if question.doubles and budget is not None and outlooks and _falls_short(outlooks[0]):
-        outlooks += player.outlooks([(f"budget {2 * budget:,}", problem)], 2 * budget, draws)
+    if question.doubles and samples is not None and outlooks and _falls_short(outlooks[0]):
+        outlooks += player.outlooks([(f"budget {2 * samples:,}", problem)], 2 * samples, draws)
     bound = median_bound(draws, problem)
     return CampaignPlan(
         arms=guess.arms,
@@ -179,17 +185,37 @@ def plan(
         means=guess.words,
         policy=made.name,
         guarantee=made.promise,
-        budget=budget,
+        budget=samples,
         last_round=last_round,
         runs=many,
         seed=seed,
         lower_bound=bound,
         arm_bound=quartiles(draws, problem),
-        possible=budget is None or budget >= bound,
+        possible=samples is None or samples >= bound,
         asked=outlooks[0] if outlooks else None,
         alternatives=tuple(outlooks[1:]),
-        notes=tuple(notes_on(draws, problem, budget, last_round, bound, outlooks[:1])),
+        notes=tuple(notes_on(draws, problem, samples, last_round, bound, outlooks[:1])),
+        cost=cost,
     )
+
+
+def samples_for(budget: float | None, cost: float | None) -> int | None:
+    """The samples that a budget pays for; without a cost the budget is in samples.
+
+    >>> samples_for(100, 0.02), samples_for(100, None)
+    (5000, 100)
+    """
+    if cost is None:
+        return budget  # type: ignore[return-value]  # checked as a number of samples
+    price = checked_number("cost", cost)
+    if not 0.0 < price < math.inf:
+        raise InvalidValue(f"cost, of a sample, must be a positive number; got {cost!r}.")
+    if budget is None:
+        return None
+    money = checked_number("budget", budget)
+    if not math.isfinite(money) or money < price:
+        raise InvalidValue(f"a budget of {budget!r} does not pay for one sample, which costs {cost:g}.")
+    return int(Fraction(str(money)) / Fraction(str(cost)))
 
 
 def check_numbers(budget: int | None, runs: int | None) -> None:

@@ -23,6 +23,8 @@ _NOT_SHOWN = ("decided_at", "finds")
 def headline(plan: CampaignPlan) -> Iterator[str]:
     """What was asked."""
     budget = f", budget {plan.budget:,} samples" if plan.budget is not None else ""
+    if plan.cost is not None:
+        budget += f" at {plan.cost:g} each"
     yield f"{counted(plan.arms, 'arm')}, {plan.question.words}, delta {plan.delta:g}{budget}; {plan.means}"
     if plan.asked is not None:
         simulated = counted(plan.runs, "simulated campaign")
@@ -47,6 +49,24 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
         once = f"{_once(plan.runs)} between {low} and {high}" if low != high else "the same in every campaign"
         yield f"The budget finds {percent(asked.found.mean)} of the {kind} arms on average; {once}."
     yield f"Every arm has its verdict after {_range(asked.end, plan)}."
+    if plan.cost is not None:
+        yield _in_money(asked, plan.cost)
+
+
+def _in_money(asked: Outlook, cost: float) -> str:
+    """What the median campaign and nine in ten cost, as far as the simulation went."""
+    goals = [(f"{_share_words(each.share)} of the good arms", each.samples) for each in asked.milestones]
+    parts = [
+        f"{goal} {money(samples.median * cost)} (nine in ten: at most {money(samples.high * cost)})"
+        for goal, samples in (*goals, ("every verdict", asked.end))
+        if math.isfinite(samples.high)
+    ]
+    return f"In money: {'; '.join(parts)}." if parts else "In money: more than was simulated."
+
+
+def money(value: float) -> str:
+    """A sum, to three figures."""
+    return f"{float(f'{value:.3g}'):,.10g}"
 
 
 def rest(plan: CampaignPlan) -> Iterator[str]:
