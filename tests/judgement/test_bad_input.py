@@ -213,3 +213,10 @@ def test_many_segments_are_listed_in_part(tmp_path: Path) -> None:
     assert "30 more segments" in shown.output
     refused = CliRunner().invoke(app, [*arguments, "--out", ""])
     assert refused.exit_code == 2
+
+
+def test_a_filter_by_the_reward_is_warned_of() -> None:
+    log = {"arm": ["a", "b"] * 20, "click": [0, 1] * 20, "clicks_before": [1, 2] * 20}
+    for where, warned in (("Click = 1", True), ("clicks_before > 1", False), ("arm = 'a'", False)):
+        notes = goodarm.judge(log, reward="click", threshold=0.5, where=where).notes
+        assert any("WARNING: `where` reads click" in note for note in notes) == warned
