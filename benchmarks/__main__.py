@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...] [--json | --markdown | --write FILE]`"""
+"""`python -m benchmarks [NAME ...] [--json | --markdown | --write FILE | --renew]`"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import sys
+import time
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -48,6 +49,13 @@ BENCHMARKS = {
     "dashboard": "benchmarks.dashboard",
     "scale": "benchmarks.scale",
 }
+PAGES = {
+    "docs/performance.md": ("c", "libraries", "arms", "memory", "start", "first", "rules", "structured", "step"),
+    "docs/scale.md": ("scale",),
+    "docs/service.md": ("stopping", "service", "generated"),
+    "docs/campaign.md": ("batches", "opening", "campaign", "blocks"),
+}
+"""The tables of each document that `--renew` measures again."""
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 LOAD_AT_START = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
 BUSY = 0.5
@@ -61,10 +69,18 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     parser.add_argument("--write", type=Path, metavar="FILE", help="put these tables between the marks in FILE")
+    parser.add_argument(
+        "--renew", action="store_true", help=f"measure the tables of {', '.join(PAGES)} and write them there"
+    )
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
         parser.error(f"unknown benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    if options.renew:
+        if options.json or options.markdown or options.write:
+            parser.error("--renew writes the tables into the documents; leave --json, --markdown and --write out")
+        renew(options.names)
+        return
     quiet = options.json or options.markdown or options.write
     sections = [measured(name, quiet) for name in options.names or BENCHMARKS]
     if options.json:
@@ -75,6 +91,36 @@ def main() -> None:
         options.write.write_text(written(options.write.read_text(), sections))
     else:
         Console().print(machine_text(), style="dim", markup=False)
+
+
+def renew(names: list[str]) -> None:
+    """Measure the tables of the documents, or those among `names`, and write each page when its tables are complete.
+
+    A busy machine is refused: documents carry figures from quiet runs only. A page whose benchmarks can't run, because
+    a package is missing, is left as it is and named at the end.
+    """
+    elsewhere = [name for name in names if not any(name in tables for tables in PAGES.values())]
+    if elsewhere:
+        raise SystemExit(f"no document of --renew has a table of {elsewhere[0]!r}; those that have one: {PAGES}")
+    if is_busy(LOAD_AT_START):
+        raise SystemExit(f"the load average is {load()}; wait until the machine is quiet. No document was changed.")
+    left = []
+    for page, tables in PAGES.items():
+        wanted = [name for name in tables if not names or name in names]
+        shared = [name for name in tables if f"measured {name}:" not in Path(page).read_text()]
+        if any(name in shared for name in wanted):  # tables between the same marks are replaced together
+            wanted = [name for name in tables if name in wanted or name in shared]
+        started = time.monotonic()
+        try:
+            sections = [measured(name, quiet=True) for name in wanted]
+        except SystemExit as missing:
+            left.append(f"{page}: {missing}")
+            continue
+        if sections:
+            Path(page).write_text(written(Path(page).read_text(), sections))
+            print(f"{page}: {', '.join(wanted)} in {time.monotonic() - started:.0f} s", file=sys.stderr)
+    if left:
+        raise SystemExit("left as they were:\n" + "\n".join(left))
 
 
 def as_markdown(sections: list[Section]) -> str:
@@ -145,8 +191,16 @@ def load(before: float | None = None) -> str:
     average = LOAD_AT_START if before is None else before
     if average is None:
         return "unknown"
-    busy = average > BUSY * (os.cpu_count() or 1)
-    return f"{average:.2f}{' BUSY: only the ratios mean something' if busy else ''}"
+    return f"{average:.2f}{' BUSY: only the ratios mean something' if is_busy(average) else ''}"
+
+
+def is_busy(average: float | None) -> bool:
+    """Does this load average, taken before a benchmark was started, spoil its seconds?
+
+    >>> is_busy(0.1), is_busy(1e9), is_busy(None)
+    (False, True, False)
+    """
+    return average is not None and average > BUSY * (os.cpu_count() or 1)
 
 
 def machine_text() -> str:

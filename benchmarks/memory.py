@@ -6,7 +6,7 @@ from benchmarks.processes import fresh
 from benchmarks.section import Row, Section, Target
 
 ARMS, HORIZON = 1_000_000, 10_000_000
-POLICIES = ("hdoc", "ucb+kt", "value")
+POLICIES = ("hdoc", "ucb+kt", "value", "settle")
 GIBIBYTE = 2.0**30
 PEAK = """
 import json, pathlib, resource, sys
