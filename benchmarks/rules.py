@@ -54,8 +54,8 @@ def run() -> Section:
         rows,
         [
             "`value` is value+learned-bets, `value-normal` value-normal+learned-bets-normal. "
-            "Rules that draw at random look at every arm in every round. In the last rows the ratio is to the policy that "
-            "they name.",
+            "Rules that draw at random look at every arm in every round. In the last rows the ratio is to the policy "
+            "that they name.",
         ],
     )
 
