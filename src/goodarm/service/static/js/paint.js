@@ -99,7 +99,7 @@ export function paintIntervals(u, { rows, faded, range, scale }) {
 }
 
 /** How strong to paint an undecided interval. @param {number} height @param {number} tall of the chart */
-const ink = (height, tall) => Math.max(0.25, Math.min(1, (TALL * tall) / Math.max(height, 1)));
+const ink = (height, tall) => Math.max(0.4, Math.min(1, (TALL * tall) / Math.max(height, 1)));
 
 /**
  * Arms that share a column of pixels become one bar, from the lowest end to the highest.
