@@ -14,6 +14,7 @@ import pytest
 
 from goodarm import __version__, simulate
 from goodarm.environments.names import environment as find_environment
+from goodarm.paper import tasks
 from goodarm.paper.figures import FigureOf, figures
 from goodarm.paper.page import page
 from goodarm.paper.report import Reproduction, as_json, summarise
@@ -291,3 +292,12 @@ def test_no_line_lies_on_an_axis(drawn: list[FigureOf]) -> None:
     charts = [chart for each in drawn if each.name.startswith("figure1") for chart in each.charts]
     assert all(series.y.any() for chart in charts for series in chart.series)
     assert any("0 or nearly: " in chart.x_label for chart in charts)
+
+
+def test_a_curve_has_alpha_and_beta_as_the_run_had_them() -> None:
+    """Policies whose learner has other numbers before beta, or no beta at all."""
+    for name in ("dgai", "value", "dgai-online(batch=10)"):
+        runs = simulate(name, "kano-1", horizon=400, runs=2, trajectory=8, seed=1)
+        curve = tasks._curve(runs)
+        for column in ("round", "reward", "alpha", "beta"):
+            np.testing.assert_array_equal(curve[column], runs.trajectories[column])
