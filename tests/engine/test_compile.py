@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -64,3 +67,26 @@ def test_a_fit_of_the_ladder_has_the_same_bits_as_python_and_compiled(cases):
     python, native = ladder.fit(arms, pool, bar).learned, compiled(fit)(arms, pool, bar).learned
     assert python.table.tobytes() == native.table.tobytes()
     assert python[1:] == native[1:]
+
+
+def test_without_numba_live_steps_stay_python_and_simulations_say_what_is_missing() -> None:
+    program = """
+import sys
+sys.modules["numba"] = None
+import goodarm
+from goodarm.engine.live.threshold import ThresholdStep
+from goodarm.policies import policy
+from goodarm.problem import Problem
+
+step = ThresholdStep(policy("value+gap-mixture"), Problem(threshold=0.5, arms=3))
+for n in range(70):
+    arm = step.choose()
+    step.ask(arm)
+    step.absorb(arm, float(n % 2))
+try:
+    goodarm.simulate("hdoc", "kano-1", runs=1, horizon=10)
+except goodarm.GoodarmError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("numba is not installed")

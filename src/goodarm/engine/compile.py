@@ -14,10 +14,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.util import find_spec
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar
 
 from goodarm.engine.explain import Explained
+from goodarm.errors import GoodarmError
 from goodarm.fingerprint import fingerprint, reachable
 from goodarm.rules.parameters import Formula
 
@@ -89,6 +92,11 @@ def compiled(loop: Callable[..., Any]) -> Any:
     have another file, so that a stale one is never read; and two processes which compile different loops at once do
     not write into one file, whose entries numba numbers without a lock.
     """
+    if not can_compile():
+        raise GoodarmError(
+            "numba is not installed, which compiles simulations, batches and long journals. Install it with: pip "
+            "install numba. Without it, `judge` and single steps of live campaigns work."
+        )
     from numba import njit
 
     from goodarm.engine.disk_cache import keep_on_disk  # it imports numba, which takes long
@@ -99,6 +107,15 @@ def compiled(loop: Callable[..., Any]) -> Any:
     dispatcher = njit(nogil=True, error_model="numpy")(loop)
     keep_on_disk(dispatcher)
     return Explained(dispatcher)
+
+
+@cache
+def can_compile() -> bool:
+    """Is numba installed?"""
+    try:
+        return find_spec("numba") is not None
+    except ValueError:  # it is hidden: `sys.modules["numba"] = None`
+        return False
 
 
 def is_on_disk(function: Any) -> bool:
@@ -246,6 +263,8 @@ class JustInTime:
 
     def _is_due(self, items: int) -> bool:
         """Is the compiled code on the disk, or is it time to wait for the compiler? The disk is asked now and then."""
+        if self._patience is not ALWAYS and not can_compile():
+            return False
         if self._patience.waits(items, self._done):
             return True
         if self._done < self._look_at:
