@@ -37,6 +37,7 @@ BENCHMARKS = {
     "control": "benchmarks.control",
     "judge": "benchmarks.judge",
     "service": "benchmarks.service",
+    "steps": "benchmarks.steps",
     "stopping": "benchmarks.stopping",
     "generated": "benchmarks.generated",
     "cases": "benchmarks.cases",

@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
     """A store with one told reward, closed."""
     folder = tmp_path / "folder"
     folder.mkdir()
-    with Campaign.create(f"sqlite:///{folder / 'store.db'}", "c", ["a", "b"], 0.5, delta=1e-300) as campaign:
+    with Campaign.create(f"sqlite:///{folder / 'store.db'}", "c", ["a", "b"], 0.5, delta=1e-200) as campaign:
         campaign.tell(campaign.ask()[0], 1.0)
     return folder / "store.db"
 

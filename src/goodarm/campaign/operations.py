@@ -126,12 +126,11 @@ def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
 
 def _has_ended(session: Session, ticket: int, value: Reward) -> bool:
     """Whether a ticket that is not pending is late. False if the same reward was told; all else is refused."""
-    session.flush()
     fold = session.fold
     name = spell(fold.terms.key, ticket)
     if ticket in fold.blocks:
         raise Refused(f"{name} is a block; tell it with tell_block.")
-    found = session.store.ending(session.campaign, ticket, "")
+    found = session.ending(ticket, "")
     if found is None:
         raise Refused(f"{name} is a block that was told in full; tell it with tell_block.")
     if found.kind == journal.MISSING:
@@ -172,8 +171,7 @@ def void(session: Session, given: Any, reason: str) -> None:
     elif ticket in fold.pending:
         session.write(journal.VOID, ticket=ticket, arm=fold.pending[ticket][0], content={"reason": reason})
     else:
-        session.flush()
-        found = session.store.ending(session.campaign, ticket, "")
+        found = session.ending(ticket, "")
         if found is None or found.kind not in (journal.VOID, journal.REST):
             how = "told in full" if found is None else found.kind
             raise Refused(f"the ticket {spell(fold.terms.key, ticket)} can't be voided: it is {how} already.")
@@ -227,6 +225,7 @@ def _block_again(session: Session, before: Mapping[str, Any]) -> Block:
     fold, entry = session.fold, before["entry"]
     if not entry:
         return Block(NO_TICKET, {})
+    session.flush()
     found = next(iter(session.store.read(session.campaign, entry - 1, entry)))
     return _block(fold, before["ticket"], found.content)
 
@@ -249,11 +248,10 @@ def tell_block(session: Session, given: Any, rewards: Mapping[str, Any], part: s
     ticket = read_ticket(fold.terms.key, given, fold.tickets)
     if not isinstance(part, str):
         raise InvalidValue(f"part must be a string that distinguishes it from the block's other parts; got {part!r}.")
-    session.flush()
     question = fold.terms.question
     rows = read_part(rewards, fold.index, question.total)
     listed = [[arm, told, question.as_told(total)] for arm, told, total in rows]
-    before = session.store.ending(session.campaign, ticket, digest(part))
+    before = session.ending(ticket, digest(part))
     if before is not None:
         if sorted(before.content["arms"], key=itemgetter(0)) != listed:
             raise Refused(

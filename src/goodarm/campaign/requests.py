@@ -24,8 +24,7 @@ def answered(session: Session, key: str | None, what: str, **asked: Any) -> dict
     """The earlier answer to a request with the same key; None if the request is new, or has no key."""
     if key is None:
         return None
-    session.flush()
-    found = request(session.store, session.campaign, key)
+    found = session.ending(0, digest(check_key(key)))
     if found is None:
         return None
     content = found.content

@@ -51,6 +51,8 @@ class Session:
         self._under_way = False
         """Is a transaction under way?"""
         self._written: list[Event] = []
+        self._endings: dict[tuple[int | None, str], Event] = {}
+        """Of the entries that are kept for the commit: those that `Store.ending` would find once they are written."""
         self._unsaved = 0
         self._fold: Fold | None = None
         self._heard = 0
@@ -156,7 +158,7 @@ class Session:
             finally:
                 self._under_way = False
                 self._unsaved = self._own_from = 0
-                self._written.clear()
+                self._clear()
                 self._own.clear()
 
     @contextmanager
@@ -213,6 +215,17 @@ class Session:
             self._fold = None  # half applied: nothing of this transaction may be written
             raise
         self._written.append(event)
+        ending = event.ending
+        if ending is not None:
+            self._endings[event.ticket, ending] = event
+
+    def ending(self, ticket: int, ending: str) -> Event | None:
+        """The entry that ended a ticket, or a part of a block; written, or kept for the commit."""
+        return self._endings.get((ticket, ending)) or self.store.ending(self.campaign, ticket, ending)
+
+    def _clear(self) -> None:
+        self._written.clear()
+        self._endings.clear()
 
     def own_verdicts(self) -> list[int]:
         """The arms that the operation under way has decided."""
@@ -232,7 +245,7 @@ class Session:
         if self._written:
             self._unsaved += len(self._written)
             self.store.append(self.campaign, self._written)
-            self._written.clear()
+            self._clear()
 
     def _lapse_all(self) -> None:
         """End tickets whose time has passed, except those at which a rule fails.
@@ -251,7 +264,7 @@ class Session:
                     raise
                 log.warning("ticket %d of %r can't expire, a rule fails: %s", self._lapsing, self.name, error)
                 self._stuck.add(self._lapsing)
-                self._written.clear()  # nothing has reached the store yet: begin again without this ticket
+                self._clear()  # nothing has reached the store yet: begin again without this ticket
                 self._own.clear()
                 self._fold = self._load()
 

@@ -25,6 +25,7 @@ from goodarm.service.campaigns import Campaigns
 from goodarm.service.compressed import Compressed
 from goodarm.service.demo import Visitors
 from goodarm.service.guard import Guard
+from goodarm.service.hot import HotPath
 from goodarm.service.metrics import Metrics
 from goodarm.service.routes import campaigns, health, people, plan, reads, tickets, webhooks
 from goodarm.service.sender import Sender
@@ -71,6 +72,7 @@ def make(settings: Settings) -> FastAPI:
         servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.settings, app.state.metrics = settings, metrics
+    app.add_middleware(HotPath)
     app.add_middleware(Compressed)
     app.add_middleware(Guard, settings=settings, observe=metrics.observe)  # the last one added is the outermost
     problems.install(app, STATUS)

@@ -99,8 +99,11 @@ class Campaigns:
             self._probed_at = time.monotonic()
 
     async def write(self, request: Request, name: str, operation: Callable[[Hosted], T]) -> T:
-        """Change a campaign for the caller of a request; entries of the journal carry the id of the caller's token."""
-        by = request.state.caller.id
+        """Change a campaign for the caller of a request."""
+        return await self.write_for(request.state.caller.id, name, operation)
+
+    async def write_for(self, by: str, name: str, operation: Callable[[Hosted], T]) -> T:
+        """Change a campaign; entries of the journal carry the id of the caller's token."""
 
         def change(campaign: Hosted) -> T:
             campaign.act_for(by)

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from fastapi import Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
-from starlette.datastructures import Headers, MutableHeaders, State
+from starlette.datastructures import Headers, State
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -38,6 +38,8 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+ADDED = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+ADDED.append((b"cache-control", b"no-cache"))  # the files of a page must all be of the same version
 
 QUERY = {
     "history": ("after", "limit", "kind"),
@@ -70,10 +72,8 @@ class Guard:
             nonlocal status, started
             if message["type"] == "http.response.start":
                 status, started = message["status"], True
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("cache-control", "no-cache")  # the files of a page must all be of the same version
+                present = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(pair for pair in ADDED if pair[0] not in present)]
             await send(message)
 
         try:

@@ -47,6 +47,8 @@ class Metrics:
             "goodarm_request_seconds", "time to answer", ("method", "route"), buckets=BUCKETS, registry=self._own
         )
 
+        self._known: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
+        """The figures of each route, looked up once."""
         self._store_errors = Counter(
             "goodarm_store_errors", "requests that failed because of the store", registry=self._own
         )
@@ -75,9 +77,13 @@ class Metrics:
         """Count one request by its route: with a label per campaign, the labels would grow without end."""
         route = getattr(scope.get("route"), "path", None) or ("static" if status < 400 else "unknown")
         method = scope["method"] if scope["method"] in KNOWN_METHODS else "other"
-        self._requests.labels(method, route, str(status)).inc()
-        if not route.endswith("/events"):
-            self._seconds.labels(method, route).observe(seconds)
+        known = self._known.get((method, route, status))
+        if known is None:
+            seconds_of = None if route.endswith("/events") else self._seconds.labels(method, route)
+            known = self._known[method, route, status] = self._requests.labels(method, route, str(status)), seconds_of
+        known[0].inc()
+        if known[1] is not None:
+            known[1].observe(seconds)
 
     def text(self, campaigns: Iterable[Mapping[str, Any]]) -> bytes:
         """All figures in Prometheus' text format."""

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from goodarm.errors import GoodarmError
 
@@ -108,20 +109,25 @@ def not_json(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
     return f"The body must be JSON, sent with the header Content-Type: application/json; got {got}."
 
 
+def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
+    """The answer to one of our errors; those of the store are logged and counted."""
+    if isinstance(error, Refusal):
+        return answer(error.status, error.kind, str(error), error.headers)
+    state = scope["app"].state
+    status = next((state.status_of[kind] for kind in type(error).__mro__ if kind in state.status_of), 400)
+    if status >= 500:
+        state.metrics.note_store_error()
+        log.error("%s %s: %s", scope["method"], scope["path"], error, extra={"kind": type(error).__name__})
+    return answer(status, type(error).__name__, str(error), {"Retry-After": "1"} if status == 503 else None)
+
+
 def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
     """Answer every error: ours with its message, unknown ones without revealing anything internal."""
-
-    @app.exception_handler(Refusal)
-    async def _refusal(request: Request, error: Refusal) -> JSONResponse:
-        return answer(error.status, error.kind, str(error), error.headers)
+    app.state.status_of = status_of
 
     @app.exception_handler(GoodarmError)
     async def _ours(request: Request, error: GoodarmError) -> JSONResponse:
-        status = next((status_of[kind] for kind in type(error).__mro__ if kind in status_of), 400)
-        if status >= 500:
-            request.app.state.metrics.note_store_error()
-            log.error("%s %s: %s", request.method, request.url.path, error, extra={"kind": type(error).__name__})
-        return answer(status, type(error).__name__, str(error), {"Retry-After": "1"} if status == 503 else None)
+        return answer_to(error, request.scope)
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:

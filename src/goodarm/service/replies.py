@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse
 
 from goodarm.version import __version__
 
+NAME_LENGTH, KEY_LENGTH = 200, 200
 SLASH = "\0"
 """Stands for a slash inside a name while the router looks at the path; names have no NUL."""
 
@@ -22,7 +23,7 @@ class Reply(JSONResponse):
         return json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
-async def _name(name: Annotated[str, Path(min_length=1, max_length=200, examples=["headlines"])]) -> str:
+async def _name(name: Annotated[str, Path(min_length=1, max_length=NAME_LENGTH, examples=["headlines"])]) -> str:
     return name.replace(SLASH, "/")
 
 
@@ -38,7 +39,7 @@ Key = Annotated[
     Header(
         alias="Idempotency-Key",
         min_length=1,
-        max_length=200,
+        max_length=KEY_LENGTH,
         description="chosen by the client; a request repeated with the same key is carried out once",
     ),
 ]

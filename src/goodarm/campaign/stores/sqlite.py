@@ -56,6 +56,7 @@ class SqliteStore(Store):
         self._lock = FileLock(self.path.with_name(self.path.name + ".lock"))
         self._thread = threading.RLock()
         self._read_only = read_only
+        self._inside = False
         self._process = -1
         self._connection: sqlite3.Connection
         self._opened: list[tuple[Path, int, int]] = []
@@ -128,7 +129,8 @@ class SqliteStore(Store):
             self._thread = threading.RLock()
             self._lock = FileLock(self._lock._path)
             self._connect()
-        self._refuse_another_file()
+        if not self._inside:  # a transaction looks at its beginning and at its end
+            self._refuse_another_file()
         return self._connection
 
     def _refuse_another_file(self) -> None:
@@ -159,6 +161,7 @@ class SqliteStore(Store):
             self._lock.take()
             try:
                 connection.execute("BEGIN IMMEDIATE")
+                self._inside = True
                 try:
                     yield
                     self._refuse_another_file()
@@ -170,6 +173,7 @@ class SqliteStore(Store):
                             connection.execute("ROLLBACK")
                     raise
             finally:
+                self._inside = False
                 self._lock.free()
 
     def add(self, name: str) -> int:

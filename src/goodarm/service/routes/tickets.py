@@ -22,17 +22,32 @@ CUT = 100_000
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], responses=REFUSALS)
 
 
+def asked(campaign: Campaign, body: Ask, key: str | None) -> dict[str, Any]:
+    """What `ask` does, and its answer."""
+    return {"tickets": [ticket.as_json() for ticket in campaign.ask(body.n, key=key)]}
+
+
+def told(campaign: Campaign, body: Tell, key: str | None = None) -> dict[str, Any]:
+    """What `tell` does; it needs no key."""
+    return campaign.tell(body.ticket, body.reward).as_json()
+
+
+def stepped(campaign: Campaign, body: Tell, key: str | None) -> dict[str, Any]:
+    """What `step` does."""
+    result, following = campaign.tell_and_ask(body.ticket, body.reward, key=key)
+    return {"ticket": following and following.as_json(), "verdicts": result.as_json()["verdicts"]}
+
+
 @router.post("/ask", response_model=Tickets, **route_of(Role.writer))
 async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) -> Response:
     """The arms to sample next, one ticket each."""
-    found = await campaigns_of(request).write(request, name, lambda campaign: campaign.ask(body.n, key=key))
-    return Reply({"tickets": [ticket.as_json() for ticket in found]})
+    return Reply(await campaigns_of(request).write(request, name, lambda campaign: asked(campaign, body, key)))
 
 
 @router.post("/tell", response_model=Told, **route_of(Role.writer))
 async def tell(request: Request, name: CampaignName, body: Tell) -> Response:
     """A ticket's reward. The same reward again changes nothing; a different one is refused."""
-    return await _told(request, name, lambda campaign: campaign.tell(body.ticket, body.reward))
+    return Reply(await campaigns_of(request).write(request, name, lambda campaign: told(campaign, body)))
 
 
 @router.post("/tell-many", response_model=Told, **route_of(Role.writer))
@@ -51,12 +66,7 @@ async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key
 @router.post("/step", response_model=Stepped, **route_of(Role.writer))
 async def step(request: Request, name: CampaignName, body: Tell, key: Key = None) -> Response:
     """Tell and ask in one transaction. The same key again gets the same verdicts and the same ticket."""
-
-    def play(campaign: Campaign) -> dict[str, Any]:
-        told, following = campaign.tell_and_ask(body.ticket, body.reward, key=key)
-        return {"ticket": following and following.as_json(), "verdicts": told.as_json()["verdicts"]}
-
-    return Reply(await campaigns_of(request).write(request, name, play))
+    return Reply(await campaigns_of(request).write(request, name, lambda campaign: stepped(campaign, body, key)))
 
 
 @router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
