@@ -46,6 +46,7 @@ BENCHMARKS = {
     "families": "benchmarks.families",
     "revenue": "benchmarks.revenue",
     "pruners": "benchmarks.pruners",
+    "forecasts": "benchmarks.forecasts",
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",
     "scale": "benchmarks.scale",

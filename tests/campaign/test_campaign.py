@@ -313,6 +313,10 @@ def test_pending_tickets_are_counted_at_their_worst() -> None:
 
 def test_the_journal_and_the_words(clock: Any) -> None:
     campaign = Campaign.create("memory:", "c", {"a": "First", "b": "Second"}, 0.02, clock=clock, metadata={"by": "me"})
+    planned = campaign.finish()
+    assert planned is not None
+    assert planned.low < planned.median < planned.high
+    assert campaign.headline().startswith("0 of 2 above 2%, 0 below, 2 undecided; planned: ")
     (ticket,) = campaign.ask()
     campaign.tell(ticket, 1)
     kinds = [entry["kind"] for entry in campaign.history()]
@@ -321,7 +325,8 @@ def test_the_journal_and_the_words(clock: Any) -> None:
         "number": 3, "kind": "told", "at": "2023-11-14T22:13:20.000+00:00", "ticket": ticket.ticket, "arm": "a",
         "reward": 1.0,
     }  # fmt: skip
-    assert campaign.headline().startswith("0 of 2 above 2%, 0 below, 2 undecided; about ")
+    assert campaign.finish() is None  # one reward: nobody can tell
+    assert campaign.headline().startswith("0 of 2 above 2%, 0 below, 2 undecided; the probability ")
     assert campaign.headline().endswith("the probability of any wrong verdict is at most 5%")
     assert "<td>First</td>" in campaign._repr_html_()
     assert campaign.terms.metadata == {"by": "me"}

@@ -85,7 +85,11 @@ def test_a_guess_at_the_rows_to_come_needs_rows_that_were_seen() -> None:
     few = {"arm": list("abcd"), "pulls": [30] * 4, "total": [0] * 4}
     assert goodarm.judge(few, threshold=0.02).sentence.endswith("4 undecided")
     many = {"arm": list("abcd"), "pulls": [600] * 4, "total": [6] * 4}
-    assert "at the means so far, " in goodarm.judge(many, threshold=0.02).sentence
+    found = goodarm.judge(many, threshold=0.02)
+    assert found.sentence.endswith(" more rows would decide half of those")
+    assert found.forecast is not None
+    assert found.as_dict()["rows_to_half"] == found.forecast._asdict()
+    assert 0.0 < found.forecast.low < found.forecast.median < found.forecast.high
 
 
 def test_a_notebook_gets_a_style_that_touches_nothing_else() -> None:
@@ -101,7 +105,7 @@ def test_json_has_exactly_what_was_promised(log: Path) -> None:
     found = json.loads(run(log, "--threshold", "0.02", "--json"))
     assert list(found) == [
         "source", "rows", "threshold", "delta", "criterion", "rule", "guarantee", "conditions", "shares",
-        "interval", "good", "bad", "open", "sentence", "arms",
+        "interval", "good", "bad", "open", "sentence", "rows_to_half", "arms",
     ]  # fmt: skip
     assert (found["source"], found["rows"], found["threshold"], found["delta"]) == (str(log), 6, 0.02, 0.05)
     assert (found["criterion"], found["rule"], found["guarantee"]) == ("fwer", "gap-mixture", "certified")

@@ -21,7 +21,7 @@ from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Head
-from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, WaitingTicket
+from goodarm.campaign.rows import ArmRow, Bounds, Finish, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held
 from goodarm.campaign.terms import Terms, agreed, check_name
@@ -377,6 +377,13 @@ at most 5%
         """Expected further pulls of each arm, as `goodarm.planning.remaining`; 0 for arms that are not open."""
         return views.remaining_of(self._look(), draws)
 
+    def finish(self) -> Finish | None:
+        """How many more samples until no arm is undecided, as a range; None where that can't be told.
+
+        Before the first reward it is the plan, under the guess about the means that `Finish.guess` says.
+        """
+        return views.finish_of(self._look())
+
     def tally(self) -> Tally:
         """How many arms and tickets are in each state."""
         return views.tally_of(self._look(), self._now())
@@ -392,7 +399,7 @@ at most 5%
     def headline(self) -> str:
         """What is known, what it will take and what is promised, in one sentence."""
         fold = self._look()
-        return headline(fold.terms, views.tally_of(fold, self._now()), views.pulls_to_finish(fold))
+        return headline(fold.terms, views.tally_of(fold, self._now()), views.finish_of(fold))
 
     def head(self) -> Head:
         """The number and chain of the newest entry. Note it elsewhere: `check` compares the journal with it."""
@@ -470,7 +477,7 @@ at most 5%
     def __str__(self) -> str:
         fold = self._look()
         tally = views.tally_of(fold, self._now())
-        first = f"{self.name}: {headline(fold.terms, tally, views.pulls_to_finish(fold))}"
+        first = f"{self.name}: {headline(fold.terms, tally, views.finish_of(fold))}"
         return "\n".join([first, *details(tally)])
 
     def __repr__(self) -> str:

@@ -197,6 +197,24 @@ def _figure(value: float) -> str:
     return f"{value:.4g}" if math.isfinite(value) else "-"
 
 
+class Finish(NamedTuple):
+    """Samples until no arm is undecided: nine times in ten more than `low`, one time in ten more than `high`."""
+
+    median: float
+    low: float
+    high: float
+    guess: Annotated[str, "while there are no rewards: what the plan assumes about the means; empty afterwards"] = ""
+    share: Annotated[float, "share of the arms that is decided then; below 1 where the end can't be told"] = 1.0
+
+    def as_json(self) -> dict[str, Any]:
+        return self._asdict()
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any]) -> Finish:
+        """The inverse of `as_json`."""
+        return Finish(**{name: content[name] for name in Finish._fields if name in content})
+
+
 def plain(value: Any) -> Any:
     """A value that JSON can carry: null for NaN and infinity.
 

@@ -24,7 +24,7 @@ from goodarm.campaign.connection import Connection
 from goodarm.campaign.journal import Head
 from goodarm.campaign.operations import checked_count, pairs_of
 from goodarm.campaign.requests import check_key
-from goodarm.campaign.rows import ArmRow, Bounds, Tally, Told, Verdicts, WaitingTicket
+from goodarm.campaign.rows import ArmRow, Bounds, Finish, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms, read_duration
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
@@ -191,6 +191,10 @@ class ServedCampaign(Campaign):
         left = self._get(f"/remaining?draws={draws}")
         limit = left.pop("limit")
         return Remaining(**{name: np.array(values, dtype=np.float64) for name, values in left.items()}, limit=limit)
+
+    def finish(self) -> Finish | None:
+        found = self._get("")["finish"]
+        return None if found is None else Finish.from_json(found)
 
     def tally(self) -> Tally:
         return Tally(**self._get("")["tally"])

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goodarm.arguments import check_whole
 from goodarm.campaign import fold as states
@@ -18,12 +19,26 @@ from goodarm.campaign.audit import evidence_of, needed
 from goodarm.campaign.doubts import doubt
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals, metrics
-from goodarm.campaign.rows import FEWER, FOUND, ArmRow, Bounds, Tally, Verdicts, WaitingTicket, iso, unknown_as_nan
+from goodarm.campaign.rows import (
+    FEWER,
+    FOUND,
+    ArmRow,
+    Bounds,
+    Finish,
+    Tally,
+    Verdicts,
+    WaitingTicket,
+    iso,
+    unknown_as_nan,
+)
+from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
-from goodarm.errors import InvalidValue
+from goodarm.errors import GoodarmError, InvalidValue
+from goodarm.forecast import Forecast
 from goodarm.problem import Bounded
 from goodarm.question import OPEN
+from goodarm.rules.parameters import take
 
 if TYPE_CHECKING:
     from goodarm.planning import Remaining
@@ -204,11 +219,65 @@ def forecast_of(fold: Fold, draws: int) -> Callable[[Stop | None], Remaining]:
     return forecast
 
 
-def pulls_to_finish(fold: Fold, draws: int = 25) -> float | None:
-    """About how many more samples until no arm is undecided; None where that can't be estimated."""
-    if fold.terms.question.no_forecast or not any(map(is_open, fold.books)):
+def finish_of(fold: Fold) -> Finish | None:
+    """How many more samples until no arm is undecided; before the first reward, the plan. None if nobody can tell."""
+    return finishing(fold)(None)
+
+
+def finishing(fold: Fold) -> Callable[[Stop | None], Finish | None]:
+    """The same as a function of what is known now. It does not use the fold, so another thread can run it.
+
+    Rewards whose spread is not declared (`bet-mixture` outside of a fixed test set) can't be forecast from the totals.
+    """
+    terms, question = fold.terms, fold.terms.question
+    open_arms = np.array([book.number for book in fold.books if is_open(book)], dtype=np.intp)
+    by_spread = terms.made.identification.name == "bet-mixture" and terms.cases is None
+    ends_early = terms.stop_after is not None or terms.budget is not None or fold.ended
+    if question.no_forecast or by_spread or ends_early or not open_arms.size:
+        return lambda stop: None
+    times, bounded = terms.repeats, isinstance(terms.rewards, Bounded)
+    pulls = np.array([book.told / times for book in fold.books], dtype=np.float64)
+    totals = np.array([question.shown_total(book.total) / times for book in fold.books], dtype=np.float64)
+    if not pulls.sum() and terms.cases is None:
+        return partial(_planned, terms, len(fold.books))
+    levels = np.array([-math.log(terms.delta * book.weight) for book in fold.books])
+    return partial(_to_finish, terms, pulls, np.clip(totals, 0.0, pulls) if bounded else totals, levels, open_arms)
+
+
+def _planned(terms: Terms, arms: int, stop: Stop | None) -> Finish | None:
+    from goodarm.planning.quick import quick_plan  # a first ask need not wait for it
+
+    try:
+        made = quick_plan(
+            threshold=terms.question.bar, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed
+        )
+    except GoodarmError:  # there is no plan for these rewards
         return None
-    return float(remaining_of(fold, draws).median.sum())
+    found = Forecast(made.median, made.low, made.high)
+    if found.told and found.high < LIMIT:
+        return Finish(*found, made.guess)
+    return Finish(*made.to_half, made.guess, share=0.5) if made.to_half.told else None
+
+
+def _to_finish(
+    terms: Terms,
+    pulls: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    levels: NDArray[np.float64],
+    open_arms: NDArray[np.intp],
+    stop: Stop | None,
+) -> Finish | None:
+    from goodarm.planning.under_way import to_finish
+
+    rule = terms.made.identification
+    values = take(terms.made.setting.identification, rule.defaults)
+    found = to_finish(pulls, totals, terms.problem, rule, values, levels, open_arms)
+    times = terms.repeats
+    return Finish(times * found.median, times * found.low, times * found.high) if found.told else None
+
+
+LIMIT = 1e12
+"""Plans that end there count as never."""
 
 
 def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:

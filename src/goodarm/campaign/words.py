@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from goodarm.campaign.rows import FEWER, FOUND, Tally
+from goodarm.campaign.rows import FEWER, FOUND, Finish, Tally
 from goodarm.campaign.terms import Terms
 from goodarm.question import amounts
 
@@ -12,11 +10,11 @@ _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
-def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
+def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
     """One sentence: what is known, what is left to do, what is promised.
 
-    358 of 2,000 above 2%, 671 below, 971 undecided; about 46 million more samples to finish; the probability of any
-    wrong verdict is at most 5%
+    358 of 2,000 above 2%, 671 below, 971 undecided; 38 million to 61 million more samples to finish; the probability
+    of any wrong verdict is at most 5%
     """
     above, below = terms.question.phrases(amounts(terms.rewards))
     parts = [f"{tally.good:,} of {tally.arms:,} {above}, {tally.bad:,} {below}, {tally.open:,} undecided"]
@@ -32,9 +30,23 @@ def headline(terms: Terms, tally: Tally, more: float | None = None) -> str:
         parts.append("every arm is decided" if not tally.retired else "nothing is left to ask")
     elif terms.stop_after is not None:
         parts.append(f"the campaign ends after {_counted(terms.stop_after, 'arm')} {above}")
-    elif more is not None and math.isfinite(more):
-        parts.append(f"about {count_words(more)} more samples to finish")
+    elif finish is not None:
+        parts.append(to_finish(finish))
     return "; ".join([*parts, terms.promise])
+
+
+def to_finish(finish: Finish) -> str:
+    """What it will take, in words.
+
+    >>> to_finish(Finish(813.0, 667.0, 995.0)), to_finish(Finish(813.0, 667.0, 995.0, "all means 0.2 above the bar"))
+    ('670 to 1,000 more samples to finish', 'planned: 670 to 1,000 samples, guessing all means 0.2 above the bar')
+    """
+    low, high = count_words(finish.low), count_words(finish.high)
+    between = f"about {low}" if low == high else f"{low} to {high}"
+    if finish.guess:
+        enough = "" if finish.share == 1.0 else " for half of the verdicts"
+        return f"planned: {between} samples{enough}, guessing {finish.guess}"
+    return f"{between} more samples to finish"
 
 
 def _answer(terms: Terms, answer: str, above: str) -> str:

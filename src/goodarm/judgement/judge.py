@@ -19,6 +19,7 @@ from goodarm.judgement.by_sums import decide_by_sums
 from goodarm.judgement.by_sums import notes as by_sums_notes
 from goodarm.judgement.cases import on_cases
 from goodarm.judgement.decide import Decided, decide
+from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Arms, Judgement
 from goodarm.judgement.log_columns import LogColumns, choose_columns, noun, pairs_noun, unit_like
 from goodarm.judgement.question import BY_TOTALS, Question, read_scale
@@ -219,6 +220,7 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
     judged = _judged(question, sums, source.title)
     with shared(question, columns, sums, judged) as shares:
         made, notes = _arms(source, question, columns, sums, judged, shares, progress)
+    forecast = rows_to_half(question, sums, made.verdict, shares)
     segments = len(set(zip(*sums.segment, strict=True))) if columns.by else 1
     rule = question.identification
     return Judgement(
@@ -241,6 +243,7 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         ),
         conditions=conditions(question, shares.case, made.arm.size, columns.unit),
         case=shares.case,
+        forecast=forecast,
         by=columns.by,
         table_kind=getattr(source, "kind", None),
     )

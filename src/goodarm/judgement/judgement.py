@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.errors import MissingExtra
+from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import LOOKS, sentence
 from goodarm.plain_table import plain_table
@@ -110,6 +111,8 @@ class Judgement:
     conditions   : what must be true for the guarantee, and can't be seen in the log
     case         : how delta is divided among the arms, see `goodarm.judgement.shares`
     noun, segment_noun : what is counted, in the plural: over all segments ("banner–country pairs") and in one of them
+    forecast     : more rows until half of the undecided arms are decided, at the present shares of traffic; None where
+                   that can't be told
     """
 
     source: str
@@ -122,6 +125,7 @@ class Judgement:
     notes: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     case: str = "fixed"
+    forecast: Forecast | None = None
     by: tuple[str, ...] = ()
     table_kind: str | None = field(default=None, repr=False)
     segment_noun: str = ""
@@ -158,12 +162,12 @@ class Judgement:
     @cached_property
     def sentence(self) -> str:
         """The answer in plain words."""
-        return self.sentence_of(self.arms)
+        return self.sentence_of(self.arms, self.forecast)
 
-    def sentence_of(self, arms: Arms) -> str:
+    def sentence_of(self, arms: Arms, forecast: Forecast | None = None) -> str:
         """The same for some of the arms: those of one segment, if there are segments."""
         noun = self.noun if arms is self.arms else self.segment_noun or self.noun
-        said = sentence(arms.verdict, arms.needs, arms.pulls, noun, self.question)
+        said = sentence(arms.verdict, forecast, noun, self.question)
         family = self.question.scale.family
         if isinstance(family, NonNegative):
             none = "below is not judged, since rewards have no ceiling"
@@ -237,7 +241,8 @@ class Judgement:
             head |= self.question.bars.as_json()
         if self.question.versus is not None:
             head |= {"versus": self.question.versus, "margin": self.question.margin}
-        head |= self._counted(self.arms)
+        forecast = None if self.forecast is None else self.forecast.as_json()
+        head |= self._counted(self.arms, self.forecast) | {"rows_to_half": forecast}
         if not self.by:
             return {**head, "arms": self._rows(self.arms)}
         return {
@@ -245,9 +250,9 @@ class Judgement:
             "segments": [{"by": by, **self._counted(arms), "arms": self._rows(arms)} for by, arms in self.segments()],
         }
 
-    def _counted(self, arms: Arms) -> dict[str, Any]:
+    def _counted(self, arms: Arms, forecast: Forecast | None = None) -> dict[str, Any]:
         counts = {VERDICTS[value]: int((arms.verdict == value).sum()) for value in (1, -1, 0)}
-        return {**counts, "sentence": self.sentence_of(arms)}
+        return {**counts, "sentence": self.sentence_of(arms, forecast)}
 
     def _rows(self, arms: Arms) -> list[dict[str, Any]]:
         found = []

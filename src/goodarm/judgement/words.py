@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
 from goodarm.problem import SubGaussian
 from goodarm.question import Amounts
@@ -118,50 +119,33 @@ def rounded(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}"
 
 
-SEEN = 5.0
-"""An arm's mean is used for a forecast once an arm at the bar would have had this many successes and this many failures
-(for Gaussian rewards: rows). Before that the mean is mostly 0, and the forecast would be far too early."""
+def sentence(verdict: NDArray[np.int8], forecast: Forecast | None, noun: str, question: Question) -> str:
+    """The answer in plain words, and how many rows are missing where that can be told.
 
-
-def sentence(
-    verdict: NDArray[np.int8],
-    needs: NDArray[np.float64],
-    pulls: NDArray[np.float64],
-    noun: str,
-    question: Question,
-) -> str:
-    """The answer in plain words, and a guess at what is missing where enough was seen for one.
-
-    >>> verdict, needs = np.array([1, -1, 0, 0]), np.array([0.0, 0.0, 500.0, 9000.0])
-    >>> sentence(verdict, needs, np.full(4, 2000.0), "creatives", Question(threshold=0.02))
-    '1 of 4 creatives is above 2%, 1 below, 2 undecided; at the means so far, 500 more rows would decide half \
-of those'
-    >>> sentence(verdict, needs, np.full(4, 20.0), "creatives", Question(threshold=0.02))
+    >>> verdict = np.array([1, -1, 0, 0])
+    >>> sentence(verdict, Forecast(30_000.0, 12_345.0, 91_000.0), "creatives", Question(threshold=0.02))
+    '1 of 4 creatives is above 2%, 1 below, 2 undecided; 12,000 to 91,000 more rows would decide half of those'
+    >>> sentence(verdict, None, "creatives", Question(threshold=0.02))
     '1 of 4 creatives is above 2%, 1 below, 2 undecided'
     """
     good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))
     verb = "is" if good == 1 else "are"
     above, below = (visible(part) for part in question.asked.phrases(_amounts(question)))
     said = f"{good:,} of {verdict.size:,} {noun} {verb} {above}, {bad:,} {below}, {waiting:,} undecided"
-    rarer = min(question.bar, 1.0 - question.bar) if question.scale.bounded else 1.0
-    half = decide_half(needs[verdict == 0], rarer * pulls[verdict == 0] >= SEEN)
-    if half is not None:
+    if forecast is not None:
         those = "it" if waiting == 1 else "half of those"
-        said += f"; at the mean{'' if waiting == 1 else 's'} so far, {rounded(half)} more rows would decide {those}"
+        said += f"; {between(forecast)} more rows would decide {those}"
     return said
 
 
-def decide_half(needs: NDArray[np.float64], seen: NDArray[np.bool_]) -> float | None:
-    """Rows that decide the nearer half of the undecided arms, if each keeps its mean; None if that can't be said.
+def between(forecast: Forecast) -> str:
+    """A range in words; one number where its ends are the same to two figures.
 
-    seen : of which arms there are rows enough to guess; most of that half must be such
+    >>> between(Forecast(30_000.0, 12_345.0, 91_000.0)), between(Forecast(100.2, 100.0, 101.0))
+    ('12,000 to 91,000', 'about 100')
     """
-    size = math.ceil(needs.size / 2)
-    order = np.argsort(needs)[: min(size, int((~np.isnan(needs)).sum()))]  # NaN comes last
-    half = float(needs[order].sum())
-    if not size or order.size < size or not math.isfinite(half) or 2 * int(seen[order].sum()) < size:
-        return None
-    return half
+    low, high = rounded(forecast.low), rounded(forecast.high)
+    return f"about {low}" if low == high else f"{low} to {high}"
 
 
 def visible(text: str) -> str:

@@ -1,16 +1,17 @@
 """How many samples will it take? Before a campaign (`plan`), and for one that is under way (`remaining`)."""
 
+from goodarm.forecast import Forecast
 from goodarm.planning.ahead import CampaignPlan, plan
 from goodarm.planning.bounds import campaign_lower_bound, decidable, pulls_lower_bound
 from goodarm.planning.guess import MeansGuess, guess_means
-from goodarm.planning.outlook import Milestone, OneCampaign, Outlook
+from goodarm.planning.outlook import Milestone, Outlook
 from goodarm.planning.under_way import Remaining, remaining
 
 __all__ = [
     "CampaignPlan",
+    "Forecast",
     "MeansGuess",
     "Milestone",
-    "OneCampaign",
     "Outlook",
     "Remaining",
     "campaign_lower_bound",

@@ -16,13 +16,15 @@ from goodarm.arguments import check_real, percentage
 from goodarm.engine.evidence import Setup, evidence_for
 from goodarm.environments._base import Environment
 from goodarm.errors import InvalidValue
+from goodarm.forecast import waits
 from goodarm.planning.bounds import campaign_lower_bound
 from goodarm.planning.guess import MeansGuess
 from goodarm.planning.outlook import Outlook, Played, outlook
-from goodarm.planning.under_way import kl
+from goodarm.planning.under_way import boundary_of, sums_over
 from goodarm.policies import Policy
 from goodarm.problem import Bounded, Cases, GradedCases, Problem, Rewards
 from goodarm.question import Control, Question, Threshold
+from goodarm.rules.identification.gap_mixture import gap_mixture
 from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import specify
 
@@ -34,6 +36,8 @@ LIMIT = 1e12
 """Maximum number of samples in a formula's answer; more counts as never."""
 SHARES = (0.5, 0.8, 0.9)
 """Shares of the arms until whose verdicts the formulas count."""
+SAMPLED = 1000
+"""Maximum number of arms that a quick plan simulates in one draw of the means; they stand in for the rest."""
 SUBSTITUTIONS = 60
 ROUNDS_TO_SIMULATE = 2.5e7
 """Rounds of each setting with a threshold, unless the budget needs more: about a minute of one core with `value`."""
@@ -163,8 +167,11 @@ class PlannedQuestion(ABC):
         """How campaigns are simulated."""
 
     @abstractmethod
-    def spent(self, means: Floats, problem: Problem) -> list[float]:
-        """By a formula: samples until each of `SHARES` of the arms, the easiest first, and all of them are decided."""
+    def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
+        """Samples until each of `SHARES` of the arms, the easiest first, and all of them are decided.
+
+        draws : of the means. Returns one row per draw.
+        """
 
 
 @dataclass(frozen=True)
@@ -247,16 +254,17 @@ class PlannedThreshold(PlannedQuestion):
     ) -> Player:
         return SimulatedPlayer(guess, policy, runs, seed, workers, progress, question=self)
 
-    def spent(self, means: Floats, problem: Problem) -> list[float]:
-        """An arm of mean mu takes ceil(E/d(mu, xi)) samples, d the relative entropy of two rewards."""
-        rewards, xi = problem.rewards, problem.threshold
-        per_pull = (
-            kl(means, xi) if isinstance(rewards, Bounded) else (means - xi) ** 2 / (2.0 * rewards.spread(xi) ** 2)
-        )
-        with np.errstate(divide="ignore", over="ignore"):
-            pulls = np.minimum(np.ceil(evidence_needed(problem) / per_pull), LIMIT)
-        in_turn = np.cumsum(np.sort(pulls))
-        return [float(in_turn[many - 1]) for many in _counts(means.size)]
+    def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
+        """By the forecaster (`goodarm.forecast`): rewards are drawn for each arm until `gap-mixture` decides."""
+        arms = problem.arms
+        means = np.stack([each if arms <= SAMPLED else chance.choice(each, SAMPLED, replace=False) for each in draws])
+        nothing = np.zeros(means.shape[1])
+        levels = np.full(nothing.size, problem.bar.budget)
+        boundary = boundary_of(gap_mixture, (), problem, levels, LIMIT)
+        own = np.minimum(waits(means, nothing, nothing, problem, boundary, chance, LIMIT), LIMIT)
+        in_turn = np.cumsum(np.sort(own, axis=1), axis=1) * (arms / nothing.size)
+        columns = [in_turn[:, many - 1] for many in _counts(nothing.size)[:-1]]
+        return np.stack([*columns, np.minimum(sums_over(own, arms, chance), LIMIT)], axis=1)
 
 
 @dataclass(frozen=True)
@@ -325,11 +333,14 @@ class PlannedControl(PlannedQuestion):
     ) -> Player:
         return LivePlayer(guess, policy, runs, seed, workers, progress, question=self.question, references=[self.mean])
 
-    def spent(self, means: Floats, problem: Problem) -> list[float]:
+    def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
         """An arm of mean mu, n samples and variance v, with N samples of the control (variance w), is decided when
             (mu - control - margin)^2 / (2 (v/n + w/N)) >= E.
         N serves all arms at once: the N with the smallest sum is used, times `BEYOND` for what is wasted on the way.
         """
+        return np.array([self._spent(means, problem) for means in draws])
+
+    def _spent(self, means: Floats, problem: Problem) -> list[float]:
         means = means[np.argsort(-np.abs(means - self.bar))]
         wanted = (means - self.bar) ** 2 / (2.0 * evidence_needed(problem))
         spread, of_control = means * (1.0 - means), self.mean * (1.0 - self.mean)

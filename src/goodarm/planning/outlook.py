@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.forecast import Forecast, in_range
 from goodarm.problem import Problem
 from goodarm.simulation.runs import Estimate, estimate
 
@@ -17,49 +18,13 @@ Floats = NDArray[np.float64]
 
 SHARES = (0.5, 0.8, 0.9)
 """Shares of the good arms that people plan for."""
-LOW, HIGH = 0.1, 0.9
-"""One campaign in ten ends below the first, nine in ten below the second."""
-
-
-class OneCampaign(NamedTuple):
-    """Where one campaign lies: the median over campaigns, one in ten below `low`, nine in ten at or below `high`.
-
-    inf where that many had not got there by the last round. Not a confidence interval for the mean: that would shrink
-    with the number of simulated campaigns, and most campaigns would lie outside it.
-    """
-
-    median: float
-    low: float
-    high: float
-
-
-def one_campaign(values: list[float]) -> OneCampaign:
-    """Quantiles by rank, so that campaigns that never got there (inf) count.
-
-    A further campaign lies at or below the k-th smallest of R with probability k/(R + 1) or more. So nine in ten lie
-    at or below rank ceil(0.9 (R + 1)), and at most one in ten below rank floor(0.1 (R + 1)). Fewer than nine campaigns
-    have no such rank for `high`: it is then the largest of them.
-
-    >>> one_campaign([30.0, 10.0, 20.0, math.inf])
-    OneCampaign(median=20.0, low=10.0, high=inf)
-    >>> one_campaign([float(k) for k in range(1, 21)])
-    OneCampaign(median=10.0, low=2.0, high=19.0)
-    """
-    ordered, runs = sorted(values), len(values)
-    ranks = (
-        math.ceil(0.5 * runs),
-        max(1, math.floor(LOW * (runs + 1) + 1e-9)),
-        min(runs, math.ceil(HIGH * (runs + 1) - 1e-9)),
-    )
-    median, low, high = (ordered[rank - 1] for rank in ranks)
-    return OneCampaign(median, low, high)
 
 
 class Milestone(NamedTuple):
     """Samples until this share of the good arms is found, in one campaign."""
 
     share: float
-    samples: OneCampaign
+    samples: Forecast
 
 
 class Finds(NamedTuple):
@@ -99,11 +64,11 @@ class Outlook:
     last_round: int
     lower_bound: float
     milestones: tuple[Milestone, ...]
-    end: OneCampaign
+    end: Forecast
     rounds: Estimate | None
     decided: Estimate
     found: Estimate | None
-    found_once: OneCampaign | None
+    found_once: Forecast | None
     wrong_runs: int
     decided_at: tuple[Floats, ...] = field(repr=False, compare=False)
     finds: tuple[Finds, ...] = field(repr=False, compare=False)
@@ -139,14 +104,14 @@ def outlook(
         delta=problem.delta,
         last_round=last_round,
         lower_bound=lower_bound,
-        milestones=tuple(Milestone(s, one_campaign([each.until(s) for each in with_good])) for s in SHARES)
+        milestones=tuple(Milestone(s, in_range([each.until(s) for each in with_good])) for s in SHARES)
         if with_good
         else (),
-        end=one_campaign([float(run.rounds) if run.open_arms == 0 else math.inf for run in runs]),
+        end=in_range([float(run.rounds) if run.open_arms == 0 else math.inf for run in runs]),
         rounds=estimate(np.array([float(run.rounds) for run in runs])) if to_the_end else None,
         decided=_share([1.0 - run.open_arms / arms for run in runs]),
         found=_share(shares) if shares else None,
-        found_once=one_campaign(shares) if shares else None,
+        found_once=in_range(shares) if shares else None,
         wrong_runs=wrong_runs,
         decided_at=tuple(np.sort(run.verdict_rounds[run.verdicts != 0]).astype(np.float64) for run in runs),
         finds=finds,

@@ -1,4 +1,4 @@
-"""A plan at once, by a formula instead of simulation: for a page on which people move the bar to see what it costs."""
+"""A plan at once, by the forecaster: for a page on which people move the bar to see what it costs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from numpy.random import default_rng
 from numpy.typing import NDArray
 
 from goodarm.errors import InvalidValue
+from goodarm.forecast import Forecast, in_range
 from goodarm.planning.guess import MeansGuess, guess_means, guess_real_means
 from goodarm.planning.kinds import LIMIT as LIMIT
 from goodarm.planning.kinds import planned_question
 from goodarm.problem import Bounded, Gaussian, NonNegative, Problem, Rewards  # noqa: F401  Gaussian: the example
 
-WORK = 50_000
+WORK = 20_000
 """Arms times draws."""
-FEWEST, MOST = 10, 200
+FEWEST, MOST = 19, 200
 
 Floats = NDArray[np.float64]
 
@@ -25,16 +26,19 @@ class QuickPlan(NamedTuple):
     """Samples in all, over draws of the means.
 
     half, eighty, ninety : until that share of the arms is decided, the easiest first (medians)
-    median, high         : until no arm is undecided; half, and nine in ten, of the campaigns end by then
+    median, low, high    : until no arm is undecided; half, one in ten and nine in ten of the campaigns end by then
     guess                : what was assumed about the means, in words
+    to_half              : `half` as a range
     """
 
     half: float
     eighty: float
     ninety: float
     median: float
+    low: float
     high: float
     guess: str
+    to_half: Forecast
 
 
 def quick_plan(
@@ -51,22 +55,20 @@ def quick_plan(
 ) -> QuickPlan:
     """How many samples a campaign takes, from its means alone; against a control, those of the control included.
 
-    For each draw of the means, an arm of mean mu takes the smallest n with
-        n d(mu, xi) - log(1 + 2 n d(mu, xi))/2 >= log(K/delta),
-    d being the relative entropy of two rewards: kl for rewards in [0, 1], as in `remaining`, and for Gaussian ones
-    (mu - xi)^2/(2 scale^2). So n = ceil(E/d), where E solves E - log(1 + 2 E)/2 = log(K/delta), and a campaign takes
-    the sum over its arms. `PlannedControl.spent` has the formula against a control. The simulation, `plan`, is slower,
-    and includes what a policy wastes.
+    For each draw of the means, rewards of each arm are drawn until `gap-mixture` decides (`goodarm.forecast`), and a
+    campaign takes the sum over its arms. `PlannedControl.spent` has a formula against a control. `plan` is slower: it
+    simulates the policy itself.
 
     control, margin : in place of a threshold: what mean the control is expected to have, and by how much better an arm
                  is to be; `arms` does not count the control
     gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as mean;
                  for Gaussian rewards normal, with the standard deviation of one reward. Their prior is normal:MEAN,SD
 
-    >>> quick_plan(threshold=0.5, arms=10, gap=0.2).median
-    810.0
+    >>> made = quick_plan(threshold=0.5, arms=10, gap=0.2)
+    >>> made.low, made.median, made.high
+    (667.0, 813.0, 995.0)
     >>> quick_plan(threshold=10.0, arms=10, gap=1.0, rewards=Gaussian(2.0)).median
-    540.0
+    575.0
     >>> made = quick_plan(control=0.3, margin=0.02, arms=10, gap=0.1)
     >>> round(made.half), round(made.median)
     (5662, 8375)
@@ -75,11 +77,11 @@ def quick_plan(
     planned.check_rewards(rewards)
     problem = Problem(threshold=planned.bar, arms=arms, delta=delta, rewards=rewards)
     guess = _guess(problem, gap, prior)
-    draws = 1 if gap is not None else int(min(max(WORK // arms, FEWEST), MOST))
-    generator = default_rng(seed)
-    spent = np.array([planned.spent(guess.draw(generator), problem) for _ in range(draws)])
-    half, eighty, ninety, median = (float(each) for each in np.median(spent, axis=0))
-    return QuickPlan(half, eighty, ninety, median, float(np.quantile(spent[:, -1], 0.9)), guess.words)
+    draws = int(min(max(WORK // arms, FEWEST), MOST))
+    chance = default_rng(seed)
+    spent = planned.spent([guess.draw(chance) for _ in range(draws)], problem, chance)
+    half, eighty, ninety = (float(each) for each in np.median(spent[:, :-1], axis=0))
+    return QuickPlan(half, eighty, ninety, *in_range(spent[:, -1]), guess.words, in_range(spent[:, 0]))
 
 
 def _guess(problem: Problem, gap: float | None, prior: str | None) -> MeansGuess:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from goodarm.planning import CampaignPlan, OneCampaign, Outlook
+from goodarm.planning import CampaignPlan, Forecast, Outlook
 from goodarm.report.numbers import counted, percent, short
 from goodarm.simulation.runs import Estimate
 
@@ -136,7 +136,7 @@ def _outlook(outlook: Outlook) -> dict[str, Any]:
     return shown
 
 
-def _tuple(value: Estimate | OneCampaign | None) -> dict[str, Any] | None:
+def _tuple(value: Estimate | Forecast | None) -> dict[str, Any] | None:
     return None if value is None else value._asdict()
 
 
@@ -175,7 +175,7 @@ def _samples(value: float, plan: CampaignPlan) -> str:
     return short(value, 3) if math.isfinite(value) else f"more than {short(plan.last_round, 3)}"
 
 
-def _range(value: OneCampaign, plan: CampaignPlan) -> str:
+def _range(value: Forecast, plan: CampaignPlan) -> str:
     if not math.isfinite(value.median):
         return f"more than {short(plan.last_round, 3)} samples"
     last = (

@@ -10,6 +10,7 @@ import numpy as np
 from goodarm.campaign import Campaign, operations, views
 from goodarm.campaign.fold import new_step
 from goodarm.campaign.journal import Event, Row
+from goodarm.campaign.rows import Finish
 from goodarm.campaign.session import Limits
 from goodarm.campaign.terms import Terms
 from goodarm.errors import InvalidValue
@@ -45,6 +46,10 @@ class Hosted(Campaign):
     def number_of(self, arm: str) -> int:
         """The number of an arm in the journal."""
         return operations.number_of(self._session.fold, arm)
+
+    def finishing(self) -> Callable[[Stop | None], Finish | None]:
+        """How many more samples until no arm is undecided, as a function that another thread can run."""
+        return views.finishing(self._look())
 
     def forecast(self, draws: int | None = None) -> Callable[[Stop | None], Remaining]:
         """What `remaining` computes, as a function for another thread.

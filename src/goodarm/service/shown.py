@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, Field, create_model
 
-from goodarm.campaign.rows import BRIEF, ArmRow, Bounds, Tally
+from goodarm.campaign.rows import BRIEF, ArmRow, Bounds, Finish, Tally
 
 RoleName = Literal["reader", "writer", "admin"]
 
@@ -37,6 +37,7 @@ Row: Any = model_of(ArmRow, "Row", BRIEF, state=STATE, own_mean=OWN_MEAN)
 FullRow: Any = model_of(ArmRow, "FullRow", state=STATE, own_mean=OWN_MEAN)
 TallyShown: Any = model_of(Tally, "Tally")
 BoundsShown: Any = model_of(Bounds, "Bounds")
+FinishShown: Any = model_of(Finish, "Finish")
 
 
 class Summary(Shown):
@@ -69,7 +70,10 @@ class Summary(Shown):
     created_at: str
     number: int = Field(description="the journal's last number")
     sentence: str = Field(description="the state in words")
-    remaining: float | None = Field(description="about how many more samples until no arm is undecided")
+    remaining: float | None = Field(description="the median of `finish`")
+    finish: FinishShown | None = Field(
+        description="how many more samples until no arm is undecided; null where that can't be told"
+    )
     bounds: BoundsShown
     tally: TallyShown
 
@@ -227,7 +231,7 @@ class PlanShown(Shown):
     half: float | None
     eighty: float | None
     ninety: float | None
-    rounds: dict[str, float | None] = Field(description="median and high: until no arm is undecided")
+    rounds: dict[str, float | None] = Field(description="median, low and high: until no arm is undecided")
     guess: str = Field(description="what was assumed about the means")
 
 

@@ -13,10 +13,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from goodarm.campaign.intervals import decides_by_intervals
-from goodarm.campaign.rows import plain
+from goodarm.campaign.rows import Finish, plain
 from goodarm.campaign.words import headline
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals
-from goodarm.errors import GoodarmError
 from goodarm.rules.parameters import take
 from goodarm.service.trail import ArmTrail, Trail
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from goodarm.service.hosted import Hosted
     from goodarm.simulation.stop import Stop
 
-DRAWS = 25
 REST = 20.0
 """An estimate of what remains is renewed only after this many times the time it took, so that workers stay free."""
 MOST_BEHIND = 5000
@@ -36,7 +34,7 @@ FEW = 20
 FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
 """Counts that are shown with every change."""
 
-_guesses: WeakKeyDictionary[Campaign, tuple[float, int, float | None]] = WeakKeyDictionary()
+_guesses: WeakKeyDictionary[Campaign, tuple[float, int, Finish | None]] = WeakKeyDictionary()
 _summaries: WeakKeyDictionary[Campaign, dict[str, Any]] = WeakKeyDictionary()
 _created: WeakKeyDictionary[Campaign, str] = WeakKeyDictionary()
 
@@ -50,16 +48,18 @@ def counts(campaign: Campaign) -> dict[str, Any]:
         "asked": tally.told + tally.pending,
         "closed": tally.ended,
         "sentence": headline(campaign.terms, tally, more),
-        "remaining": more,
+        "remaining": None if more is None else more.median,
+        "finish": None if more is None else more.as_json(),
         "bounds": campaign.bounds().as_json(),
     }
 
 
 def summary(campaign: Campaign) -> dict[str, Any]:
     """A campaign at a glance; made again when its journal has grown or its estimate was renewed."""
-    now = (campaign.number, estimated(campaign))
+    more = estimated(campaign)
+    now = (campaign.number, None if more is None else more.as_json())
     known = _summaries.get(campaign)
-    if known is None or (known["number"], known["remaining"]) != now or campaign.terms.after is not None:
+    if known is None or (known["number"], known["finish"]) != now or campaign.terms.after is not None:
         _summaries[campaign] = known = _summary(campaign)
     return known
 
@@ -83,13 +83,12 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def estimated(campaign: Campaign) -> float | None:
-    """About how many more pulls until no arm is open, as last estimated: the same until it is renewed."""
-    value: float | None = plain(_guesses.get(campaign, (0.0, 0, None))[2])
-    return value
+def estimated(campaign: Campaign) -> Finish | None:
+    """How many more samples until no arm is undecided, as last estimated: the same until it is renewed."""
+    return _guesses.get(campaign, (0.0, 0, None))[2]
 
 
-def estimate_due(campaign: Hosted) -> tuple[int, Callable[[Stop], float | None]] | None:
+def estimate_due(campaign: Hosted) -> tuple[int, Callable[[Stop], Finish | None]] | None:
     """If what remains is to be estimated again: the journal's number, and the function that does it.
 
     It is, if something has changed, and the last estimate took little in comparison to the time since then.
@@ -98,21 +97,10 @@ def estimate_due(campaign: Hosted) -> tuple[int, Callable[[Stop], float | None]]
     again_at, known, _ = _guesses.get(campaign, (-math.inf, -1, None))
     if known == number or time.monotonic() < again_at:
         return None
-    try:
-        forecast = campaign.forecast(min(DRAWS, campaign.most_draws))
-    except GoodarmError:  # there is no such estimate for this question
-        return number, lambda stop: None
-
-    def estimate(stop: Stop) -> float | None:
-        try:
-            return float(np.sum(forecast(stop).median))
-        except GoodarmError:  # nor for these rewards
-            return None
-
-    return number, estimate
+    return number, campaign.finishing()
 
 
-def keep_estimate(campaign: Hosted, number: int, value: float | None, took: float) -> None:
+def keep_estimate(campaign: Hosted, number: int, value: Finish | None, took: float) -> None:
     """Show this estimate, made in `took` seconds, until the next one."""
     _guesses[campaign] = (time.monotonic() + REST * took, number, value)
 

@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from goodarm.campaign.words import count_words
+from goodarm.forecast import Forecast  # noqa: F401  the example
 from goodarm.planning.kinds import planned_question
 from goodarm.planning.quick import LIMIT, QuickPlan, quick_plan
 from goodarm.problem import rewards_from_text
@@ -55,17 +56,22 @@ def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
 
 def shown(plan: QuickPlan) -> dict[str, Any]:
     """A plan as JSON; null for more than a trillion samples."""
-    figures = {name: value if value < LIMIT else None for name, value in plan._asdict().items() if name != "guess"}
-    rounds = {"median": figures.pop("median"), "high": figures.pop("high")}
+    figures = {
+        name: value if value < LIMIT else None
+        for name, value in plan._asdict().items()
+        if name not in ("guess", "to_half")
+    }
+    rounds = {name: figures.pop(name) for name in ("median", "low", "high")}
     return {"sentence": sentence(plan), "guess": plan.guess, **figures, "rounds": rounds}
 
 
 def sentence(plan: QuickPlan) -> str:
     """A plan in words; where a few arms near the bar would take nearly all of the samples, the others come first.
 
-    >>> sentence(QuickPlan(400_000, 700_000, 900_000, 1_200_000, 1_600_000, "half of the means 0.01 above"))
+    >>> HALF = Forecast(400_000, 300_000, 500_000)
+    >>> sentence(QuickPlan(400_000, 700_000, 900_000, 1_200_000, 1_000_000, 1_600_000, "half above", HALF))
     'about 1.2 million samples; nine in ten campaigns end by 1.6 million'
-    >>> sentence(QuickPlan(1_200_000, 5_000_000, 12_000_000, 6.1e9, 7e10, "means drawn from Beta(1, 49)"))
+    >>> sentence(QuickPlan(1_200_000, 5_000_000, 12_000_000, 6.1e9, 1e9, 7e10, "means drawn from Beta(1, 49)", HALF))
     'about 1.2 million samples decide half of the arms, 5 million four in five, 12 million nine in ten; all would take \
 about 6.1 billion, the most for those nearest to the bar'
     """

@@ -1,0 +1,404 @@
+"""The forecaster: how many more samples each arm takes until its verdict, by simulation; a range, not a number.
+
+Judgements on logs, campaigns under way and quick plans all forecast with it. It has two parts:
+- `likely_means` draws the arms' means. The spread of the means is learned from all arms: a mixture on a grid of gaps to
+  the threshold, fitted to a random reweighting of the arms in each draw, so that what is not known of the spread is in
+  the draws. Each arm's mean is then drawn from its own posterior.
+- `waits` continues each arm with these means until its evidence decides, and counts the samples.
+
+A forecast is a guess and no part of the promise. `python -m benchmarks forecasts` measures how often its range holds.
+All of it is numpy: the first answer of a process does not wait for a compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from goodarm.problem import Bounded, GradedCases, Problem, SubGaussian
+
+Floats = NDArray[np.float64]
+Boundary = Callable[[Floats, Any], tuple[Floats, Floats]]
+"""(pulls, arms) -> the largest mean that is called bad and the smallest that is called good, of these arms; an arm
+whose verdict is out of reach has -inf and inf."""
+
+LOW, HIGH = 0.1, 0.9
+"""Quantiles of a range: one in ten below the first, nine in ten at or below the second."""
+FARTHEST, NEAREST, CELLS = 9.0, 1e-4, 64
+"""Gaps of the grid, in logits or standard deviations of a reward, and cells on each side of the threshold."""
+CENTRES = np.array([-3.0, -2.0, -1.4, -1.0, -0.7, -0.45, -0.25, -0.1, 0.0, 0.1, 0.25, 0.45, 0.7, 1.0, 1.4, 2.0, 3.0])
+SPREADS = np.geomspace(0.02, 3.0, 12)
+"""Normal laws of the means on the scale of the gaps, from which the mixture starts: their centres and deviations."""
+APART, TIGHT, ABOVE = np.geomspace(0.05, 2.0, 8), 0.25, (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Laws with a group of arms on either side: their gap, its relative deviation, and the share of arms above."""
+BASE = 1.0
+"""Number of arms that the law at the start counts as when the mixture is fitted."""
+SWEEPS = 20
+"""Steps of expectation and maximisation."""
+LAWS = 20
+"""Maximum number of laws of the means that are fitted; draws share them in turn."""
+LEARNED_FROM = 250
+"""Maximum number of arms from which the spread of the means is learned; a random sample if there are more."""
+STEP, GROWTH = 0.005, 1.2
+"""An arm is looked at after this share of its samples more, and then after `GROWTH` times as many each time."""
+OVERSHOOT = 0.5826
+"""By how many deviations of a reward a walk in steps overshoots on average, -zeta(1/2)/sqrt(2 pi)."""
+PRICE = 0.3
+"""Evidence that `by_formula` adds to what is needed: chance lets paths touch a boundary before the mean path does."""
+NORMAL = 12.0
+"""Variance of a number of successes from which a normal law replaces the binomial one."""
+
+
+class Forecast(NamedTuple):
+    """A range: nine times in ten the truth is above `low`, one time in ten above `high`.
+
+    inf where that lies beyond what was looked at. Not a confidence interval for a mean: that would shrink with the
+    number of simulations.
+    """
+
+    median: float
+    low: float
+    high: float
+
+    @property
+    def told(self) -> bool:
+        """Is the range narrow enough to be shown?"""
+        return math.isfinite(self.high) and self.high <= WIDEST * max(self.low, 1.0)
+
+    def as_json(self) -> dict[str, float] | None:
+        """null where it can't be told."""
+        return self._asdict() if self.told else None
+
+
+WIDEST = 1000.0
+"""Ratio of the ends of a range from which it says too little to be shown."""
+
+
+def in_range(values: list[float] | Floats) -> Forecast:
+    """Quantiles by rank, so that what never ended (inf) counts.
+
+    One more value lies at or below the k-th smallest of R with probability k/(R + 1) or more. So nine in ten lie at or
+    below rank ceil(0.9 (R + 1)), and at most one in ten below rank floor(0.1 (R + 1)). Fewer than nine values have no
+    such rank for `high`: it is then the largest of them.
+
+    >>> in_range([30.0, 10.0, 20.0, math.inf])
+    Forecast(median=20.0, low=10.0, high=inf)
+    >>> in_range([float(k) for k in range(1, 21)])
+    Forecast(median=10.0, low=2.0, high=19.0)
+    """
+    ordered, many = np.sort(np.asarray(values, dtype=np.float64)), len(values)
+    ranks = (
+        math.ceil(0.5 * many),
+        max(1, math.floor(LOW * (many + 1) + 1e-9)),
+        min(many, math.ceil(HIGH * (many + 1) - 1e-9)),
+    )
+    median, low, high = (float(ordered[rank - 1]) for rank in ranks)
+    return Forecast(median, low, high)
+
+
+# How the means may lie
+
+
+class Scale:
+    """The scale on which gaps are measured: logits for rewards in [0, 1], otherwise standard deviations of a reward."""
+
+    def __init__(self, problem: Problem, deviation: float) -> None:
+        self.bounded, self.deviation = isinstance(problem.rewards, Bounded), deviation
+        xi = problem.threshold
+        self.bar = math.log(xi / (1.0 - xi)) if self.bounded else xi / deviation
+
+    def mean(self, place: Floats) -> Floats:
+        """The mean at a place on the scale."""
+        if self.bounded:
+            return np.asarray(1.0 / (1.0 + np.exp(-place)))
+        return np.asarray(self.deviation * place)
+
+
+def grid() -> tuple[Floats, Floats]:
+    """Gaps at the centres of the cells, negative ones first, and the logarithm of half a cell's ratio."""
+    ratio = (FARTHEST / NEAREST) ** (1.0 / (CELLS - 1))
+    above = NEAREST * ratio ** np.arange(CELLS)
+    return np.concatenate([-above[::-1], above]), np.array(0.5 * math.log(ratio))
+
+
+def likely_means(
+    pulls: Floats,
+    totals: Floats,
+    problem: Problem,
+    draws: int,
+    chance: Generator,
+    which: NDArray[np.intp] | None = None,
+    variance: Floats | None = None,
+) -> Floats:
+    """Draws of the arms' means given all rewards so far, shape (draws, number of arms in `which`).
+
+    pulls, totals : of all arms, also of those with a verdict: they show how the means are spread
+    which         : arms whose means are drawn; all if None
+    variance      : of one reward of each arm; if None, that of 0/1 rewards or of the declared scale
+    """
+    which = np.arange(pulls.size) if which is None else which
+    seen = np.flatnonzero(pulls > 0.0)
+    learned = chance.choice(seen, LEARNED_FROM, replace=False) if seen.size > LEARNED_FROM else seen
+    of_reward = _variance(problem, pulls.size, variance)
+    scale = Scale(problem, math.sqrt(float(np.median(of_reward))))
+    gaps, half_cell = grid()
+    likelihood = _likelihood(pulls, totals, of_reward, learned, scale, gaps, variance is None)
+    shape = _mixtures(likelihood, gaps, min(draws, LAWS), chance)[np.arange(draws) % LAWS]
+    own = _likelihood(pulls, totals, of_reward, which, scale, gaps, variance is None)
+    found = np.empty((draws, which.size))
+    for i, weights in enumerate(own):
+        sums = np.cumsum(shape * weights, axis=1)
+        cell = (sums < chance.random((draws, 1)) * sums[:, -1:]).sum(axis=1).clip(0, gaps.size - 1)
+        found[:, i] = gaps[cell]
+    inside = np.exp(half_cell * chance.uniform(-1.0, 1.0, found.shape))
+    return scale.mean(scale.bar + found * inside)
+
+
+def _variance(problem: Problem, arms: int, variance: Floats | None) -> Floats:
+    if variance is not None:
+        return np.asarray(np.maximum(variance, 1e-300))
+    return np.full(arms, problem.rewards.spread(problem.threshold) ** 2)
+
+
+def _likelihood(
+    pulls: Floats, totals: Floats, variance: Floats, which: Any, scale: Scale, gaps: Floats, plain: bool
+) -> Floats:
+    """Likelihood of each cell, largest 1, shape (arms, cells): binomial, or normal where a variance is known."""
+    n, s, v = pulls[which, None], totals[which, None], variance[which, None]
+    place = scale.bar + gaps
+    if scale.bounded and plain:
+        log = s * place - n * np.logaddexp(0.0, place)
+    else:
+        mean = np.divide(s, n, out=np.zeros_like(s), where=n > 0.0)
+        log = -n * (mean - scale.mean(place)) ** 2 / (2.0 * v)
+    return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
+
+
+def _mixtures(likelihood: Floats, gaps: Floats, draws: int, chance: Generator) -> Floats:
+    """Several laws of the means, as weights of the cells, shape (draws, cells).
+
+    Each draw gives the arms random weights (Bayesian bootstrap), and begins with a law drawn by its likelihood, which
+    counts as `BASE` arms more.
+    """
+    laws = _laws(gaps)
+    if not len(likelihood):
+        return laws[chance.integers(len(laws), size=draws)]
+    with np.errstate(divide="ignore"):
+        fit = np.log(np.maximum(likelihood @ laws.T, 1e-300)).sum(axis=0)
+    chosen = chance.choice(len(laws), size=draws, p=np.exp(fit - fit.max()) / np.exp(fit - fit.max()).sum())
+    base = laws[chosen]
+    arms = chance.exponential(size=(draws, len(likelihood)))
+    arms *= len(likelihood) / arms.sum(axis=1, keepdims=True)
+    shape = base
+    for _ in range(SWEEPS):
+        share = arms / np.maximum(shape @ likelihood.T, 1e-300)
+        shape = shape * (share @ likelihood) + BASE * base
+        shape = shape / shape.sum(axis=1, keepdims=True)
+    return shape
+
+
+def _laws(gaps: Floats) -> Floats:
+    """Weights of the cells under laws of the gaps: normal ones, and two groups of arms; shape (laws, cells)."""
+    centre, spread = (each.reshape(-1, 1) for each in np.meshgrid(CENTRES, SPREADS))
+    normal = np.exp(-0.5 * ((gaps - centre) / spread) ** 2) / spread
+    apart, share = (each.reshape(-1, 1) for each in np.meshgrid(APART, ABOVE))
+    groups = np.exp(-0.5 * ((np.abs(gaps) / apart - 1.0) / TIGHT) ** 2) * np.where(gaps > 0.0, share, 1.0 - share)
+    weights = np.concatenate([normal, groups]) * np.abs(gaps)  # cells are as wide as their gap is large
+    weights = weights[weights.sum(axis=1) > 1e-300]
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+# When an arm is decided
+
+
+def waits(
+    means: Floats,
+    pulls: Floats,
+    totals: Floats,
+    problem: Problem,
+    boundary: Boundary,
+    chance: Generator,
+    limit: Floats | float,
+    variance: Floats | None = None,
+) -> Floats:
+    """Further samples of each arm until its verdict, if these are its means; inf beyond the limit; shape of `means`.
+
+    means         : shape (draws, arms)
+    pulls, totals : of the arms, shape (arms,)
+    variance      : of one reward of each arm, normal rewards; None for 0/1 rewards and for those of the declared scale
+
+    Between two looks the sum of the rewards is taken as a Brownian bridge, whose probability to cross the boundary is
+    known. A sum that moves in steps crosses like one with a boundary farther away (Siegmund 1985, section X.2).
+    """
+    draws, arms = means.shape
+    found = np.full(means.size, math.inf)
+    mu, arm = means.ravel(), np.tile(np.arange(arms), draws)
+    n0, most = pulls[arm], np.broadcast_to(limit, (arms,))[arm].astype(np.float64)
+    walk = _Walk(problem, mu, n0, totals[arm], variance if variance is None else variance[arm], chance)
+    live, more = np.arange(means.size), np.zeros(means.size)
+    total, before = totals[arm].astype(np.float64), _distance(boundary, n0, totals[arm], arm)
+    found[(before <= 0.0).any(axis=0)] = 0.0
+    live = np.flatnonzero(found > 0.0)
+    before, total, more = before[:, live], total[live], more[live]
+    while live.size:
+        ahead = np.minimum(np.maximum(np.maximum(1.0, np.floor(STEP * n0[live])), np.floor(GROWTH * more)), most[live])
+        ahead = np.maximum(ahead, np.minimum(more + 1.0, most[live]))
+        total = total + walk.rewards(live, more, ahead - more, total)
+        after = _distance(boundary, n0[live] + ahead, total, arm[live])
+        crossed = (after <= 0.0).any(axis=0)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            width = walk.deviation(live)
+            wide = np.stack([before, after]) + OVERSHOOT * width
+            room = np.where(ahead - more > 1.0, width**2 * (ahead - more), 0.0)
+            slips = chance.random(after.shape) < np.exp(-2.0 * wide[0] * wide[1] / room)
+        crossed |= (slips & np.isfinite(before) & np.isfinite(after)).any(axis=0)
+        found[live[crossed]] = np.ceil(0.5 * (more + ahead))[crossed]
+        goes_on = ~crossed & (ahead < most[live])
+        live, more, total, before = live[goes_on], ahead[goes_on], total[goes_on], after[:, goes_on]
+    return found.reshape(means.shape)
+
+
+def _distance(boundary: Boundary, n: Floats, total: Floats, arm: Any) -> Floats:
+    """How far the total is from the verdict bad and from good, shape (2, ...); not positive where it is reached."""
+    bad, good = boundary(n, arm)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(n > 0.0, np.stack([total - bad * n, good * n - total]), math.inf))
+
+
+class _Walk:
+    """Rewards to come of many arms, summed up."""
+
+    def __init__(
+        self, problem: Problem, mu: Floats, n0: Floats, s0: Floats, variance: Floats | None, chance: Generator
+    ) -> None:
+        rewards = problem.rewards
+        self.mu, self.n0, self.chance = mu, n0, chance
+        self.successes = isinstance(rewards, Bounded) and variance is None
+        self.cases = float(rewards.count) if isinstance(rewards, GradedCases) else math.inf
+        if variance is None:
+            variance = mu * (1.0 - mu) if isinstance(rewards, Bounded) else np.full(mu.shape, rewards.sigma() ** 2)
+        self.variance = variance
+        if self.cases < math.inf:
+            left = np.maximum(self.cases - n0, 0.0)
+            self.in_all = s0 + chance.binomial(left.astype(np.int64), mu)
+
+    def deviation(self, live: Any) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(self.variance[live], 1e-300)))
+
+    def rewards(self, live: Any, more: Floats, count: Floats, total: Floats) -> Floats:
+        """Sum of the next `count` rewards."""
+        if self.cases < math.inf:
+            left = np.maximum(self.cases - self.n0[live] - more, 0.0)
+            won = np.clip(np.rint(self.in_all[live] - total), 0.0, left)
+            draw = self.chance.hypergeometric(
+                won.astype(np.int64), (left - won).astype(np.int64), np.minimum(count, left).astype(np.int64)
+            )
+            return np.asarray(draw, dtype=np.float64)
+        mu, variance = self.mu[live], self.variance[live]
+        found = count * mu + np.sqrt(count * variance) * self.chance.standard_normal(live.size)
+        if self.successes:
+            found = np.clip(np.rint(found), 0.0, count)
+            few = np.flatnonzero(count * variance < NORMAL)
+            found[few] = self.chance.binomial(count[few].astype(np.int64), mu[few])
+        return np.asarray(found)
+
+
+def by_evidence(
+    evidence: Callable[[Floats, Floats], tuple[Floats, Floats]], problem: Problem, levels: Floats, most: float
+) -> Boundary:
+    """The boundary of a rule by totals: its evidence is solved for the mean at some numbers of pulls, the rest between.
+
+    evidence : (pulls, totals) -> (log E+, log E-)
+    levels   : evidence that each arm needs; many different ones are rounded up to eight
+    most     : largest number of pulls
+    """
+    steps, place = _few_levels(levels)
+    counts = np.unique(np.concatenate([np.arange(1.0, 13.0), np.floor(np.geomspace(13.0, max(most, 20.0), 36))]))
+    if isinstance(problem.rewards, GradedCases):
+        counts = np.unique(np.minimum(counts, problem.rewards.count))
+    n = np.tile(counts, steps.size)
+    wanted = np.repeat(steps, counts.size)
+    ends = [_solved(evidence, side, n, wanted, problem).reshape(steps.size, counts.size) for side in (-1, 1)]
+    xi, log_counts = problem.threshold, np.log(counts)
+
+    def boundary(pulls: Floats, arm: Any) -> tuple[Floats, Floats]:
+        x, row = np.log(np.maximum(pulls, 1.0)), place[arm]
+        found = []
+        for side, end in zip((-1, 1), ends, strict=True):
+            at = np.empty(x.shape)
+            for j in range(steps.size):
+                gap = np.where(np.isfinite(end[j]), np.abs(end[j] - xi) * np.sqrt(counts), 1e12)
+                at = np.where(row == j, np.interp(x, log_counts, gap), at)
+            gap = at / np.sqrt(np.maximum(pulls, 1.0))
+            found.append(np.where(at < 1e9, xi + side * gap, side * math.inf))
+        return found[0], found[1]
+
+    return boundary
+
+
+def _few_levels(levels: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """At most eight levels, and which of them each arm has."""
+    different = np.unique(levels)
+    if different.size > 8:
+        different = np.unique(np.quantile(different, np.linspace(0.0, 1.0, 8)[1:], method="higher"))
+    return different, np.minimum(np.searchsorted(different, levels), different.size - 1)
+
+
+def _solved(evidence: Callable[..., Any], side: int, n: Floats, level: Floats, problem: Problem) -> Floats:
+    """The mean nearest to the threshold with enough evidence, by bisection in its gap; inf or -inf if there is none."""
+    xi, bounded = problem.threshold, isinstance(problem.rewards, Bounded)
+    which = 0 if side > 0 else 1
+    farthest = (1.0 - xi if side > 0 else xi) if bounded else 1e3 * problem.rewards.spread(xi)
+    few, many = np.zeros(n.size), np.full(n.size, farthest)
+    never = ~(evidence(n, n * (xi + side * many))[which] >= level)
+    x = np.minimum(np.sqrt(2.0 * (level + 2.0) / n) * problem.rewards.spread(xi), 0.5 * farthest)
+    for _ in range(14):
+        enough = evidence(n, n * (xi + side * x))[which] >= level
+        few, many = np.where(enough, few, x), np.where(enough, x, many)
+        x = np.where(few > 0.0, np.sqrt(np.maximum(few, 1e-300) * many), 0.5 * many)
+    return np.where(never, side * math.inf, xi + side * many)
+
+
+def by_formula(problem: Problem, levels: Floats, variance: Floats | None = None) -> Boundary:
+    """The boundary of bets that must learn how far the mean lies from the threshold.
+
+    A verdict comes at the smallest n with X - log(1 + 2 X)/2 >= level + `PRICE`, where X is n kl(m, xi) for 0/1
+    rewards, and n d^2/(2 (v + d^2)) with d = m - xi for rewards of variance v: what the best fixed bet would have won.
+    On a fixed test set X is divided by 1 - n/N.
+    """
+    needed = levels.astype(np.float64)
+    for _ in range(60):
+        needed = levels + PRICE + 0.5 * np.log1p(2.0 * needed)
+    rewards, xi = problem.rewards, problem.threshold
+    cases = float(rewards.count) if isinstance(rewards, GradedCases) else math.inf
+    if isinstance(rewards, Bounded) and variance is None:
+
+        def evidence(n: Floats, total: Floats) -> tuple[Floats, Floats]:
+            x = n * kl(total / n, xi) / np.maximum(1.0 - n / cases, 1e-12)
+            return x, x
+
+        return by_evidence(evidence, problem, needed, min(1e12, cases))
+    of_reward = np.broadcast_to(rewards.sigma() ** 2 if variance is None else variance, needed.shape)
+    plain = 0.0 if isinstance(rewards, SubGaussian) else 2.0
+
+    def boundary(pulls: Floats, arm: Any) -> tuple[Floats, Floats]:
+        room = pulls - plain * needed[arm]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.where(room > 0.0, np.sqrt(2.0 * needed[arm] * of_reward[arm] / room), math.inf)
+        return xi - gap if math.isfinite(rewards.ceiling) or plain == 0.0 else np.full(gap.shape, -math.inf), xi + gap
+
+    return boundary
+
+
+def kl(mean: Floats, xi: float) -> Floats:
+    """Relative entropy of 0/1 rewards of these means against means of xi."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.where(mean > 0.0, mean * np.log(mean / xi), 0.0)
+        down = np.where(mean < 1.0, (1.0 - mean) * np.log((1.0 - mean) / (1.0 - xi)), 0.0)
+    found: Floats = np.maximum(up + down, 0.0)
+    return found
