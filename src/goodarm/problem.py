@@ -114,6 +114,16 @@ class Bounded:
         """The largest reward."""
         return 1.0
 
+    @property
+    def assumption(self) -> str:
+        """What a guarantee rests on besides the range, which is checked; empty here."""
+        return ""
+
+    @property
+    def about_bad(self) -> str:
+        """What a bad verdict is about, if not the mean of the rewards."""
+        return ""
+
     def sigma(self) -> float:
         return 0.5
 
@@ -242,6 +252,10 @@ class SubGaussian:
         """What a guarantee rests on and data can refute, but never confirm."""
         return f"rewards are sub-Gaussian with scale {self.scale:g}"
 
+    @property
+    def about_bad(self) -> str:
+        return ""
+
     def __str__(self) -> str:
         return f"sub-Gaussian rewards of scale {self.scale:g}"
 
@@ -277,6 +291,22 @@ class NonNegative:
     @property
     def ceiling(self) -> float:
         return math.inf if self.cap is None else float(self.cap)
+
+    @property
+    def assumption(self) -> str:
+        """What a guarantee rests on besides the range, which is checked; empty here."""
+        return ""
+
+    @property
+    def about_bad(self) -> str:
+        """What a bad verdict is about.
+
+        >>> NonNegative().about_bad, NonNegative(100).about_bad
+        ('below is not judged, since rewards have no ceiling', 'below is about rewards cut at 100')
+        """
+        if self.cap is None:
+            return "below is not judged, since rewards have no ceiling"
+        return f"below is about rewards cut at {self.cap:g}"
 
     def check_threshold(self, threshold: float) -> None:
         if not (math.isfinite(threshold) and threshold > 0.0):

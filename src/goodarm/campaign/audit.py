@@ -12,7 +12,6 @@ from goodarm.campaign.rows import plain
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
-from goodarm.problem import SubGaussian
 from goodarm.verdict import Guarantee
 from goodarm.version import __version__
 
@@ -73,8 +72,10 @@ def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
         notes.append(f"{book.void:,} tickets were void: true only if losing them had nothing to do with their rewards")
     if terms.made.guarantee is Guarantee.CERTIFIED_UNDER_MODEL:
         notes.append("true only if the model of the arms is")
-    if isinstance(terms.rewards, SubGaussian):
+    if terms.rewards.assumption:
         notes.append(f"true only if {terms.rewards.assumption}")
+    if terms.rewards.about_bad and terms.question.sign(verdict) < 0:
+        notes.append(terms.rewards.about_bad)
     return notes
 
 

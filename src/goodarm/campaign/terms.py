@@ -20,7 +20,7 @@ from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
-from goodarm.problem import Bounded, Cases, Gaussian, GradedCases, Problem, Rewards, ScoredCases, SubGaussian
+from goodarm.problem import FAMILIES, Bounded, Cases, GradedCases, NonNegative, Problem, Rewards, ScoredCases
 from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.sampling import IndexRule
@@ -37,7 +37,7 @@ COSTS_FORMAT = 7
 """The first format of journals whose arms may have costs, and whose campaign a budget."""
 FORMAT = max(CASES_FORMAT, SCORES_FORMAT, STOP_AFTER_FORMAT, COSTS_FORMAT, *(kind.format for kind in KINDS))
 """The newest format of journals. A journal has the oldest format that can express it."""
-ON_GRADES = "value+bet-mixture"
+BY_BETS = "value+bet-mixture"
 SOURCE = "source:"
 """Begins a fingerprint of source code. Without it a fingerprint is of byte code, as goodarm 0.1.0 wrote it."""
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
@@ -209,6 +209,11 @@ class Terms:
         k = len(self.judged)
         return self.reserve * k / ((k + m - 1) * (k + m))
 
+    def label(self, guarantee: str) -> str:
+        """A guarantee with the assumption that it rests on, as it is shown beside every verdict."""
+        promised = self.made.guarantee not in (Guarantee.NONE, Guarantee.HEURISTIC)
+        return f"{guarantee} if {self.rewards.assumption}" if promised and self.rewards.assumption else guarantee
+
     @property
     def promise(self) -> str:
         """What is promised about the verdicts, in words."""
@@ -218,8 +223,10 @@ class Terms:
         if self.made.guarantee is Guarantee.HEURISTIC:
             return "verdicts are heuristic: nothing is promised about their errors"
         under = " if the model of the arms is true" if self.made.guarantee is Guarantee.CERTIFIED_UNDER_MODEL else ""
-        if isinstance(self.rewards, SubGaussian):
+        if self.rewards.assumption:
             under += f"{' and' if under else ' if'} {self.rewards.assumption}"
+        if self.rewards.about_bad:
+            under += f"; {self.rewards.about_bad}"
         if self.made.criterion is Criterion.FDR:
             return f"of the arms called good, and of those called bad, at most {limit} are wrong on average{under}"
         return f"the probability of any wrong verdict is at most {limit}{under}"
@@ -340,8 +347,10 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
 def _check_kinds(delta: float, rewards: Any) -> None:
     if 0.0 < delta < LEAST_DELTA:
         raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
-    if type(rewards) not in (Bounded, Cases, GradedCases, ScoredCases, Gaussian, SubGaussian):
-        raise InvalidValue(f"rewards must be Bounded(), Gaussian(scale) or SubGaussian(scale); got {rewards!r}.")
+    if type(rewards) not in (*FAMILIES.values(), ScoredCases):
+        raise InvalidValue(
+            f"rewards must be Bounded(), NonNegative(cap), Gaussian(scale) or SubGaussian(scale); got {rewards!r}."
+        )
 
 
 def _on_cases(
@@ -389,8 +398,8 @@ def check_scores(arms: Sequence[ArmEntry], cases: int) -> None:
 
 
 def _default_on(rewards: Rewards, policy: str | Policy) -> str | Policy:
-    """For graded results the default policy decides by `bet-mixture`: `gap-mixture` needs results of 0 and 1."""
-    return ON_GRADES if type(rewards) is GradedCases and policy == LIVE_POLICY else policy
+    """The default policy decides by `bet-mixture` where `gap-mixture` can't: graded results, and no ceiling."""
+    return BY_BETS if type(rewards) in (GradedCases, NonNegative) and policy == LIVE_POLICY else policy
 
 
 def agreed(

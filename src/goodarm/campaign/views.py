@@ -86,7 +86,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         label=book.entry.label or book.entry.id,
         verdict=decision["verdict"] if decision else question.undecided(book.entry.id),
         status=SHOWN_STATUS.get(book.status, book.status),
-        guarantee=decision["guarantee"] if decision else str(terms.made.guarantee),
+        guarantee=terms.label(decision["guarantee"] if decision else str(terms.made.guarantee)),
         pulls=book.told,
         pending=book.pending,
         total=question.shown_total(book.total),

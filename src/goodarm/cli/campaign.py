@@ -43,7 +43,7 @@ Control = Annotated[str | None, typer.Option(metavar="ID", help="In place of a t
 Margin = Annotated[float, typer.Option(parser=number, metavar="M", help="By how much better than the control.")]
 OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value+gap-mixture.")]
 RewardFamily = Annotated[
-    str, typer.Option(metavar="R", help="bounded (in [0, 1]), gaussian:SCALE or sub-gaussian:SCALE.")
+    str, typer.Option(metavar="R", help="bounded (in [0, 1]), nonnegative[:CAP], gaussian:SCALE or sub-gaussian:SCALE.")
 ]
 Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="About how many samples there will be.")]
 Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share of delta kept for arms added later.")]

@@ -18,7 +18,6 @@ from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import LOOKS, sentence
 from goodarm.plain_table import plain_table
-from goodarm.problem import NonNegative, SubGaussian
 from goodarm.verdict import Guarantee
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ class Judgement:
     def label(self) -> str:
         """The guarantee with the assumption that it rests on; a range of rewards is checked and is no assumption."""
         family = self.question.scale.family
-        return f"{self.guarantee} if {family.assumption}" if isinstance(family, SubGaussian) else str(self.guarantee)
+        return f"{self.guarantee} if {family.assumption}" if family.assumption else str(self.guarantee)
 
     @property
     def words(self) -> dict[int, str]:
@@ -168,10 +167,8 @@ class Judgement:
         """The same for some of the arms: those of one segment, if there are segments."""
         noun = self.noun if arms is self.arms else self.segment_noun or self.noun
         said = sentence(arms.verdict, forecast, noun, self.question)
-        family = self.question.scale.family
-        if isinstance(family, NonNegative):
-            none = "below is not judged, since rewards have no ceiling"
-            said += f"; {none}" if family.cap is None else f"; below is about rewards cut at {family.cap:g}"
+        if self.question.scale.family.about_bad:
+            said += f"; {self.question.scale.family.about_bad}"
         return said if self.label == str(self.guarantee) else f"{said}; {self.label}"
 
     def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
-from goodarm.problem import SubGaussian
 from goodarm.question import Amounts
 
 LOOKS = (
@@ -33,8 +32,7 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
     elif unit is not None:
         whole = "within its window" if question.window is not None else "and no more rows of it will come"
         news = f"each {visible(unit)} is new information, {whole}"
-    family = question.scale.family
-    assumed = (family.assumption,) if isinstance(family, SubGaussian) else ()
+    assumed = (question.scale.family.assumption,) if question.scale.family.assumption else ()
     return (
         *assumed,
         f"{question.asked.labels.fixed} fixed before anybody looked at these rewards",
