@@ -1,8 +1,20 @@
 """Verdicts of `bet-mixture` from sums of log(1 + l_j (x - xi)) over an arm's rewards, added up by the engine.
 
 The sums come out of the same scan as count and total. They do not depend on the order of the rows, nor on where the
-rows were added up, so that the evidence is the same on every engine, to rounding. The bar is known before the scan,
-and the sums hold for this bar alone: there is no interval.
+rows were added up, so that the evidence is the same on every engine, to rounding.
+
+**Intervals.** The bar xi is known before the scan, and the sums hold for this bar alone. They bound the evidence at any
+other threshold t from below, for the same bets. For l > 0 and rewards in [0, C],
+
+    t <= xi:  log(1 + l (x - t)) >= log(1 + l (x - xi)) + log(1 + l (xi - t)/(1 + l (C - xi))),
+    t >= xi:  log(1 + l (x - t)) >= log(1 + l (x - xi)) + log(1 - l (t - xi)/(1 - l xi)),
+
+since 1 + l (x - t) = (1 + l (x - xi)) (1 + l (xi - t)/(1 + l (x - xi))), and the last factor is smallest at x = C, or
+at x = 0. The second line needs l t < 1; other bets are left out. A mixture of these lower bounds is at most the
+evidence of these bets at t, a supermartingale of start at most 1 if the mean is at most t. So the t that it refutes are
+refuted for certain, and the interval of all others is as certified as the verdict. At t = xi the bound is the evidence
+itself: the interval never contradicts the verdict. For l < 0 the lines are mirrored (x -> C - x). The farther t is from
+xi, the more is given away: the interval is right and wide, not narrow.
 """
 
 from __future__ import annotations
@@ -19,12 +31,15 @@ from goodarm.engine.totals import in_chunks
 from goodarm.judgement.decide import Decided, needed
 from goodarm.judgement.question import Question
 from goodarm.problem import Bar, NonNegative, Problem
-from goodarm.rules.identification.bet_mixture import from_sums
+from goodarm.rules.identification.bet_mixture import LOG_WEIGHTS, bets, from_sums
+from goodarm.rules.identification.bet_mixture import STEPS as STEPS_OF_BETS
 from goodarm.rules.identification.bet_mixture import sums as one_reward
 
 Floats = NDArray[np.float64]
 STEPS = 40
 """Number of halvings with which the rows still needed are found."""
+HALVINGS = 30
+"""Number of halvings with which an end of an interval is found."""
 MOST = 1e6
 """An arm that needs more than this many times its rows counts as never decided."""
 
@@ -54,13 +69,58 @@ def decide_by_sums(
         mean = totals / pulls
     level = np.where(mean >= bar.threshold, levels.next[0], levels.next[1])
     needs = np.where(verdict == 0, _more(logs, pulls, mean >= bar.threshold, level, bar), 0.0)
-    nothing = np.full(pulls.size, math.nan)
-    return Decided(mean, nothing, nothing.copy(), verdict, strength, np.where(np.isnan(mean), math.nan, needs))
+    low = lower_end(logs + waiting * one_reward(0.0, bar), pulls + waiting[:, 0], levels.now[0], bar)
+    high = upper_end(logs + waiting * one_reward(1.0, bar), pulls + waiting[:, 0], levels.now[1], bar)
+    return Decided(mean, low, high, verdict, strength, np.where(np.isnan(mean), math.nan, needs))
+
+
+def lower_end(logs: Floats, pulls: Floats, level: Floats, bar: Bar) -> Floats:
+    """The smallest threshold that is not refuted from above; 0 if none is."""
+    return _end(logs[:, :STEPS_OF_BETS], bets(bar)[:STEPS_OF_BETS], pulls, level, bar.threshold, bar.ceiling)
+
+
+def upper_end(logs: Floats, pulls: Floats, level: Floats, bar: Bar) -> Floats:
+    """The largest threshold that is not refuted from below: the lower end of C - x, mirrored; inf without a ceiling."""
+    if math.isinf(bar.ceiling):
+        return np.full(pulls.size, math.inf)
+    down = -bets(bar)[STEPS_OF_BETS:]
+    beyond = bar.ceiling - bar.threshold
+    return np.asarray(bar.ceiling - _end(logs[:, STEPS_OF_BETS:], down, pulls, level, beyond, bar.ceiling))
+
+
+def _end(logs: Floats, bet: Floats, pulls: Floats, level: Floats, xi: float, ceiling: float) -> Floats:
+    """The largest t with log sum_j w_j e^(bound_j(t)) >= level, by bisection on the side of xi where it lies."""
+    found = np.empty(pulls.size)
+    needed = np.broadcast_to(level, pulls.shape)
+
+    def work(part: slice) -> None:
+        n, sums, least = pulls[part, None], logs[part], needed[part]
+
+        def refuted(t: Floats) -> NDArray[np.bool_]:
+            gap = t[:, None] - xi
+            with np.errstate(divide="ignore", invalid="ignore"):
+                below = np.log1p(bet * -gap / (1.0 + bet * (ceiling - xi)))  # 0 without a ceiling
+                above = np.where(bet * t[:, None] < 1.0, np.log1p(-bet * gap / (1.0 - bet * xi)), -math.inf)
+                terms = LOG_WEIGHTS + sums + n * np.where(gap <= 0.0, below, above)
+            top = np.maximum(terms.max(axis=1), -1e300)
+            return np.asarray(top + np.log(np.exp(terms - top[:, None]).sum(axis=1)) >= least)
+
+        at_bar = refuted(np.full(n.size, xi))
+        low = np.where(at_bar, xi, 0.0)
+        high = np.where(at_bar, min(ceiling, 1.0 / bet.min()), xi)
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            there = refuted(middle)
+            low, high = np.where(there, middle, low), np.where(there, high, middle)
+        found[part] = np.where(pulls[part] > 0.0, low, 0.0)
+
+    in_chunks(work, pulls.size)
+    return found
 
 
 def notes(question: Question) -> tuple[str, ...]:
     """What readers must know about verdicts from sums."""
-    said = ["bet-mixture adds up logarithms for this bar alone and has no interval"]
+    said = ["the intervals of bet-mixture are certified and wide: its sums were added up for this bar alone"]
     if isinstance(question.scale.family, NonNegative) and question.scale.family.cap is None:
         said.append(
             "rewards have no ceiling, so that no arm can be called bad: a single large reward could lift any mean. To "

@@ -334,5 +334,5 @@ def _figure(value: float) -> str:
 
 
 def _known(value: float) -> float | None:
-    """A number, or None where there is none: JSON has no NaN."""
-    return None if math.isnan(value) else float(value)
+    """A number, or None where there is none: JSON has neither NaN nor infinity."""
+    return float(value) if math.isfinite(value) else None
