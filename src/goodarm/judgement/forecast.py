@@ -29,13 +29,16 @@ is a forecast; for other rewards, rows."""
 def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shares: Shares) -> Forecast | None:
     """More rows until half of the undecided arms have had a verdict; None where nobody could tell.
 
-    Not told for ratios of sums (propensities, `per_unit="ratio"`), against a control, and for rules by a radius.
+    Not told for ratios of sums (propensities, `per_unit="ratio"`), for rules by a radius, against a control, and for
+    several bars.
     """
     undecided = np.flatnonzero(verdict == 0)
+    if question.threshold is None:
+        return None
     rarer = min(question.bar, 1.0 - question.bar) if question.scale.bounded else 1.0
     if not undecided.size or rarer * sums.pulls[undecided].sum() < SEEN:
         return None
-    if sums.weight is not None or question.versus is not None or isinstance(question.identification, RadiusRule):
+    if sums.weight is not None or isinstance(question.identification, RadiusRule):
         return None
     chance = default_rng(0)
     pulls = sums.pulls.astype(np.float64)

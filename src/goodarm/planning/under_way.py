@@ -15,6 +15,7 @@ from goodarm.errors import InvalidValue
 from goodarm.forecast import HIGH, LOW, Boundary, Forecast, by_evidence, by_formula, in_range, likely_means, waits
 from goodarm.problem import Bounded, Gaussian, GradedCases, Problem, Rewards
 from goodarm.rules.identification import EvidenceRule, IdentificationRule
+from goodarm.rules.identification.gap_mixture import gap_mixture
 from goodarm.simulation.stop import Stop
 
 Floats = NDArray[np.float64]
@@ -87,11 +88,19 @@ def remaining(
     problem = Problem(threshold=threshold, arms=n.size, delta=delta, rewards=rewards)
     levels = np.full(n.size, problem.bar.budget)
     chance = default_rng(seed)
-    mu = (
-        likely_means(n, s, problem, draws, chance) if prior is None else _posterior(n, s, problem, prior, draws, chance)
-    )
+    if prior is None:
+        mu = likely_means(n, s, problem, draws, chance)
+    else:
+        mu = _posterior(n, s, problem, prior, draws, chance)
     still = np.full(n.size, limit) if cases is None else np.minimum(cases - n, limit)
-    left = np.minimum(waits(mu, n, s, problem, by_formula(problem, levels), chance, still), still)
+    boundary = boundary_of(gap_mixture, (), problem, levels, float(n.max()) + limit)
+    left = np.empty_like(mu)
+    for first in range(0, n.size, step := max(CELLS // draws, 1)):
+        part = slice(first, first + step)
+        more = waits(mu[:, part], n[part], s[part], problem, boundary, chance, still[part])
+        left[:, part] = np.minimum(more, still[part])
+        if stop is not None:
+            stop.check()
     low, median, high = np.quantile(left, [LOW, 0.5, HIGH], axis=0)
     return Remaining(
         median, low, high, left.mean(axis=0), (left >= limit).mean(axis=0), (mu >= threshold).mean(axis=0), limit
