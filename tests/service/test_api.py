@@ -336,7 +336,8 @@ def test_a_plan(server: InProcess) -> None:
     assert "beta:A,B" in problem(server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "prior": "x"}), 400)
     assert server.call("POST", "/api/v1/plan", {"arms": 100_000, "threshold": 0.02}).status == 200
     measured = {"arms": 10, "threshold": 10.0, "gap": 1.0, "rewards": "gaussian:2"}
-    assert server.call("POST", "/api/v1/plan", measured).json["rounds"]["median"] == 540
+    rounds = server.call("POST", "/api/v1/plan", measured).json["rounds"]
+    assert (rounds["low"] < rounds["median"] < rounds["high"], rounds["median"]) == (True, 575)
     assert "normal:MEAN,SD" in problem(server.call("POST", "/api/v1/plan", measured | {"gap": None, "prior": "x"}), 400)
     against = {"arms": 10, "control": 0.3, "margin": 0.02, "gap": 0.1}
     assert "samples" in server.call("POST", "/api/v1/plan", against).json["sentence"]
