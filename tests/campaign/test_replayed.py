@@ -39,6 +39,8 @@ CAMPAIGNS: dict[str, dict[str, Any]] = {
     "intervals": {"threshold": 0.3, "reserve": 0.2, "policy": "ucb+hoeffding"},
     "Gaussian": {"threshold": 0.3, "reserve": 0.2, "rewards": Gaussian(0.5), "policy": "uniform+normal-mixture"},
     "one good arm": {"threshold": 0.3, "reserve": 0.2, "stop_after": 2},
+    "several bars": {"bars": "right >= 0.3, slow <= 0.6", "reserve": 0.2},
+    "costs and a budget": {"threshold": 0.3, "cost": {f"arm {i}": 1.0 + i for i in range(8)}, "budget": 1500.0},
     "a model": {"threshold": 0.3, "policy": "uniform+learned-bets-normal@linear"},
 }
 """Campaigns of every kind of question and rule; those that differ most come first."""
@@ -53,10 +55,11 @@ class Visitor:
         arms: Any = [f"arm {i}" for i in range(8)]
         if kind == "a model":
             arms = [{"id": arm, "features": [1.0 + 0.1 * i, 0.3 * i % 1.0]} for i, arm in enumerate(arms)]
-        unanswered = "void" if seed % 2 or kind in ("Gaussian", "cases of a control") else "zero"
+        unanswered = "void" if seed % 2 or kind in ("Gaussian", "cases of a control", "several bars") else "zero"
         self.campaign = Campaign.create(
             MemoryStore(), "c", arms, delta=0.2, after=100.0, unanswered=unanswered, clock=clock, **CAMPAIGNS[kind]
         )
+        self.metrics = kind == "several bars"
         self.tickets: list[Any] = []
         self.blocks: list[Any] = []
 
@@ -93,13 +96,17 @@ class Visitor:
     def tell_part(self, block: Any) -> None:
         out = self.campaign._session.fold.blocks[int(block.ticket.split("-")[0])].out
         ids = [book.entry.id for book in self.campaign._session.fold.books]
-        rows = {}
+        rows: dict[str, Any] = {}
         for arm, count in out.items():
             told = self.chance.randint(0, count)
-            rows[ids[arm]] = (told, sum(self.reward(ids[arm]) for _ in range(told)))
+            sums = [sum(self.drawn(ids[arm]) for _ in range(told)) for _ in ("right", "slow")]
+            rows[ids[arm]] = (told, {"right": sums[0], "slow": sums[1]} if self.metrics else sums[0])
         self.campaign.tell_block(block, rows, part=f"{self.chance.random()}")
 
-    def reward(self, arm: str) -> float:
+    def reward(self, arm: str) -> Any:
+        return {"right": self.drawn(arm), "slow": self.drawn(arm)} if self.metrics else self.drawn(arm)
+
+    def drawn(self, arm: str) -> float:
         return float(
             self.chance.random() < {"arm 0": 0.02, "arm 1": 0.9, "arm 2": 0.6, "arm 3": 0.5, "arm 4": 0.6}.get(arm, 0.3)
         )
