@@ -74,4 +74,4 @@ def rehearse_block(terms: Terms) -> None:
     while it holds the store's lock."""
     step = new_step(terms)
     counts = step.choose_block(1)
-    step.absorb_block(counts, np.zeros(len(counts)))
+    step.absorb_block(counts, np.zeros((len(counts), *np.shape(terms.question.nothing))))
