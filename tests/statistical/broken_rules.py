@@ -9,7 +9,7 @@ from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN
 from goodarm.rules.identification.betting import observe as betting_observe
 from goodarm.rules.identification.gap_mixture import STEPS, log_ratio
 from goodarm.rules.identification.kt import observe as kt_observe
-from goodarm.rules.identification.learned_bets import LANDING
+from goodarm.rules.identification.learned_bets import LANDING, learned_bets
 from goodarm.rules.identification.learned_bets import observe as learned_observe
 from goodarm.rules.identification.learned_bets_normal import observe as normal_observe
 from goodarm.rules.identification.normal_mixture import log_mixture
@@ -172,14 +172,14 @@ BROKEN: list[IdentificationRule] = [
         guarantee=CERTIFIED,
         observe=learned_bets_that_peek,
         learner=ladder_learner,
-        memory=3,
+        memory=learned_bets.memory,
     ),
     EvidenceRule(
         name="learned-bets whose gradient step sees its reward",
         guarantee=CERTIFIED,
         observe=gradient_step_that_sees,
         learner=ladder_learner,
-        memory=3,
+        memory=learned_bets.memory,
     ),
     EvidenceRule(
         name="learned-bets-normal that peek", guarantee=CERTIFIED, observe=normal_bets_that_peek, learner=prior_learner
@@ -189,14 +189,14 @@ BROKEN: list[IdentificationRule] = [
         guarantee=CERTIFIED,
         observe=landing_that_sees,
         learner=ladder_learner,
-        memory=3,
+        memory=learned_bets.memory,
     ),
     EvidenceRule(
         name="deadline that sees its reward",
         guarantee=CERTIFIED,
         observe=deadline_that_sees,
         learner=ladder_learner,
-        memory=3,
+        memory=learned_bets.memory,
     ),
     EvidenceRule(
         name="normal-mixture, half the variance",
