@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 from goodarm.arguments import check_real, check_whole
 from goodarm.errors import InvalidValue
@@ -90,9 +90,18 @@ def _too_fine(name: str, value: float) -> str:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Bounded:
-    """Rewards in [0, 1], 0/1 or in between: 1/2-sub-Gaussian whatever their distribution."""
+    """Rewards in [0, 1], 0/1 or in between: 1/2-sub-Gaussian whatever their distribution.
+
+    `Bounded(0, 1600)` is `UpTo(1600)`, rewards in another range that starts at 0.
+    """
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        return _in_range(*arguments, **named) if cls is Bounded else super().__new__(cls)  # type: ignore[return-value]  # a family too
+
+    def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
+        """The range; `__new__` has read it."""
 
     def check_threshold(self, threshold: float) -> None:
         if 0.0 < threshold < LEAST_SCALE:
@@ -341,6 +350,42 @@ class NonNegative:
         return "rewards of 0 or more" + ("" if self.cap is None else f", capped at {self.cap:g}")
 
 
+@dataclass(frozen=True)
+class UpTo(NonNegative):
+    """Rewards between 0 and `cap`. A larger one is refused, so that a bad verdict is about the mean itself.
+
+    >>> Bounded(0, 1600)
+    UpTo(cap=1600.0)
+    """
+
+    cap: float = 1.0
+
+    @property
+    def about_bad(self) -> str:
+        return ""
+
+    def check_reward(self, reward: float) -> None:
+        if not 0.0 <= reward <= self.cap:
+            raise InvalidValue(
+                f"a reward must lie in [0, {self.cap:g}]; got {reward}. Declare a larger range, or NonNegative() "
+                "if there is no ceiling."
+            )
+
+    def __str__(self) -> str:
+        return f"rewards in [0, {self.cap:g}]"
+
+
+def _in_range(low: float = 0.0, high: float = 1.0) -> Bounded | UpTo:
+    """The family of rewards between these two."""
+    check_real(low=low, high=high)
+    if low != 0.0 or not 0.0 < high < math.inf:
+        raise InvalidValue(
+            f"rewards must lie between 0 and a positive number; got the range {low:g} to {high:g}. Subtract {low:g} "
+            "from the rewards and from the threshold. A log needs no such change: rewards='bounded:LOW,HIGH'."
+        )
+    return object.__new__(Bounded) if high == 1.0 else UpTo(float(high))
+
+
 Rewards = Bounded | SubGaussian | NonNegative
 
 
@@ -349,6 +394,7 @@ FAMILIES: dict[str, type[Rewards]] = {
     "gaussian": Gaussian,
     "sub-gaussian": SubGaussian,
     "nonnegative": NonNegative,
+    "up-to": UpTo,
     "cases": Cases,
     "graded-cases": GradedCases,
     "scored-cases": ScoredCases,
@@ -363,6 +409,8 @@ def rewards_from_text(text: str) -> Rewards:
     (Bounded(), Gaussian(scale=0.5), NonNegative(cap=100.0))
     """
     name, _, number = text.strip().lower().partition(":")
+    if name == "bounded" and number.replace(" ", "").startswith("0,"):
+        name, number = "up-to", number.partition(",")[2]
     family: Callable[..., Rewards] | None = FAMILIES.get("sub-gaussian" if name == "subgaussian" else name)
     if family is not None:
         try:
@@ -373,8 +421,8 @@ def rewards_from_text(text: str) -> Rewards:
         except (TypeError, ValueError):
             pass
     raise InvalidValue(
-        f"can't read the rewards {text!r}. Write bounded, gaussian:SCALE, sub-gaussian:SCALE, nonnegative, "
-        "nonnegative:CAP, cases:COUNT or graded-cases:COUNT, as in gaussian:1.5."
+        f"can't read the rewards {text!r}. Write bounded, bounded:0,HIGH, gaussian:SCALE, sub-gaussian:SCALE, "
+        "nonnegative, nonnegative:CAP, cases:COUNT or graded-cases:COUNT, as in gaussian:1.5."
     ) from None
 
 

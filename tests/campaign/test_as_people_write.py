@@ -1,11 +1,14 @@
 """Values as people write them: truth values, percentages, tickets from a list; creating what exists; printing."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from goodarm import Campaign
+from goodarm import Bounded, Campaign
 from goodarm.campaign.stores import open_store
 from goodarm.errors import AbandonedTickets, InvalidValue, Refused, UnknownTicket
+from goodarm.problem import rewards_from_text
 
 
 @pytest.mark.parametrize(("written", "counted"), [(True, 1.0), (False, 0.0), (np.True_, 1.0), (np.bool_(False), 0.0)])
@@ -85,3 +88,29 @@ def test_opening_a_campaign_with_abandoned_tickets_says_what_to_do(tmp_path):
         for ticket in campaign.waiting():
             campaign.tell(ticket, 1.0)
     Campaign.open(address, "x", clock=lambda: 7200.0).close()
+
+
+def test_rewards_in_a_range_of_their_own(tmp_path):
+    chance = np.random.default_rng(1)
+    pay = {"much": lambda: chance.uniform(700.0, 1600.0), "little": lambda: chance.uniform(0.0, 900.0)}
+    address = f"sqlite:///{tmp_path}/c.db"
+    with Campaign.create(address, "pay", list(pay), threshold=800, rewards=Bounded(0, 1600)) as campaign:
+        while campaign.tally().open:
+            campaign.tell_many([(ticket, pay[ticket.arm]()) for ticket in campaign.ask(10)])
+        assert [(row.arm, row.verdict) for row in campaign.arms()] == [("much", "good"), ("little", "bad")]
+        assert "above 800" in campaign.headline()
+        with pytest.raises(InvalidValue, match=r"must lie in \[0, 1600\]; got 1600.5"):
+            campaign.tell_arm("much", 1600.5)
+    with Campaign.open(address, "pay") as campaign:
+        assert campaign.check().ok
+        assert campaign.terms.rewards == Bounded(0, 1600) == rewards_from_text("bounded:0,1600")
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 5), (0, 0), (0, -1), (0, float("nan")), (0, float("inf")), ("0", 1)])
+def test_a_range_that_is_none_is_refused(low, high):
+    with pytest.raises(InvalidValue):
+        Bounded(low, high)
+
+
+def test_the_range_from_0_to_1_is_the_usual_one():
+    assert Bounded(0, 1) == Bounded() == pickle.loads(pickle.dumps(Bounded(0, 1)))

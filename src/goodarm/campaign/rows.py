@@ -135,7 +135,7 @@ class Verdicts(NamedTuple):
                     f"{row.pulls:,}",
                     f"{row.pending:,}",
                     _figure(row.mean),
-                    f"{_figure(row.low)} to {_figure(row.high)}",
+                    "-" if math.isnan(row.low) else f"{_figure(row.low)} to {_figure(row.high)}",
                 ]
                 for row in self.arms
             ],

@@ -399,7 +399,8 @@ def check_scores(arms: Sequence[ArmEntry], cases: int) -> None:
 
 def _default_on(rewards: Rewards, policy: str | Policy) -> str | Policy:
     """The default policy decides by `bet-mixture` where `gap-mixture` can't: graded results, and no ceiling."""
-    return BY_BETS if type(rewards) in (GradedCases, NonNegative) and policy == LIVE_POLICY else policy
+    unsuited = isinstance(rewards, NonNegative) or type(rewards) is GradedCases
+    return BY_BETS if unsuited and policy == LIVE_POLICY else policy
 
 
 def agreed(

@@ -19,6 +19,7 @@ from goodarm.problem import (
     Problem,
     Rewards,
     ScoredCases,
+    UpTo,
     rewards_from_text,
 )
 from goodarm.question import Bars, Control, Threshold
@@ -76,6 +77,8 @@ def read_scale(text: str | Rewards) -> RewardScale:
     >>> read_scale("bounded:1,5").words
     'rewards in [1, 5]'
     """
+    if isinstance(text, UpTo):
+        return RewardScale(Bounded(), 0.0, text.cap)
     if not isinstance(text, str):
         return RewardScale(text)
     kind, _, rest = text.partition(":")
