@@ -54,8 +54,9 @@ BENCHMARKS = {
 PAGES = {
     "docs/performance.md": ("c", "libraries", "arms", "memory", "start", "first", "rules", "structured", "step"),
     "docs/scale.md": ("scale",),
-    "docs/service.md": ("stopping", "service", "generated"),
-    "docs/campaign.md": ("batches", "opening", "campaign", "blocks"),
+    "docs/service.md": ("stopping",),
+    "docs/service-speed.md": ("service", "generated"),
+    "docs/live-verdicts.md": ("batches", "opening", "campaign", "blocks"),
 }
 """The tables of each document that `--renew` measures again."""
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"

@@ -1,4 +1,4 @@
-"""Live campaigns: ask, tell, verdicts; durable, from several processes. docs/campaign.md says what makes them true."""
+"""Live campaigns: ask, tell, verdicts; durable, from several processes. docs/live-verdicts.md says why they hold."""
 
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.check import Check

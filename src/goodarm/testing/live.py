@@ -1,8 +1,8 @@
 """Does a live campaign keep its promise when rewards come back late, in an unlucky order, or never?
 
 The adversary drives a `Campaign` through its public methods. It decides when a reward is told, and it lets the rewards
-of a batch depend on each other. Certified verdicts allow both (docs/campaign.md): they assume only that a reward's mean
-is the arm's mean, given everything told before the ask and the earlier rewards of the same arm.
+of a batch depend on each other. Certified verdicts allow both (docs/live-verdicts.md): they assume only that a
+reward's mean is the arm's mean, given everything told before the ask and the earlier rewards of the same arm.
 
 All arms have the same mean, next to the threshold on the side on which the verdict of interest is wrong. In each batch
 one draw decides the rewards of all arms; if an arm is in the batch several times, its other rewards are drawn

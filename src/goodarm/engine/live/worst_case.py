@@ -1,6 +1,6 @@
 """Rules for rewards that come from outside: late, out of order, some never.
 
-What makes the verdicts true (the proofs are in docs/campaign.md):
+What makes the verdicts true (the proofs are in docs/live-verdicts.md):
 
 by totals  The evidence for good counts every pull that was asked for and not yet answered as reward 0, the evidence for
            bad counts it as 1: E+ from (asked, told total), E- from (asked, told total + pending). Once all rewards are
