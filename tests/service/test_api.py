@@ -335,6 +335,9 @@ def test_a_plan(server: InProcess) -> None:
     assert "samples" in made["sentence"]
     assert "beta:A,B" in problem(server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "prior": "x"}), 400)
     assert server.call("POST", "/api/v1/plan", {"arms": 100_000, "threshold": 0.02}).status == 200
+    prompts = {"arms": 40, "threshold": "80%", "prior": "beta:8,2", "cases": 500}
+    assert server.call("POST", "/api/v1/plan", prompts).json["rounds"]["high"] < 40 * 500
+    assert "can be made" in problem(server.call("POST", "/api/v1/plan", {"arms": 4, "control": 0.5, "cases": 9}), 400)
     measured = {"arms": 10, "threshold": 10.0, "gap": 1.0, "rewards": "gaussian:2"}
     rounds = server.call("POST", "/api/v1/plan", measured).json["rounds"]
     assert (rounds["low"] < rounds["median"] < rounds["high"], rounds["median"]) == (True, 575)

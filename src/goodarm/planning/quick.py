@@ -13,7 +13,7 @@ from goodarm.forecast import Forecast, in_range
 from goodarm.planning.guess import MeansGuess, guess_means, guess_real_means
 from goodarm.planning.kinds import LIMIT as LIMIT
 from goodarm.planning.kinds import planned_question
-from goodarm.problem import Bounded, Gaussian, NonNegative, Problem, Rewards  # noqa: F401  Gaussian: the example
+from goodarm.problem import Bounded, Cases, Gaussian, NonNegative, Problem, Rewards  # noqa: F401  Gaussian: the example
 
 WORK = 20_000
 """Arms times draws."""
@@ -51,6 +51,7 @@ def quick_plan(
     gap: float | None = None,
     prior: str | None = None,
     rewards: Rewards = Bounded(),
+    cases: int | None = None,
     seed: int = 0,
 ) -> QuickPlan:
     """How many samples a campaign takes, from its means alone; against a control, those of the control included.
@@ -63,17 +64,24 @@ def quick_plan(
                  is to be; `arms` does not count the control
     gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as mean;
                  for Gaussian rewards normal, with the standard deviation of one reward. Their prior is normal:MEAN,SD
+    cases      : the number of cases of a fixed test set, with 0/1 results, each drawn at most once per arm
 
     >>> made = quick_plan(threshold=0.5, arms=10, gap=0.2)
     >>> made.low, made.median, made.high
     (667.0, 813.0, 995.0)
     >>> quick_plan(threshold=10.0, arms=10, gap=1.0, rewards=Gaussian(2.0)).median
     575.0
+    >>> quick_plan(threshold=0.8, arms=40, prior="beta:8,2", cases=500).median  # full evaluation takes 20,000
+    8618.0
     >>> made = quick_plan(control=0.3, margin=0.02, arms=10, gap=0.1)
     >>> round(made.half), round(made.median)
     (5662, 8375)
     """
-    planned = planned_question(threshold, control, margin)
+    planned = planned_question(threshold, control, margin, cases)
+    if cases is not None:
+        if rewards != Bounded():
+            raise InvalidValue(f"results of {cases} cases are 0 or 1; got {rewards}. Leave `rewards` or `cases` out.")
+        rewards = Cases(cases)
     planned.check_rewards(rewards)
     problem = Problem(threshold=planned.bar, arms=arms, delta=delta, rewards=rewards)
     guess = _guess(problem, gap, prior)

@@ -229,6 +229,9 @@ class PlanWish(Body):
         description="beta:A,B or uniform:LOW,HIGH; normal:MEAN,SD for rewards that are not bounded",
     )
     gap: Number | None = Field(None, gt=0.0, description="every mean lies this far away")
+    cases: CaseCount | None = Field(
+        None, examples=[None], description="of a fixed test set, each drawn at most once per arm"
+    )
 
 
 class NewWebhook(Body):

@@ -50,7 +50,8 @@ class Planner:
 def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
     given = wish.model_dump(exclude_none=True)
     rewards = rewards_from_text(given.pop("rewards", "bounded"))
-    planned_question(given.get("threshold"), given.get("control"), given.get("margin", 0.0))  # refused before waiting
+    asked = (given.get("threshold"), given.get("control"), given.get("margin", 0.0), given.get("cases"))
+    planned_question(*asked)  # refused before waiting
     return partial(quick_plan, **given, rewards=rewards)
 
 
