@@ -293,6 +293,34 @@ def test_tables_of_arms(address: str, new_page: NewPage, table: str, arms: list[
     assert page.evaluate("async text => (await import('/js/csv.js')).fromCsv(text)", table) == arms
 
 
+def test_a_fixed_test_set_is_planned_and_started_from_the_page(server: Server, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{server.address}/#/new")
+    page.get_by_label("Rewards", exact=True).select_option("passes of a fixed set of test cases")
+    page.get_by_label("Name").fill("prompts on cases")
+    page.get_by_role("textbox", name="Arms").fill("terse\nchatty")
+    page.get_by_label("The bar", exact=True).fill("80%")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.get_by_text("Give a number, such as 500.")).to_be_visible()
+    page.get_by_label("Test cases").fill("200")
+    expect(page.locator(".plan .sentence")).to_contain_text("samples")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.get_by_text("200 cases")).to_be_visible()
+
+
+def test_a_campaign_of_amounts_is_started_from_the_page(server: Server, new_page: NewPage) -> None:
+    page = new_page()
+    shown(page, f"{server.address}/#/new")
+    page.get_by_label("Rewards", exact=True).select_option("amounts of 0 or more: revenue")
+    page.get_by_label("Name").fill("revenue of banners")
+    page.get_by_role("textbox", name="Arms").fill("red\nblue")
+    page.get_by_label("The bar", exact=True).fill("1.5")
+    expect(page.get_by_text("There is no plan for amounts")).to_be_visible()
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.get_by_role("heading", name="revenue of banners")).to_be_visible()
+    assert server.call("GET", path_of("revenue of banners")).json["rewards"] == "rewards of 0 or more"
+
+
 def test_a_campaign_against_a_control_is_started_from_the_page(server: Server, new_page: NewPage) -> None:
     page = new_page()
     shown(page, f"{server.address}/#/new")

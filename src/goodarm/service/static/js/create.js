@@ -148,9 +148,7 @@ class CreateForm {
     const planned = wish && !twice ? this.question.planned(arms) : null;
     if (planned) this.timer = window.setTimeout(() => void this.makePlan(planned), WAIT);
     else if (wish && !twice)
-      this.plan.replaceChildren(
-        hint(this.question.several ? "There is no plan for several bars." : "For a plan, say what mean you expect of the control."),
-      );
+      this.plan.replaceChildren(hint(this.question.planless));
   }
 
   /** Which arms are named more than once, in words. */

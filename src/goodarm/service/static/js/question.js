@@ -37,11 +37,21 @@ export class Question {
   constructor(changed) {
     const number = { autocomplete: "off", oninput: changed, inputmode: "decimal" };
     this.versus = choice(["which arms reach a bar", "which arms beat a control", "which arms clear several bars"], changed);
-    this.kind = choice(["between 0 and 1: clicks, passes, shares", "measurements around a mean"], changed);
+    this.kind = choice(
+      [
+        "between 0 and 1: clicks, passes, shares",
+        "measurements around a mean",
+        "passes of a fixed set of test cases",
+        "amounts of 0 or more: revenue",
+      ],
+      changed,
+    );
     this.bar = h("input", { ...number, placeholder: "2%" });
     this.delta = h("input", { ...number, value: "5%" });
     this.gap = h("input", { ...number, placeholder: "not known" });
     this.spread = h("input", { ...number, placeholder: "1.5" });
+    this.cases = h("input", { ...number, placeholder: "500" });
+    this.cap = h("input", { ...number, placeholder: "none" });
     this.control = h("input", { autocomplete: "off", oninput: changed, list: "arms-offered" });
     this.margin = h("input", { ...number, value: "0%" });
     this.rate = h("input", { ...number, placeholder: "not known" });
@@ -59,6 +69,8 @@ export class Question {
     this.marginField = field("margin", "By how much better", this.margin, "0% if any improvement counts.");
     this.controlField = field("control", "The control", this.control, "One of the arms; the first if left empty.");
     this.spreadField = field("spread", "Standard deviation", this.spread, "Of one measurement; it must be known.");
+    this.casesField = field("cases", "Test cases", this.cases, "How many the set has. Each arm draws each case at most once.");
+    this.capField = field("cap", "Cap", this.cap, "Larger amounts count as this much. Without one no arm is called bad.");
     this.rateField = field("rate", "Expected mean of the control", this.rate, only);
     const gap = (this.gapField = field("gap", "Typical distance from the bar", this.gap, only));
     this.gapLabel = gap.querySelector("label");
@@ -70,6 +82,8 @@ export class Question {
       this.offered,
       h("div", { class: "two" }, this.barField, this.marginField, field("delta", "Allowed error", this.delta, error)),
       this.spreadField,
+      this.casesField,
+      this.capField,
       h("div", { class: "two alone" }, this.rateField, gap),
     ];
   }
@@ -86,15 +100,32 @@ export class Question {
     return this.versus.selectedIndex === 0 && this.kind.selectedIndex === 1;
   }
 
+  get onCases() {
+    return this.versus.selectedIndex === 0 && this.kind.selectedIndex === 2;
+  }
+
+  get amounts() {
+    return this.versus.selectedIndex === 0 && this.kind.selectedIndex === 3;
+  }
+
+  /** Why there is no plan for what is asked. */
+  get planless() {
+    if (this.several) return "There is no plan for several bars.";
+    if (this.amounts) return "There is no plan for amounts: how many samples they take depends on their spread.";
+    return "For a plan, say what mean you expect of the control.";
+  }
+
   /** Show the fields that matter. @param {NewArm[]} arms */
   show(arms) {
-    const { against, measured, several } = this;
+    const { against, measured, several, onCases, amounts } = this;
     for (const [each, shown] of /** @type {[HTMLElement | undefined, boolean][]} */ ([
       [this.kindField, !against && !several],
       [this.barField, !against && !several],
       [this.barsField, several],
-      [this.gapField, !several],
+      [this.gapField, !several && !amounts],
       [this.spreadField, measured],
+      [this.casesField, onCases],
+      [this.capField, amounts],
       [this.controlField, against],
       [this.marginField, against],
       [this.rateField, against],
@@ -102,7 +133,7 @@ export class Question {
       if (each) each.hidden = !shown;
     if (this.gapLabel)
       this.gapLabel.textContent = against ? "Typical difference from it" : "Typical distance from the bar";
-    this.bar.placeholder = measured ? "10" : "2%";
+    this.bar.placeholder = measured || amounts ? "10" : onCases ? "80%" : "2%";
     this.control.placeholder = arms[0]?.id ?? "";
     if (against)
       this.offered.replaceChildren(
@@ -121,6 +152,14 @@ export class Question {
     if (this.several) return this.bars.value.trim() ? { bars: this.bars.value.trim(), delta } : null;
     const [threshold, spread] = [parseBar(this.bar.value), parseBar(this.spread.value)];
     if (threshold === null || (this.measured && !spread)) return null;
+    if (this.onCases) {
+      const cases = parseBar(this.cases.value);
+      return cases === null ? null : { threshold, delta, cases };
+    }
+    if (this.amounts) {
+      const cap = parseBar(this.cap.value);
+      return { threshold, delta, rewards: cap === null ? "nonnegative" : `nonnegative:${cap}` };
+    }
     return this.measured ? { threshold, delta, rewards: `gaussian:${spread}` } : { threshold, delta };
   }
 
@@ -138,6 +177,8 @@ export class Question {
       ...(!this.against && !this.several ? number(this.bar, this.bar.placeholder, true) : []),
       ...number(this.delta, "5%", true),
       ...(this.measured ? number(this.spread, "1.5", true) : []),
+      ...(this.onCases ? number(this.cases, "500", true) : []),
+      ...(this.amounts ? number(this.cap, "100", false) : []),
       ...(this.against ? number(this.rate, "30%", false) : []),
       ...number(this.gap, "1%", false),
     ];
@@ -145,15 +186,16 @@ export class Question {
 
   /** The field that the server means by a name of its own. @returns {Record<string, HTMLElement>} */
   get inputs() {
-    const { bar, bars, delta, control, margin, spread } = this;
-    return { threshold: bar, bars, metric: bars, metrics: bars, delta, control, margin, rewards: spread, scale: spread };
+    const { bar, bars, delta, control, margin, spread, cases, cap } = this;
+    const rewards = { rewards: spread, scale: spread, cases, count: cases, cap };
+    return { threshold: bar, bars, metric: bars, metrics: bars, delta, control, margin, ...rewards };
   }
 
   /** What a plan is made from; null if too little is known for one. @param {NewArm[]} arms */
   planned(arms) {
     const asked = this.asked(arms);
     const [rate, gap] = [parseBar(this.rate.value), parseBar(this.gap.value) || null];
-    if (!asked || this.several) return null;
+    if (!asked || this.several || this.amounts) return null;
     if (!this.against) return { ...asked, arms: arms.length, gap };
     return rate === null || arms.length < 2 ? null : { ...asked, control: rate, arms: arms.length - 1, gap };
   }
