@@ -73,7 +73,7 @@ def test_four_processes_share_a_campaign(durable: str, tmp_path: Path) -> None:
 def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(durable: str, tmp_path: Path) -> None:
     Campaign.create(durable, "c", [f"arm {i}" for i in range(5)], 0.5, delta=1e-9).close()
     rng = random.Random(7)
-    steady = begin(durable, tmp_path, 0, pairs=10_000)
+    steady = begin(durable, tmp_path, 0, pairs=10_000_000)  # until it is killed
     for seed in range(1, 9):
         victim = begin(durable, tmp_path, seed, batch=rng.choice([1, 4]))
         wait_for(tmp_path / f"book-{seed}", rng.randrange(1, 30))

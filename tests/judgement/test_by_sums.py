@@ -70,7 +70,9 @@ def test_every_engine_adds_up_the_rule_s_own_sums(
             good, bad = evidence[row["arm"]]
             side = {"good": good, "bad": bad, "open": max(good, bad)}[row["verdict"]]
             assert row["evidence"] == pytest.approx(side, rel=1e-9, abs=1e-9)
-            assert (row["low"], row["high"]) == (None, None)
+            low, high = (-math.inf if row["low"] is None else row["low"], row["high"] or math.inf)
+            assert low <= row["mean"] <= high
+            assert {"good": low >= threshold, "bad": high <= threshold, "open": low < threshold < high}[row["verdict"]]
 
 
 def test_units_are_added_up_alike_by_frames_and_by_sql(log: pl.DataFrame, tmp_path: Path) -> None:
