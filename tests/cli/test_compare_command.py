@@ -137,7 +137,7 @@ BAD = {
     "table without threshold": (("table:none.csv",), "Give one, for example --threshold"),
     "missing table": (("table:none.csv", "--threshold", "0.5"), "none.csv: there is no such file"),
     "unknown option": (("kano-1", "--horizont", "10"), "No such option"),
-    "no number for delta": (("kano-1", "--delta", "five"), "'five' is not a number. Write it like 0.05."),
+    "no number for delta": (("kano-1", "--delta", "five"), "'five' is not a number. Write it like 0.05 or 5%."),
 }
 
 

@@ -84,7 +84,7 @@ def test_the_verb(tmp_path: Path) -> None:
     found = json.loads(ran.stdout)
     assert {row["arm"]: row["verdict"] for row in found["arms"]} == {"red": "better", "blue": "worse", "green": "open"}
     assert (found["good"], found["bad"], found["open"], found["threshold"]) == (1, 1, 1, None)
-    assert found["sentence"].startswith("1 of 3 arms is better than now, 1 not, 1 undecided; ")
+    assert found["sentence"].startswith("1 of 3 arms is better than now, 1 not, 1 undecided")
     assert found["arms"][0]["mean"] == pytest.approx(0.03)
     assert found["arms"][0]["low"] > 0.0
     shown = CliRunner().invoke(app, ["judge", str(path), "--versus", "now", "--margin", "-0.02"])
