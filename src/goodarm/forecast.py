@@ -1,9 +1,9 @@
 """The forecaster: how many more samples each arm takes until its verdict, by simulation; a range, not a number.
 
 Judgements on logs, campaigns under way and quick plans all forecast with it. It has two parts:
-- `likely_means` draws the arms' means. The spread of the means is learned from all arms: a mixture on a grid of gaps to
-  the threshold, fitted to a random reweighting of the arms in each draw, so that what is not known of the spread is in
-  the draws. Each arm's mean is then drawn from its own posterior.
+- `likely_means` draws the arms' means. The law of the means is not known: each simulated path draws it from its
+  posterior given all arms, on a grid of gaps to the threshold. Each arm's mean is then drawn given that law and its own
+  rewards. Its own rewards count once: the law it is drawn from is learned from the other arms.
 - `waits` continues each arm with these means until its evidence decides, and counts the samples.
 
 A forecast is a guess and no part of the promise. `python -m benchmarks forecasts` measures how often its range holds.
@@ -34,15 +34,15 @@ FARTHEST, NEAREST, CELLS = 9.0, 1e-4, 64
 CENTRES = np.array([-3.0, -2.0, -1.4, -1.0, -0.7, -0.45, -0.25, -0.1, 0.0, 0.1, 0.25, 0.45, 0.7, 1.0, 1.4, 2.0, 3.0])
 SPREADS = np.geomspace(0.02, 3.0, 12)
 """Normal laws of the means on the scale of the gaps, from which the mixture starts: their centres and deviations."""
-APART, TIGHT, ABOVE = np.geomspace(0.05, 2.0, 8), 0.25, (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Laws with a group of arms on either side: their gap, its relative deviation, and the share of arms above."""
-BASE = 1.0
-"""Number of arms that the law at the start counts as when the mixture is fitted."""
-SWEEPS = 20
-"""Steps of expectation and maximisation."""
-LAWS = 20
-"""Maximum number of laws of the means that are fitted; draws share them in turn."""
-LEARNED_FROM = 250
+APART, TIGHT, ABOVE = np.geomspace(0.05, 2.0, 12), (0.1, 0.3), (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Laws with a group of arms on either side: their gap, its relative deviations, and the share of arms above."""
+STRENGTHS = (1.0, 4.0, 16.0)
+"""Number of arms that the law at the start counts as: one of these, by chance."""
+SWEEPS = 4
+"""How often the cell of each arm is drawn again."""
+CHAINS = 50
+"""Maximum number of laws of the means that are drawn; draws share them in turn."""
+LEARNED_FROM = 120
 """Maximum number of arms from which the spread of the means is learned; a random sample if there are more."""
 STEP, GROWTH = 0.005, 1.2
 """An arm is looked at after this share of its samples more, and then after `GROWTH` times as many each time."""
@@ -143,20 +143,31 @@ def likely_means(
     """
     which = np.arange(pulls.size) if which is None else which
     seen = np.flatnonzero(pulls > 0.0)
-    learned = chance.choice(seen, LEARNED_FROM, replace=False) if seen.size > LEARNED_FROM else seen
+    learned = np.sort(chance.choice(seen, LEARNED_FROM, replace=False)) if seen.size > LEARNED_FROM else seen
     of_reward = _variance(problem, pulls.size, variance)
     scale = Scale(problem, math.sqrt(float(np.median(of_reward))))
     gaps, half_cell = grid()
     likelihood = _likelihood(pulls, totals, of_reward, learned, scale, gaps, variance is None)
-    shape = _mixtures(likelihood, gaps, min(draws, LAWS), chance)[np.arange(draws) % LAWS]
+    law, cells = _laws_of_the_means(likelihood, gaps, min(draws, CHAINS), chance)
     own = _likelihood(pulls, totals, of_reward, which, scale, gaps, variance is None)
+    place = {arm: i for i, arm in enumerate(learned.tolist())}
+    chain = np.arange(draws) % len(law)
     found = np.empty((draws, which.size))
-    for i, weights in enumerate(own):
-        sums = np.cumsum(shape * weights, axis=1)
-        cell = (sums < chance.random((draws, 1)) * sums[:, -1:]).sum(axis=1).clip(0, gaps.size - 1)
-        found[:, i] = gaps[cell]
+    for i, (arm, weights) in enumerate(zip(which.tolist(), own, strict=True)):
+        others = law
+        if arm in place:  # what the others show: the arm's own rewards are in its likelihood
+            others = law.copy()
+            others[np.arange(len(law)), cells[:, place[arm]]] -= 1.0
+        found[:, i] = gaps[_drawn((others * weights)[chain], chance)]
     inside = np.exp(half_cell * chance.uniform(-1.0, 1.0, found.shape))
     return scale.mean(scale.bar + found * inside)
+
+
+def _drawn(weights: Floats, chance: Generator) -> NDArray[np.intp]:
+    """One cell per row, by its weights."""
+    sums = np.cumsum(np.maximum(weights, 0.0), axis=1)
+    below = (sums < chance.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
+    return np.asarray(np.minimum(below, weights.shape[1] - 1), dtype=np.intp)
 
 
 def _variance(problem: Problem, arms: int, variance: Floats | None) -> Floats:
@@ -179,35 +190,37 @@ def _likelihood(
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
 
 
-def _mixtures(likelihood: Floats, gaps: Floats, draws: int, chance: Generator) -> Floats:
-    """Several laws of the means, as weights of the cells, shape (draws, cells).
+def _laws_of_the_means(
+    likelihood: Floats, gaps: Floats, chains: int, chance: Generator
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Draws of the law of the means: weights of the cells, shape (chains, cells), and each arm's cell, (chains, arms).
 
-    Each draw gives the arms random weights (Bayesian bootstrap), and begins with a law drawn by its likelihood, which
-    counts as `BASE` arms more.
+    The law is a Dirichlet process around one of `_laws`, which is drawn by its likelihood; its concentration is drawn
+    from `STRENGTHS`. Each chain draws the cell of one arm after the other given those of the other arms (Neal 2000,
+    algorithm 3, on a grid), starting from the law alone. An arm in a cell adds 1 to the weight of that cell.
     """
-    laws = _laws(gaps)
-    if not len(likelihood):
-        return laws[chance.integers(len(laws), size=draws)]
-    with np.errstate(divide="ignore"):
-        fit = np.log(np.maximum(likelihood @ laws.T, 1e-300)).sum(axis=0)
-    chosen = chance.choice(len(laws), size=draws, p=np.exp(fit - fit.max()) / np.exp(fit - fit.max()).sum())
-    base = laws[chosen]
-    arms = chance.exponential(size=(draws, len(likelihood)))
-    arms *= len(likelihood) / arms.sum(axis=1, keepdims=True)
-    shape = base
+    laws, rows = _laws(gaps), np.arange(chains)
+    fit = np.log(np.maximum(likelihood @ laws.T, 1e-300)).sum(axis=0)
+    chosen = chance.choice(len(laws), size=chains, p=np.exp(fit - fit.max()) / np.exp(fit - fit.max()).sum())
+    base = laws[chosen] * chance.choice(STRENGTHS, size=(chains, 1))
+    weights, cells = base.copy(), np.empty((chains, len(likelihood)), dtype=np.intp)
+    for i, own in enumerate(likelihood):
+        cells[:, i] = _drawn(base * own, chance)
+        weights[rows, cells[:, i]] += 1.0
     for _ in range(SWEEPS):
-        share = arms / np.maximum(shape @ likelihood.T, 1e-300)
-        shape = shape * (share @ likelihood) + BASE * base
-        shape = shape / shape.sum(axis=1, keepdims=True)
-    return shape
+        for i, own in enumerate(likelihood):
+            weights[rows, cells[:, i]] -= 1.0
+            cells[:, i] = _drawn(weights * own, chance)
+            weights[rows, cells[:, i]] += 1.0
+    return weights, cells
 
 
 def _laws(gaps: Floats) -> Floats:
     """Weights of the cells under laws of the gaps: normal ones, and two groups of arms; shape (laws, cells)."""
     centre, spread = (each.reshape(-1, 1) for each in np.meshgrid(CENTRES, SPREADS))
     normal = np.exp(-0.5 * ((gaps - centre) / spread) ** 2) / spread
-    apart, share = (each.reshape(-1, 1) for each in np.meshgrid(APART, ABOVE))
-    groups = np.exp(-0.5 * ((np.abs(gaps) / apart - 1.0) / TIGHT) ** 2) * np.where(gaps > 0.0, share, 1.0 - share)
+    apart, tight, share = (each.reshape(-1, 1) for each in np.meshgrid(APART, TIGHT, ABOVE))
+    groups = np.exp(-0.5 * ((np.abs(gaps) / apart - 1.0) / tight) ** 2) * np.where(gaps > 0.0, share, 1.0 - share)
     weights = np.concatenate([normal, groups]) * np.abs(gaps)  # cells are as wide as their gap is large
     weights = weights[weights.sum(axis=1) > 1e-300]
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
@@ -257,7 +270,8 @@ def waits(
             room = np.where(ahead - more > 1.0, width**2 * (ahead - more), 0.0)
             slips = chance.random(after.shape) < np.exp(-2.0 * wide[0] * wide[1] / room)
         crossed |= (slips & np.isfinite(before) & np.isfinite(after)).any(axis=0)
-        found[live[crossed]] = np.ceil(0.5 * (more + ahead))[crossed]
+        between = more + chance.random(live.size) * (ahead - more)
+        found[live[crossed]] = np.ceil(between)[crossed]
         goes_on = ~crossed & (ahead < most[live])
         live, more, total, before = live[goes_on], ahead[goes_on], total[goes_on], after[:, goes_on]
     return found.reshape(means.shape)

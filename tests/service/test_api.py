@@ -340,7 +340,7 @@ def test_a_plan(server: InProcess) -> None:
     assert "can be made" in problem(server.call("POST", "/api/v1/plan", {"arms": 4, "control": 0.5, "cases": 9}), 400)
     measured = {"arms": 10, "threshold": 10.0, "gap": 1.0, "rewards": "gaussian:2"}
     rounds = server.call("POST", "/api/v1/plan", measured).json["rounds"]
-    assert (rounds["low"] < rounds["median"] < rounds["high"], rounds["median"]) == (True, 575)
+    assert (rounds["low"] < rounds["median"] < rounds["high"], rounds["median"]) == (True, 586)
     assert "normal:MEAN,SD" in problem(server.call("POST", "/api/v1/plan", measured | {"gap": None, "prior": "x"}), 400)
     against = {"arms": 10, "control": 0.3, "margin": 0.02, "gap": 0.1}
     assert "samples" in server.call("POST", "/api/v1/plan", against).json["sentence"]

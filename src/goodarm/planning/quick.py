@@ -68,11 +68,11 @@ def quick_plan(
 
     >>> made = quick_plan(threshold=0.5, arms=10, gap=0.2)
     >>> made.low, made.median, made.high
-    (667.0, 813.0, 995.0)
+    (651.0, 818.0, 995.0)
     >>> quick_plan(threshold=10.0, arms=10, gap=1.0, rewards=Gaussian(2.0)).median
-    575.0
+    586.0
     >>> quick_plan(threshold=0.8, arms=40, prior="beta:8,2", cases=500).median  # full evaluation takes 20,000
-    8618.0
+    8660.0
     >>> made = quick_plan(control=0.3, margin=0.02, arms=10, gap=0.1)
     >>> round(made.half), round(made.median)
     (5662, 8375)

@@ -79,7 +79,7 @@ def remaining(
 
     >>> left = remaining([100, 100, 100], [90, 60, 50], threshold=0.5, prior=(1, 1))
     >>> left.median.round(-2).tolist()
-    [0.0, 200.0, 2100.0]
+    [0.0, 200.0, 2600.0]
     >>> remaining([100, 100, 94], [90, 60, 47], threshold=0.5, prior=(1, 1), cases=100).high.tolist()
     [0.0, 0.0, 6.0]
     """
