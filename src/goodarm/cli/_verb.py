@@ -39,8 +39,9 @@ def add_group(app: Typer, name: str, group: Typer, lines: tuple[str, ...]) -> No
 
 
 def examples(verb: Callable[..., Any]) -> str | None:
-    """The end of a verb's help: the EXAMPLES of its file, one per line."""
-    return _written(getattr(sys.modules[verb.__module__], "EXAMPLES", ()))
+    """The end of a verb's help: its EXAMPLES in its file, one per line."""
+    listed: tuple[str, ...] = getattr(sys.modules[verb.__module__], "EXAMPLES", ())
+    return _written(tuple(line for line in listed if line.startswith(f"goodarm {verb.__name__}")))
 
 
 def _written(lines: tuple[str, ...]) -> str | None:

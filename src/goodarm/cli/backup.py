@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "goodarm backup sqlite:///goodarm.db goodarm.backup",
+    "goodarm backup postgresql://localhost/goodarm goodarm.backup",
     "goodarm restore goodarm.backup sqlite:///other.db",
+    "goodarm restore goodarm.backup postgresql://localhost/other",
 )
 
 StoreArgument = Annotated[
