@@ -87,8 +87,9 @@ def test_a_cap_can_only_make_good_later() -> None:
 
 def test_which_rules_decide_on_rewards_without_a_ceiling() -> None:
     assert policy("ucb", rewards=NonNegative()).identification is bet_mixture
-    assert policy("value", rewards=GradedCases(10)).identification is bet_mixture
-    assert policy("value", rewards=Cases(10)).identification.name == "gap-mixture"
+    assert policy("ucb", rewards=GradedCases(10)).identification is bet_mixture
+    assert policy("value", rewards=GradedCases(10)).identification.name == "learned-bets"
+    assert policy("ucb", rewards=Cases(10)).identification.name == "gap-mixture"
     with pytest.raises(UnsoundPairing, match="0 or more"):
         policy("ucb+gap-mixture", rewards=NonNegative())
 
