@@ -68,8 +68,8 @@ def family_from_rows(
     0/1 rewards and Gaussian ones become `family_from_totals`. Other rewards in [0, 1] keep their variance within an
     arm: they are drawn from Beta laws of one concentration.
 
-    >>> family_from_rows(["a", "a", "b", "b"], [0.2, 0.4, 0.6, 0.9], threshold=0.5).reading[:46]
-    'means drawn from Beta(3.7, 3.35), Beta rewards'
+    >>> family_from_rows(["a", "a", "b", "b"], [0.2, 0.4, 0.6, 0.9], threshold=0.5).reading[:47]
+    'means drawn from Beta(3.28, 2.97), Beta rewards'
     """
     _check_rewards(rewards)
     labels, which = np.unique(np.asarray(arms).astype(str), return_inverse=True)
