@@ -88,7 +88,7 @@ def guess_means(
     means: Source | None = None,
     prior: str | None = None,
 ) -> MeansGuess:
-    """The guess that was asked for; with none, half of the arms above and half below, a quarter of the way to 0 or 1.
+    """The guess that was given; if none was, half of the arms above and half below, a quarter of the way to 0 or 1.
 
     >>> guess_means(0.02, 4, gap=0.005).draw(np.random.default_rng(0)).round(3).tolist()
     [0.025, 0.025, 0.015, 0.015]
