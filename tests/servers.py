@@ -135,4 +135,5 @@ def postgresql() -> Iterator[PostgresqlServer]:
         try:
             yield server
         finally:
-            server.stop("immediate")
+            if (folder / "data" / "postmaster.pid").exists():  # a test may have stopped it
+                server.stop("immediate")

@@ -245,6 +245,7 @@ def test_a_database_that_goes_away_is_said_to_be_away_and_comes_back() -> None:
                 assert answer.status == 503, answer.body
                 assert answer.headers["content-type"] == "application/problem+json"
                 assert answer.headers["retry-after"] == "1"
+            time.sleep(1.1)  # a worker remembers for one second that the store could be written
             assert running.call("GET", "/readyz").status == 503
             assert running.call("GET", "/healthz").status == 200
             database.start()
