@@ -37,7 +37,7 @@ class RuleFailed(InvalidValue):
     """A rule that can't be compiled, raises, or returns no number: what was being done may be half done."""
 
 
-MOST_LISTED, MOST_COMPARED = 100, 10_000
+MOST_LISTED, MOST_COMPARED = 20, 10_000
 """Names that a message lists, and that a wrong one is compared with: a log may have a million."""
 
 

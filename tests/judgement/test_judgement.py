@@ -77,7 +77,7 @@ def test_verdicts_have_markers_of_their_own_and_the_legend_covers_nothing() -> N
     figure.draw_without_rendering()
     (axes,) = figure.axes
     marks = {line.get_label(): line.get_marker() for line in axes.get_lines() if line.get_marker() != "None"}
-    assert marks == {"good": "^", "bad": "v", "open": "o"}
+    assert marks == {"good": "^", "bad": "v", "undecided": "o"}
     assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1
 
 

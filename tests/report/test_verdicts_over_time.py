@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goodarm import bernoulli
-from goodarm.report.drawing import COLOURS, STYLES, WRONG, round_ticks
+from goodarm.report.drawing import COLOURS, STYLES, WRONG, log_ticks
 from goodarm.report.verdicts_over_time import VerdictCurve, VerdictsOverTime, draw, info
 from goodarm.simulation.compare import Comparison, compare
 
@@ -76,7 +76,7 @@ def test_no_name_squeezes_the_plot_or_covers_a_line(names: list[str]) -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(1.0, 2.0), (70.0, 400.0), (300.0, 2e6), (1.0, 1e9), (801.0, 803.0)])
 def test_ticks_are_of_one_kind_and_there_are_enough(low: float, high: float) -> None:
-    ticks = round_ticks(low, high)
+    ticks = log_ticks(low, high)
     assert 2 <= len(ticks) <= 12
     assert all(low <= each <= high for each in ticks)
 

@@ -34,6 +34,8 @@ from goodarm.problem import Bounded, Rewards
 from goodarm.question import Bars, BarsGiven, Question, RewardGiven, asked
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from goodarm.campaign.served import ServedCampaign
     from goodarm.planning import Remaining
 
@@ -400,6 +402,13 @@ at most 5%
         """What is known, what it will take and what is promised, in one sentence."""
         fold = self._look()
         return headline(fold.terms, views.tally_of(fold, self._now()), views.finish_of(fold))
+
+    def plot(self) -> Figure:
+        """The forest plot: each arm's interval and the bar. Needs the extra `report`."""
+        from goodarm.campaign.figure import info
+        from goodarm.forest import draw
+
+        return draw(info(str(self).partition("\n")[0], self.terms, self.arms()))
 
     def head(self) -> Head:
         """The number and chain of the newest entry. Note it elsewhere: `check` compares the journal with it."""

@@ -1,65 +1,22 @@
-"""Figure: the forest plot. Each arm's mean and the interval that decides, beside the bar; a density of many arms."""
+"""What the forest plot of a judgement shows."""
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from goodarm.forest import MOST, Forest, density, drawn, short
 from goodarm.judgement.judgement import Judgement
 from goodarm.judgement.words import amount, visible
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-MOST = 60
-COLOURS = {1: "#0072B2", -1: "#D55E00", 0: "#7a828c"}
-"""From Okabe & Ito's palette, which colour-blind people can tell apart."""
-MARKERS = {1: "^", -1: "v", 0: "o"}
-"""A second cue beside the colour: good points up, bad down."""
-BINS = 60
-
-Floats = NDArray[np.float64]
-
-
-class Forest(NamedTuple):
-    """Everything that the figure shows."""
-
-    title: str
-    setting: str
-    bar: float
-    names: list[str]
-    mean: Floats
-    low: Floats
-    high: Floats
-    verdict: NDArray[np.int8]
-    words: dict[int, str]
-    edges: Floats  # of the density of all means; empty where every arm has its own line
-    counts: dict[int, Floats]
-    beyond: int  # arms in the last bin whose mean lies above it
-    percent: bool
-
 
 def info(judgement: Judgement) -> Forest:
-    """The figure's numbers: the first arms of the table one by one, the means of all in a density."""
+    """The figure's numbers: the first arms of each verdict one by one, the means of all in a histogram."""
     arms, question = judgement.arms, judgement.question
-    first = arms.taken(np.arange(min(MOST, arms.arm.size)))
+    first = arms.taken(drawn(arms.verdict))
     names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
-    edges, counts, beyond = np.zeros(0), {}, 0
     bar = question.margin if question.versus is not None else float(question.threshold or 0.0)
-    if arms.arm.size > MOST:
-        seen = arms.mean[np.isfinite(arms.mean)]
-        top = max(float(np.quantile(seen, 0.995)), bar) if seen.size else 1.0
-        edges = np.linspace(min(float(seen.min(initial=bar)), bar), top + 1e-12, BINS + 1)
-        counts = {
-            value: np.histogram(np.clip(arms.mean[arms.verdict == value], edges[0], edges[-1]), edges)[0].astype(float)
-            for value in (1, -1, 0)
-        }
-        beyond = int((arms.mean > edges[-1]).sum())
+    many = arms.arm.size > MOST
+    edges, counts, beyond = density(arms.mean, arms.verdict, bar) if many else (np.zeros(0), {}, 0)
     what = {
         "threshold": f"threshold {amount(bar, question)}",
         "control": f"difference from {visible(str(question.versus))}",
@@ -69,110 +26,16 @@ def info(judgement: Judgement) -> Forest:
         f"{judgement.source}: {judgement.rows:,} rows; {what}, delta {question.delta:g}, "
         f"{judgement.rule} ({judgement.label})",
         bar,
-        [_short(name) for name in names],
+        [short(visible(name)) for name in names],
         first.mean,
         first.low,
         first.high,
         first.verdict,
-        judgement.words,
+        judgement.words | {0: "undecided"},
         edges,
         counts,
         beyond,
         amount(0.5, question).endswith("%"),
+        question.asked.labels.estimate,
+        question.asked.labels.signed,
     )
-
-
-def draw(forest: Forest) -> Figure:
-    """The figure; `save` writes it."""
-    from matplotlib.figure import Figure
-
-    rows = len(forest.names)
-    tall = 0.2 * rows + 1.6
-    density = forest.edges.size > 0
-    figure = Figure(figsize=(9.0, tall + (1.7 if density else 0.0)), layout="constrained")
-    if density:
-        below, axes = figure.subplots(2, 1, height_ratios=[1.7, tall])
-        _draw_density(below, forest)
-    else:
-        axes = figure.subplots()
-    place = np.arange(rows)[::-1]
-    for value, colour in COLOURS.items():
-        which = forest.verdict == value
-        if which.any() or (density and forest.counts[value].any()):  # the density shows arms that have no line here
-            axes.hlines(place[which], forest.low[which], forest.high[which], color=colour, linewidth=2.2, alpha=0.85)
-            mark, words = MARKERS[value], forest.words[value]
-            axes.plot(forest.mean[which], place[which], mark, color=colour, markersize=4.5, label=words)
-    axes.set_yticks(place, forest.names, fontsize=7.5, parse_math=False)
-    axes.set_ylim(-0.8, rows - 0.2)
-    left, right = _span(forest)
-    if density:  # one scale for both, so that the bar is one line
-        left, right = min(left, float(forest.edges[0])), max(right, float(forest.edges[-1]))
-        below.set_xlim(left, right)
-    axes.set_xlim(left, right)
-    _dress(axes, forest)
-    # of the figure, not of the axes: long names of arms push those to the right
-    figure.suptitle(_folded(forest.title), x=0.01, ha="left", fontsize=10.5, fontweight="bold", parse_math=False)
-    figure.supxlabel(_folded(forest.setting, 130), x=0.01, ha="left", fontsize=8, color="0.35", parse_math=False)
-    # above the lines: inside it would cover some
-    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8, borderaxespad=0.1)
-    return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write SVG, its text as text, or PNG; the same figure gives the same bytes."""
-    import matplotlib
-
-    with matplotlib.rc_context({"svg.hashsalt": "goodarm", "svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a name may have characters that the font lacks
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
-
-
-def _dress(axes: Axes, forest: Forest) -> None:
-    axes.axvline(forest.bar, color="0.25", linewidth=1.0, linestyle=(0, (4, 3)))
-    what = "difference" if "better" in forest.words.values() else "mean"
-    axes.set_xlabel(f"{what} and the interval that decides")
-    axes.grid(axis="x", color="0.92", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
-    if forest.percent:
-        axes.xaxis.set_major_formatter(lambda value, position: f"{100.0 * value:.3g}%")
-
-
-def _draw_density(axes: Axes, forest: Forest) -> None:
-    bottom = np.zeros(BINS)
-    for value, colour in COLOURS.items():
-        axes.bar(forest.edges[:-1], forest.counts[value], np.diff(forest.edges), bottom, align="edge", color=colour)
-        bottom = bottom + forest.counts[value]
-    axes.axvline(forest.bar, color="0.25", linewidth=1.0, linestyle=(0, (4, 3)))
-    axes.set_ylabel("all arms", fontsize=8)
-    if forest.beyond:
-        place = (float(forest.edges[-1]), float(bottom[-1]))
-        axes.annotate(f"with {forest.beyond:,} above ▸", place, ha="right", va="bottom", fontsize=7.5, color="0.25")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8)
-    if forest.percent:
-        axes.xaxis.set_major_formatter(lambda value, position: f"{100.0 * value:.3g}%")
-
-
-def _span(forest: Forest) -> tuple[float, float]:
-    """What is worth seeing: the means and the bar, and the intervals unless they are much wider."""
-    means = forest.mean[np.isfinite(forest.mean)]
-    low, high = min(forest.bar, *means), max(forest.bar, *means)
-    length = max(high - low, 1e-3 * max(abs(forest.bar), 1e-6))
-    finite_low, finite_high = (ends[np.isfinite(ends)] for ends in (forest.low, forest.high))
-    left = max(float(finite_low.min(initial=low)), low - 0.8 * length)
-    right = min(float(finite_high.max(initial=high)), high + 0.8 * length)
-    return left - 0.03 * (right - left), right + 0.03 * (right - left)
-
-
-def _short(name: str, most: int = 48) -> str:
-    shown = visible(name)
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
-
-
-def _folded(text: str, width: int = 96) -> str:
-    from textwrap import fill
-
-    return fill(text, width)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goodarm.errors import MissingExtra, UnusableFolder
-from goodarm.judgement.figure import save
+from goodarm.forest import save
 from goodarm.judgement.page import page
 from goodarm.whole_files import explained, whole, write_text
 

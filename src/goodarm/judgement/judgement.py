@@ -315,7 +315,8 @@ class Judgement:
 
     def plot(self) -> Figure:
         """The forest plot: each arm's interval and the bar."""
-        from goodarm.judgement.figure import draw, info
+        from goodarm.forest import draw
+        from goodarm.judgement.figure import info
 
         return draw(info(self))
 

@@ -9,7 +9,8 @@ from importlib.resources import files
 
 import numpy as np
 
-from goodarm.judgement.figure import COLOURS, Forest, _span, info
+from goodarm.forest import COLOURS, Forest, span
+from goodarm.judgement.figure import info
 from goodarm.judgement.judgement import VERDICTS, Arms, Judgement
 from goodarm.judgement.words import LOOKS, amount, estimate, visible, whole
 from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
@@ -121,8 +122,8 @@ def _table(judgement: Judgement, forest: Forest, most: int, tools: bool) -> str:
         f'<th scope="col" class="{places.get(name, "")}">{before}{escape(visible(name))}{after}</th>' for name in heads
     )
     shown = judgement.arms.taken(np.arange(min(most, judgement.arms.arm.size)))
-    span = _span(forest)
-    body = "".join(_row(judgement, shown, i, forest.bar, span) for i in range(shown.arm.size))
+    ends = span(forest)
+    body = "".join(_row(judgement, shown, i, forest.bar, ends) for i in range(shown.arm.size))
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 

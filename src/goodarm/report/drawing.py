@@ -66,11 +66,11 @@ def tick(value: float, share: bool = False) -> str:
     return f"{value:.6g}"
 
 
-def round_ticks(low: float, high: float) -> list[float]:
-    """Ticks of one kind for a logarithmic axis: powers of ten, or 1, 2, 5 times them where there would be few.
+def log_ticks(low: float, high: float) -> list[float]:
+    """Round numbers for a logarithmic axis: powers of ten, or finer steps where there would be few.
 
-    >>> round_ticks(900, 2e6), round_ticks(800, 6000)
-    ([1000.0, 10000.0, 100000.0, 1000000.0], [1000.0, 2000.0, 5000.0])
+    >>> log_ticks(900, 2e6), log_ticks(800, 6000), log_ticks(11711, 18000)
+    ([1000.0, 10000.0, 100000.0, 1000000.0], [1000.0, 2000.0, 5000.0], [12000.0, 14000.0, 16000.0, 18000.0])
     """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     decades = [10.0**power for power in powers if low <= 10.0**power <= high]
@@ -79,14 +79,19 @@ def round_ticks(low: float, high: float) -> list[float]:
     finer = [lead * 10.0**power for power in powers for lead in (1, 2, 5) if low <= lead * 10.0**power <= high]
     if len(finer) >= 3:
         return finer
-    return [float(value) for value in np.unique(np.round(np.linspace(low, high, 4)))]
+    if high <= low:
+        return [low]
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
+    return [float(value) for value in ticks if low <= value <= high] or [low]
 
 
-def rounds_axis(axis: Axis, low: float, high: float) -> None:
-    """A logarithmic axis of rounds with ticks of one kind; the scale itself is set by the caller."""
+def log_axis(axis: Axis, low: float, high: float) -> None:
+    """A logarithmic axis with ticks of one kind; the scale itself is set by the caller."""
     from matplotlib.ticker import NullFormatter, NullLocator
 
-    ticks = round_ticks(low, high)
+    ticks = log_ticks(low, high)
     axis.set_ticks(ticks, [tick(value) for value in ticks])
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())

@@ -229,8 +229,8 @@ def draw_arm(axes: Axes, shown: ArmTrajectory, where: str) -> tuple[list[Any], l
         axes.axhline(shown.truth, color="0.5", linewidth=0.9, linestyle=(0, (1, 2)))
         # what lies far below the true gap is noise of the first pulls
         axes.set_ylim(bottom=shown.truth / 5.0)
-    drawing.rounds_axis(axes.xaxis, float(shown.rounds[0]), float(shown.rounds[-1]))
-    axes.yaxis.set_major_formatter(lambda value, place: drawing.tick(value))
+    drawing.log_axis(axes.xaxis, float(shown.rounds[0]), float(shown.rounds[-1]))
+    drawing.log_axis(axes.yaxis, *axes.get_ylim())
     axes.set_xlabel("round (log scale)")
     axes.set_ylabel("distance above the threshold (log scale)")
     word = {1: f"called good at round {shown.decided_at:,}", -1: f"called bad at round {shown.decided_at:,}"}

@@ -115,7 +115,7 @@ def _dress(axes: Axes, info: VerdictsOverTime) -> None:
     axes.set_xscale("log")
     axes.set_xlim(info.rounds[0], info.rounds[-1])
     axes.set_ylim(0.0, max(1.0, top) * 1.12)
-    drawing.rounds_axis(axes.xaxis, info.rounds[0], info.rounds[-1])
+    drawing.log_axis(axes.xaxis, info.rounds[0], info.rounds[-1])
     axes.set_xlabel("round (log scale)")
     wrong = any(curve.wrong[-1] > 0.0 for curve in info.curves)
     axes.set_ylabel("good arms found; wrong verdicts" if wrong else "good arms found")
