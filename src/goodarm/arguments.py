@@ -7,6 +7,8 @@ written as text, and a reward may be a boolean.
 from __future__ import annotations
 
 import math
+import re
+from datetime import timedelta
 from numbers import Real
 from typing import Any
 
@@ -115,3 +117,34 @@ def shown(value: object) -> str:
     """The value as text for a message, truncated to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+DURATIONS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+"""Seconds of each unit of time."""
+
+
+def read_duration(given: float | str | timedelta | None, what: str = "after") -> float | None:
+    """Seconds from a number, a timedelta, or text like 30min.
+
+    >>> read_duration("30min"), read_duration("2h"), read_duration(90)
+    (1800.0, 7200.0, 90.0)
+    """
+    if given is None:
+        return None
+    found = _seconds(given) if isinstance(given, str) else number(given)
+    if isinstance(given, timedelta):
+        found = given.total_seconds()
+    if found is None or not 0.0 < found < math.inf:
+        raise InvalidValue(
+            f"{what} must be a positive time, in seconds or written like 90s, 30min, 2h, 7d; got {given!r}."
+        )
+    return found
+
+
+def _seconds(text: str) -> float | None:
+    match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", text.lower())
+    unit = DURATIONS.get(match[2] or "s") if match else None
+    try:
+        return float(match[1]) * unit if match and unit else None
+    except ValueError:
+        return None

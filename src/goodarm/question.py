@@ -113,6 +113,8 @@ class Phrases(NamedTuple):
     below: str
 
 
+PER_UNIT = ("mean", "any", "sum", "ratio")
+"""Ways to make one reward of all rows of a unit: a person, a session, a machine."""
 MARK = "\ufffc"
 """Stands for an amount that a page writes in the reader's locale."""
 

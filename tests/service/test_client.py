@@ -362,3 +362,28 @@ def test_a_policy_without_a_learned_bound_says_so(server: Server) -> None:
         bounds = campaign.bounds()
         assert not bounds.learned
         assert math.isnan(bounds.alpha)  # no mean suffices before the first sample
+
+
+def test_units_at_a_server(server: Server) -> None:
+    with Campaign.create(
+        server.address, "units", ["a", "b"], threshold=0.5, per_unit="ratio", unit_limit=4
+    ) as campaign:
+        first = campaign.ask(unit="Änne/7")
+        assert campaign.ask(unit="Änne/7") == first
+        for _ in range(2):
+            campaign.tell_units([("Änne/7", 1.0, 2.0, "visit 1"), ("Änne/7", 1, 1.0, "visit 2")])
+        assert campaign.tell_unit("Änne/7", 2.0, 2.0).late == [first[0].ticket]  # the unit would be larger than 4
+        assert [each.unit for each in campaign.waiting()] == ["Änne/7"]
+        campaign.close_units("Änne/7")
+        assert campaign.arm(first[0].arm).mean == 0.5 + (2.0 - 0.5 * 3.0) / 4.0
+        assert campaign.check().ok
+        assert campaign.terms.units is not None
+        with pytest.raises(Refused, match="tell is refused"):
+            campaign.tell(first[0], 1.0)
+        with pytest.raises(InvalidValue, match="leave n and key out"):
+            campaign.ask(2, unit="b")
+    with Campaign.create(server.address, "visits", ["a"], threshold=0.5, per_unit="any", window=3600) as campaign:
+        campaign.ask(unit="x")
+        with pytest.raises(Refused, match="window of 1 hour"):
+            campaign.close_units("x")
+        assert campaign.close_units().verdicts == []

@@ -15,6 +15,14 @@ from goodarm.campaign.words import duration_words
 from goodarm.verdict import Guarantee
 from goodarm.version import __version__
 
+WAYS = {
+    "mean": "the mean",
+    "any": "whether any is above 0",
+    "sum": "the sum",
+    "ratio": "rewards against denominators",
+}
+"""What a unit's reward is, in words, followed by "of all rows"."""
+
 
 def audit(fold: Fold, arm: int) -> dict[str, Any]:
     """The verdict that the rules have just given on an arm, and everything that it rests on."""
@@ -60,6 +68,10 @@ def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
     """What a reader of the verdict must know: tickets that were not answered, and what the guarantee assumes."""
     terms, book = fold.terms, fold.books[arm]
     notes = []
+    if terms.units is not None:
+        window = terms.units.window
+        within = "" if window is None else f" within {duration_words(window)} of its ask"
+        notes.append(f"one reward per unit: {WAYS[terms.units.per_unit]} of all rows of the unit{within}")
     if terms.unanswered == "zero" and terms.after is not None:
         within = duration_words(terms.after)
         notes.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -90,6 +90,9 @@ at most 5%
         exist_ok: bool = False,
         cost: CostsGiven | None = None,
         budget: float | None = None,
+        per_unit: str | None = None,
+        window: float | str | timedelta | None = None,
+        unit_limit: float | None = None,
         clock: Clock = time.time,
         token: str | None = None,
         key: str | None = None,
@@ -117,6 +120,11 @@ at most 5%
         exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
         cost       : of a sample, for all arms or {id: cost}; sampling prefers what brings most per cost
         budget     : what all samples together may cost; the campaign ends when the next one would cost too much
+        per_unit   : make one reward of all rows of a person, session or machine: their "mean", "any" (whether one is
+                     above 0), "sum" or "ratio" (rewards over rows, or over denominators). Ask with `unit=`
+        window     : how long a unit's rows count after its ask: seconds, or text like "7d"; then it is closed. Without
+                     a window, call `close_units` when a unit is complete
+        unit_limit : for ratios, the largest number of rows, or sum of denominators, of a unit
         clock      : where the time comes from
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
@@ -139,6 +147,9 @@ at most 5%
             "repeats": repeats,
             "stop_after": stop_after,
             "budget": budget,
+            "per_unit": per_unit,
+            "window": window,
+            "unit_limit": unit_limit,
         }
         if cost is not None:
             arms = with_costs(arms, cost)
@@ -175,15 +186,21 @@ at most 5%
 
     # asking and telling
 
-    def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
+    def ask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
         """Which arms to pull next: `n` tickets; none if no arm is open, or enough good arms are found.
 
-        key : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
-              asked for again
+        key  : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
+               asked for again
+        unit : in a campaign with `per_unit`, the id of a person, session or machine. It gets one ticket, the same one
+               however often it comes back
         """
         count = operations.checked_count(n)
+        if unit is None:
+            with self._writing():
+                return operations.ask(self._session, count, key)
+        operations.check_ask_of_unit(count, key)
         with self._writing():
-            return operations.ask(self._session, count, key)
+            return operations.ask_unit(self._session, unit)
 
     def tell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
         """The reward of a ticket. The same reward again is fine; another one is refused."""
@@ -228,6 +245,33 @@ at most 5%
             operations.tell_arm(self._session, arm, reward, key)
             return Told(self._own_verdicts(), [])
 
+    def tell_unit(self, unit: str, reward: float, denominator: float = 1.0, *, row: str | None = None) -> Told:
+        """One row of a unit. It counts once its unit is closed; `late` names the ticket if it never will.
+
+        row : an id of the row; told again with the same id, it counts once
+        """
+        return self.tell_units([(unit, reward, denominator, row)])
+
+    def tell_units(self, rows: Iterable[Sequence[Any]]) -> Told:
+        """Many rows in one transaction: (unit, reward), (unit, reward, denominator) or (unit, reward, denominator, id).
+
+        `late` names the tickets of rows that do not count: their unit is closed, or a ratio has reached `unit_limit`.
+        """
+        read = operations.unit_rows(rows)
+        with self._writing():
+            late = operations.tell_units(self._session, read)
+            return Told(self._own_verdicts(), late)
+
+    def close_units(self, *units: str) -> Told:
+        """Tell the rewards of units that are complete, each from all of its rows.
+
+        With a window, units close by themselves before the next ask or tell; call this without units to close those
+        that are due when there is no traffic.
+        """
+        with self._writing():
+            operations.close_units(self._session, units)
+            return Told(self._own_verdicts(), [])
+
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
         """`n` asks in one entry: so many pulls of each arm; the same key again gets the same block."""
         count = operations.checked_count(n)
@@ -242,9 +286,9 @@ at most 5%
 
     # asking and telling from asyncio, and with a pool of workers
 
-    async def aask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
+    async def aask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
         """`ask` in a thread of its own, so that the event loop goes on."""
-        return await asyncio.to_thread(self.ask, n, key=key)
+        return await asyncio.to_thread(self.ask, n, key=key, unit=unit)
 
     async def atell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
         """`tell` in a thread of its own, so that the event loop goes on."""

@@ -24,6 +24,7 @@ from goodarm.campaign.pairs import Pairs
 from goodarm.campaign.repeats import Repeats
 from goodarm.campaign.terms import SOURCE, Terms, rules_fingerprint
 from goodarm.campaign.tickets import OpenBlock, Part, Queue
+from goodarm.campaign.units import UnitBook
 from goodarm.engine.evidence import Setup
 from goodarm.engine.live.step import Asked, LiveStep
 from goodarm.errors import DamagedJournal
@@ -142,7 +143,9 @@ class Fold:
         """Results of arms and control on the same cases."""
         self.repeats = Repeats(terms.repeats) if terms.repeats > 1 else None
         """Cases that are evaluated several times and not told in full."""
-        self.lapses = terms.unanswered != "wait"
+        self.units = None if terms.units is None else UnitBook(terms.units, terms.question.bar)
+        """Units whose reward is still to be told."""
+        self.lapses = terms.closes_after is not None
         self.queues: dict[int, Queue] = {}
         self.draws = isinstance(terms.made.sampling, ChoiceRule)
         """Whether choosing draws random numbers. If so, a replay chooses at every ask, to draw the same numbers."""
@@ -151,6 +154,7 @@ class Fold:
         self._handlers: dict[str, Callable[[Event], Iterable[int]]] = {
             journal.ADDED: self._added,
             journal.ASKED: self._asked,
+            journal.ROW: self._row,
             journal.TOLD: self._told,
             journal.GIVEN: self._given,
             journal.VOID: self._void,
@@ -297,6 +301,8 @@ class Fold:
         book = self.books[arm]
         if book.draw is not None:
             self.cases[ticket] = self._drawn_case(event, book)
+        if self.units is not None:
+            self.units.asked(event)
         book.asked += 1
         self.spent += book.cost
         book.last = ticket
@@ -330,6 +336,11 @@ class Fold:
             known if book.entry.scores is None or case is None else known._replace(tenth=int(book.entry.scores[case]))
         )
 
+    def _row(self, event: Event) -> Iterable[int]:
+        assert self.units is not None
+        self.units.row(event)
+        return ()
+
     def _told(self, event: Event) -> Iterable[int]:
         return self._came_back(event, self.terms.question.in_entry(event))
 
@@ -346,6 +357,8 @@ class Fold:
 
     def _came_back(self, event: Event, reward: Any) -> Iterable[int]:
         ticket = event.ticket or 0
+        if self.units is not None:
+            self.units.closed(event)
         arm, _ = self.pending.pop(ticket)
         book = self.books[arm]
         case = self.cases.pop(ticket, None)

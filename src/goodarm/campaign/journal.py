@@ -20,6 +20,7 @@ from goodarm.errors import DamagedJournal, GoodarmError, InvalidValue
 CREATED = "created"
 ADDED = "added"
 ASKED = "asked"
+ROW = "row"
 TOLD = "told"
 GIVEN = "given"
 VOID = "void"
@@ -40,6 +41,7 @@ KINDS = {
     CREATED: "what was agreed, and the arms",
     ADDED: "arms that came later",
     ASKED: "a ticket went out",
+    ROW: "one more row of a unit, whose reward is told when the unit is closed",
     TOLD: "its reward came back",
     GIVEN: "a reward without a ticket: asked and told at once",
     VOID: "a ticket was withdrawn, with the reason",
@@ -89,6 +91,9 @@ class Event(NamedTuple):
             return ""
         if self.kind == PART:
             return digest(self.content["part"])
+        if self.kind == ROW:
+            found = self.content.get("row")
+            return None if found is None else digest(found)
         if self.kind == REQUEST:
             return digest(self.content["key"])
         return None

@@ -17,24 +17,56 @@ from goodarm.campaign.rows import iso
 from goodarm.campaign.session import Session
 from goodarm.campaign.terms import check_scores
 from goodarm.campaign.tickets import Block, Ticket, check_part, read_part, read_ticket, spell
+from goodarm.campaign.units import OpenUnit, UnitBook, check_unit
 from goodarm.campaign.words import duration_words
 from goodarm.errors import InvalidValue, Refused, UnknownName, UnsoundPairing
 from goodarm.problem import ScoredCases
-from goodarm.question import Reward
+from goodarm.question import Reward, read_reward
 
 LARGEST_ASK = 1_000_000
 LARGEST_BLOCK = 10**12
+UNIT = "unit:"
+"""Begins the keys of tickets that belong to units."""
 NO_TICKET = ""
 """Ticket of a block without pulls, for which there is no entry in the journal."""
+
+
+UnitRow = tuple[Any, Any, Any, str | None]
+"""A row of a unit as `unit_rows` reads it: unit, reward, denominator, and the id of the row if it has one."""
+
+
+def unit_rows(given: Any) -> list[UnitRow]:
+    """Rows of units as a caller gives them, read before a transaction begins."""
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
+    return [_unit_row(each) for each in listed]
+
+
+def _unit_row(given: Any) -> UnitRow:
+    if not isinstance(given, tuple | list) or not 2 <= len(given) <= 4:
+        raise InvalidValue(
+            f"a row of a unit is (unit, reward), (unit, reward, denominator) or (unit, reward, denominator, id); got "
+            f"{shown(given)}."
+        )
+    unit, reward, denominator, row = (*given, *(1.0, None)[len(given) - 2 :])
+    if row is not None and (not isinstance(row, str) or not row):
+        raise InvalidValue(f"the id of a row must be a non-empty string; got {shown(row)}.")
+    return check_unit(unit), reward, denominator, row
 
 
 def checked_count(n: Any) -> int:
     return check_whole("n", n, 1)
 
 
+def check_ask_of_unit(n: int, key: str | None) -> None:
+    """Refuse to ask for a unit with what belongs to other asks."""
+    if n != 1 or key is not None:
+        raise InvalidValue("a unit has one ticket, and its id is the key; leave n and key out.")
+
+
 def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
     if n > LARGEST_ASK:
         raise InvalidValue(f"at most {LARGEST_ASK:,} tickets can be asked at once; got {n:,}. Use ask_block.")
+    _refuse_units(session.fold, "ask without unit=")
     before = answered(session, key, ASK, n=n)
     if before is not None:
         return [Ticket(*ticket) for ticket in before["tickets"]]
@@ -45,7 +77,107 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
     return tickets
 
 
-def _hand_out(session: Session, n: int) -> list[Ticket]:
+def ask_unit(session: Session, unit: Any) -> list[Ticket]:
+    """The ticket of a unit, the same one every time; none if no arm is open."""
+    _units_of(session.fold)
+    key = UNIT + check_unit(unit)
+    before = answered(session, key, ASK)
+    if before is not None:
+        return [Ticket(*ticket) for ticket in before["tickets"]]
+    _refuse_ended(session.fold)
+    _refuse_full(session, 1)
+    tickets = _hand_out(session, 1, unit)
+    if tickets:  # a unit that came while no arm was open may come again
+        keep(session, key, ASK, n=1, tickets=_as_lists(tickets))
+    return tickets
+
+
+def tell_units(session: Session, given: Iterable[UnitRow]) -> list[str]:
+    """Rows of units; returns the tickets of rows that do not count: the unit is closed, or full.
+
+    Everything is checked before anything is written.
+    """
+    fold = session.fold
+    book = _units_of(fold)
+    rows: list[tuple[int, float, float, str | None]] = []
+    late: dict[str, None] = {}
+    added: dict[int, OpenUnit] = {}
+    seen: dict[tuple[int, str], tuple[float, float]] = {}
+    for unit, reward, denominator, row in given:
+        ticket = _ticket_of(session, unit)
+        number = read_ticket(fold.terms.key, ticket, fold.tickets)
+        now = added.get(number) or book.open.get(number)
+        if row is not None and _told_before(session, seen, number, row, read_reward(reward), denominator):
+            continue
+        told = book.terms.row(now or OpenUnit(unit), reward, denominator, fold.terms.rewards)
+        if now is None or told is None:
+            late[ticket.ticket] = None
+            continue
+        added[number] = now.plus(*told)
+        rows.append((number, *told, row))
+        if row is not None:
+            seen[number, row] = told
+    for number, value, size, row in rows:
+        content = {**({} if size == 1.0 else {"of": size}), **({} if row is None else {"row": row})}
+        session.write(journal.ROW, ticket=number, arm=fold.pending[number][0], reward=value, content=content or None)
+    return list(late)
+
+
+def _told_before(
+    session: Session, seen: Mapping[tuple[int, str], tuple[float, float]], ticket: int, row: str, *now: Any
+) -> bool:
+    """Whether a row with this id was told before; with other numbers it is refused."""
+    before = seen.get((ticket, row))
+    if before is None and (found := session.ending(ticket, digest(row))) is not None:
+        before = found.reward or 0.0, float(found.content.get("of", 1.0))
+    if before is not None and before != now:
+        raise Refused(
+            f"the row {row!r} was told {before[0]!r} before; it can't be told {now[0]!r} now. Use another id."
+        )
+    return before is not None
+
+
+def close_units(session: Session, units: Iterable[Any]) -> None:
+    """Tell the rewards of units that are complete; one that is closed already stays as it is."""
+    fold = session.fold
+    book, given = _units_of(fold), list(units)
+    if book.terms.window is not None and given:
+        raise Refused(
+            f"the window of {duration_words(book.terms.window)} closes every unit by itself: closing one earlier could "
+            "depend on its rewards. Call close_units() without units to close those that are due."
+        )
+    numbers = [read_ticket(fold.terms.key, _ticket_of(session, unit), fold.tickets) for unit in given]
+    for number in dict.fromkeys(numbers):
+        if number in book.open:
+            session.write(journal.TOLD, ticket=number, arm=fold.pending[number][0], reward=book.reward(number))
+
+
+def _units_of(fold: Fold) -> UnitBook:
+    if fold.units is None:
+        raise InvalidValue(
+            "this campaign has no units: each ticket is one reward. Create campaigns with per_unit='mean' (or any, "
+            "sum, ratio) to make one reward of all rows of a unit."
+        )
+    return fold.units
+
+
+def _ticket_of(session: Session, unit: Any) -> Ticket:
+    found = answered(session, UNIT + check_unit(unit), ASK)
+    if found is None:
+        raise Refused(f"the unit {unit!r} has no ticket. Ask for it first: ask(unit={unit!r}).")
+    return Ticket(*found["tickets"][0])
+
+
+def _refuse_units(fold: Fold, call: str) -> None:
+    """Refuse what would make a reward of something else than a unit."""
+    if fold.units is not None:
+        raise Refused(
+            f"one reward per unit enters the evidence of this campaign, so {call} is refused. Use ask(unit=...), "
+            "tell_unit(unit, reward) and, without a window, close_units(unit)."
+        )
+
+
+def _hand_out(session: Session, n: int, unit: str | None = None) -> list[Ticket]:
     """New tickets, fewer than `n` only if no arm is open."""
     fold = session.fold
     tickets: list[Ticket] = []
@@ -55,7 +187,8 @@ def _hand_out(session: Session, n: int) -> list[Ticket]:
             break
         number = fold.tickets + 1
         case = next(iter(fold.next_cases(arm)), None)
-        session.write(journal.ASKED, ticket=number, arm=arm, content=None if case is None else {"case": case})
+        content = {**({} if case is None else {"case": case}), **({} if unit is None else {"unit": unit})}
+        session.write(journal.ASKED, ticket=number, arm=arm, content=content or None)
         tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id, fold.case_name(case)))
     return tickets
 
@@ -70,6 +203,7 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
 
     A key is for one ticket and reward: with it again the answer is the same, even if the campaign has ended since.
     """
+    _refuse_units(session.fold, "step")
     told = str(getattr(given, "ticket", given))
     as_told = session.fold.terms.question.as_told
     asked = {"told": told, "reward": as_told(checked_reward(session.fold, reward))}
@@ -89,6 +223,7 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
 def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
     """Fold the rewards of tickets; returns those that came too late."""
     fold = session.fold
+    _refuse_units(fold, "tell")
     rewards: dict[int, Reward] = {}
     late: list[tuple[int, Reward]] = []
     for given, reward in pairs:
@@ -185,6 +320,7 @@ def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
             "on a fixed test set rewards are told by ticket: the campaign draws the cases at random, which is what its "
             "verdicts rest on. Ask for tickets; results that exist already can be judged by goodarm judge --case."
         )
+    _refuse_units(fold, "tell_arm")
     as_told = fold.terms.question.as_told(value)
     if answered(session, key, "tell_arm", arm=arm, reward=as_told) is not None:
         return
@@ -196,6 +332,7 @@ def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
 
 def ask_block(session: Session, n: int, key: str | None) -> Block:
     fold = session.fold
+    _refuse_units(fold, "ask_block")
     before = answered(session, key, "ask_block", n=n)
     if before is not None:
         return _block_again(session, before)
@@ -331,6 +468,8 @@ def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
         entry["reward"] = content.pop("reward")
     if "case" in content and event.kind == journal.ASKED:
         entry["case"] = fold.case_name(content.pop("case"))
+    if "unit" in content and event.kind == journal.ASKED:
+        entry["unit"] = content.pop("unit")
     if event.kind == journal.BLOCK and fold.terms.cases is not None:
         content["cases"] = [list(map(fold.terms.cases.name, each)) for each in content["cases"]]
     if event.kind in (journal.BLOCK, journal.PART):

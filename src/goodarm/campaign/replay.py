@@ -32,11 +32,19 @@ UNKNOWN = -1
 _LAYOUT = np.dtype([("number", "<i8"), ("ticket", "<i8"), ("arm", "<i8"), ("reward", "<f8"), ("at", "<f8")])
 MOST = 100_000
 """Entries held in memory at a time."""
-ASKED, TOLD, GIVEN, MISSING, VERDICT, REQUEST = (
+ASKED, ROW, TOLD, GIVEN, MISSING, VERDICT, REQUEST = (
     CODES[kind]
-    for kind in (journal.ASKED, journal.TOLD, journal.GIVEN, journal.MISSING, journal.VERDICT, journal.REQUEST)
+    for kind in (
+        journal.ASKED,
+        journal.ROW,
+        journal.TOLD,
+        journal.GIVEN,
+        journal.MISSING,
+        journal.VERDICT,
+        journal.REQUEST,
+    )
 )
-PLAIN = (ASKED, TOLD, GIVEN, MISSING, VERDICT, REQUEST)
+PLAIN = (ASKED, ROW, TOLD, GIVEN, MISSING, VERDICT, REQUEST)
 
 
 def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
@@ -138,6 +146,7 @@ def _keep_books(fold: Fold, run: JournalColumns) -> None:
             book.first = one if book.first is None else book.first
         fold.spent += more_asked * book.cost
     _keep_pending(fold, run, np.flatnonzero(asks), run.tickets[tells])
+    _keep_units(fold, run)
 
 
 def _keep_pending(fold: Fold, run: JournalColumns, asks: Integers, ended: Integers) -> None:
@@ -158,6 +167,18 @@ def _keep_pending(fold: Fold, run: JournalColumns, asks: Integers, ended: Intege
             fold.deadlines.append((at, ticket))
     if len(tickets):
         fold.tickets = int(tickets[-1])
+
+
+def _keep_units(fold: Fold, run: JournalColumns) -> None:
+    """The rows of units that are open after the run; rewards that were told must follow from their rows."""
+    book = fold.units
+    if book is None:
+        return
+    notes = {journal.ASKED: book.asked, journal.ROW: book.row, journal.TOLD: book.closed}
+    for row in run.rows:
+        note = notes.get(row[1])
+        if note is not None:
+            note(Event._make(row))
 
 
 def _compare(fold: Fold, verdicts: list[Event]) -> None:

@@ -247,6 +247,7 @@ class WaitingTicket(NamedTuple):
     pulls    : rewards that are missing; 1 for a ticket
     asked_at : as ISO 8601 in UTC; `seconds` ago
     overdue  : whether it has been out for longer than the campaign's `after`
+    unit     : whose ticket it is, in a campaign of units
     """
 
     ticket: str
@@ -256,3 +257,4 @@ class WaitingTicket(NamedTuple):
     seconds: float
     overdue: bool
     case: str | None = None
+    unit: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cached_property
@@ -15,25 +15,26 @@ from urllib.parse import quote
 
 import numpy as np
 
-from goodarm.arguments import check_whole, checked_number
+from goodarm.arguments import check_whole, checked_number, read_duration
 from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.cases import read_cases, read_scores
 from goodarm.campaign.check import Check
 from goodarm.campaign.connection import Connection
 from goodarm.campaign.journal import Head
-from goodarm.campaign.operations import checked_count, pairs_of
+from goodarm.campaign.operations import check_ask_of_unit, checked_count, pairs_of, unit_rows
 from goodarm.campaign.requests import check_key
 from goodarm.campaign.rows import ArmRow, Bounds, Finish, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.stores import Store
-from goodarm.campaign.terms import Terms, read_duration
+from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
+from goodarm.campaign.units import check_unit
 from goodarm.campaign.views import announce
 from goodarm.campaign.words import details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining
 from goodarm.problem import rewards_text
-from goodarm.question import RewardGiven, as_sent
+from goodarm.question import RewardGiven, as_sent, read_reward
 
 TOKEN = "GOODARM_TOKEN"
 """Environment variable with the token, used if none is given: then a program changes only the address."""
@@ -72,12 +73,13 @@ class ServedCampaign(Campaign):
             given["policy"] = given["policy"].name
         if "rewards" in given:
             given["rewards"] = rewards_text(given["rewards"])
-        if isinstance(given.get("after"), timedelta | int | float):
-            given["after"] = f"{read_duration(given['after'])}s"
+        for what in {"after", "window"} & given.keys():
+            if isinstance(given[what], timedelta | int | float):
+                given[what] = f"{read_duration(given[what], what)}s"
         for what in {"horizon", "seed", "stop_after", "repeats"} & given.keys():
             given[what] = check_whole(what, given[what])  # numpy's numbers are not JSON
-        if "budget" in given:
-            given["budget"] = checked_number("budget", given["budget"])
+        for what in {"budget", "unit_limit"} & given.keys():
+            given[what] = checked_number(what, given[what])
         entries = [arm.as_json() for arm in read_arms(arms)]
         if "cases" in given:
             cases = read_cases(given["cases"])
@@ -99,8 +101,12 @@ class ServedCampaign(Campaign):
 
     # asking and telling
 
-    def ask(self, n: int = 1, *, key: str | None = None) -> list[Ticket]:
-        answer = self._post("/ask", {"n": checked_count(n)}, key=_key(key))
+    def ask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
+        if unit is None:
+            answer = self._post("/ask", {"n": checked_count(n)}, key=_key(key))
+        else:
+            check_ask_of_unit(checked_count(n), key)
+            answer = self._post("/ask", {"unit": check_unit(unit)})
         return [Ticket(**ticket) for ticket in answer["tickets"]]
 
     def tell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
@@ -126,6 +132,19 @@ class ServedCampaign(Campaign):
 
     def tell_arm(self, arm: str, reward: RewardGiven, *, key: str | None = None) -> Told:
         return Told.from_json(self._post("/tell-arm", {"arm": arm, "reward": as_sent(reward)}, key=_key(key)))
+
+    def tell_unit(self, unit: str, reward: float, denominator: float = 1.0, *, row: str | None = None) -> Told:
+        return self.tell_units([(unit, reward, denominator, row)])
+
+    def tell_units(self, rows: Iterable[Sequence[Any]]) -> Told:
+        listed = [
+            {"unit": unit, "reward": read_reward(reward), "denominator": denominator, "row": _key(row)}
+            for unit, reward, denominator, row in unit_rows(rows)
+        ]
+        return Told.from_json(self._post("/tell-units", {"rows": listed})) if listed else Told([], [])
+
+    def close_units(self, *units: str) -> Told:
+        return Told.from_json(self._post("/close-units", {"units": [check_unit(unit) for unit in units]}))
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
         return Block(**self._post("/ask-block", {"n": checked_count(n)}, key=_key(key)))

@@ -273,9 +273,9 @@ class Session:
         self._lapsing = None
         fold = self.fold
         terms = fold.terms
-        if not fold.lapses or terms.after is None:
+        if terms.closes_after is None:
             return
-        limit = self.now() - terms.after
+        limit = self.now() - terms.closes_after
         while fold.deadlines and fold.deadlines[0][0] < limit:
             _, ticket = fold.deadlines.popleft()
             if ticket in self._stuck:
@@ -285,7 +285,9 @@ class Session:
                 self.write(journal.REST, ticket=ticket, content={"as": terms.unanswered, "reason": "unanswered"})
             elif ticket in fold.pending:
                 arm = fold.pending[ticket][0]
-                if terms.unanswered == "zero":
+                if fold.units is not None:
+                    self.write(journal.TOLD, ticket=ticket, arm=arm, reward=fold.units.reward(ticket))
+                elif terms.unanswered == "zero":
                     self.write(journal.MISSING, ticket=ticket, arm=arm, reward=0.0)
                 else:
                     self.write(journal.VOID, ticket=ticket, arm=arm, content={"reason": "unanswered"})

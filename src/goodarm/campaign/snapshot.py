@@ -13,9 +13,10 @@ from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
 from goodarm.campaign.tickets import OpenBlock, Queue
+from goodarm.campaign.units import OpenUnit
 from goodarm.engine.live.step import Asked
 
-FORMAT = 7
+FORMAT = 8
 SUM_BYTES = 16
 BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", "first", "last", "decision")
 
@@ -45,6 +46,7 @@ def pack(fold: Fold) -> bytes | None:
         "cases": list(fold.cases.items()),
         "void": [[book.number, book.draw.void] for book in fold.books if book.draw is not None and book.draw.void],
         "pairs": None if fold.pairs is None else fold.pairs.as_json(),
+        "units": None if fold.units is None else list(fold.units.open.items()),
         "repeats": None if fold.repeats is None else fold.repeats.as_json(),
         "lines": [[arm, _queue_out(queue)] for arm, queue in fold.queues.items() if queue.order],
     }
@@ -96,6 +98,8 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     fold.queues = {arm: _queue_in(queue) for arm, queue in head["lines"]}
     if fold.pairs is not None:
         fold.pairs.restore(head["pairs"])
+    if fold.units is not None:
+        fold.units.open = {ticket: OpenUnit(*unit) for ticket, unit in head["units"]}
     if fold.repeats is not None:
         fold.repeats.restore(head["repeats"])
     if fold.lapses:

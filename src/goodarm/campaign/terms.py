@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from goodarm.arguments import check_whole, checked_number, number
+from goodarm.arguments import check_whole, checked_number, read_duration
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
+from goodarm.campaign.units import UnitTerms, agreed_units
 from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
 from goodarm.engine.live.checks import by_totals
 from goodarm.errors import InvalidValue, Refused, UnknownName
@@ -35,7 +35,11 @@ SCORES_FORMAT = 5
 """The first format of journals whose cases may have scores or be evaluated several times."""
 COSTS_FORMAT = 7
 """The first format of journals whose arms may have costs, and whose campaign a budget."""
-FORMAT = max(CASES_FORMAT, SCORES_FORMAT, STOP_AFTER_FORMAT, COSTS_FORMAT, *(kind.format for kind in KINDS))
+UNITS_FORMAT = 8
+"""The first format of journals whose tickets may belong to units."""
+FORMAT = max(
+    CASES_FORMAT, SCORES_FORMAT, STOP_AFTER_FORMAT, COSTS_FORMAT, UNITS_FORMAT, *(kind.format for kind in KINDS)
+)
 """The newest format of journals. A journal has the oldest format that can express it."""
 BY_BETS = "value+bet-mixture"
 SOURCE = "source:"
@@ -43,7 +47,6 @@ SOURCE = "source:"
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
 MOST_REPEATS = 1_000_000
 UNANSWERED = ("wait", "zero", "void")
-UNITS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class Terms:
     stop_after : the number of good arms after which the campaign ends; None if every arm is to be decided
     repeats    : how often an arm is evaluated on each case
     budget     : what all samples together may cost, in the unit of the arms' costs; None if they may cost anything
+    units      : how the rows of a person, session or machine become one reward; None where each ticket is one
     """
 
     question: Question
@@ -79,6 +83,7 @@ class Terms:
     stop_after: int | None = None
     repeats: int = 1
     budget: float | None = None
+    units: UnitTerms | None = None
 
     @property
     def format(self) -> int:
@@ -90,6 +95,7 @@ class Terms:
             (more, SCORES_FORMAT),
             (self.costs, COSTS_FORMAT),
             (self.budget, COSTS_FORMAT),
+            (self.units, UNITS_FORMAT),
         )
         return max(self.question.format, *(format if value is not None else 0 for value, format in used))
 
@@ -116,6 +122,7 @@ class Terms:
             **({} if self.stop_after is None else {"stop_after": self.stop_after}),
             **({} if self.repeats == 1 else {"repeats": self.repeats}),
             **({} if self.budget is None else {"budget": self.budget}),
+            **({} if self.units is None else {"units": self.units.as_json()}),
         }
 
     def shown(self) -> dict[str, Any]:
@@ -134,6 +141,7 @@ class Terms:
             "cases": None if self.cases is None else self.cases.count,
             "repeats": self.repeats,
             "budget": self.budget,
+            "units": None if self.units is None else self.units.as_json(),
             "metadata": dict(self.metadata),
         }
 
@@ -152,6 +160,7 @@ class Terms:
         given["rewards"] = rewards_from_json(given["rewards"])
         given["arms"] = tuple(map(ArmEntry.from_json, given["arms"]))
         given["cases"] = CaseSet.from_json(given["cases"]) if "cases" in given else None
+        given["units"] = UnitTerms.from_json(given.get("units"))
         return Terms(**given)
 
     @cached_property
@@ -178,6 +187,13 @@ class Terms:
     def by_totals(self) -> bool:
         """Is evidence a function of the totals, pending tickets at their worst? Otherwise in the order of asking."""
         return by_totals(self.made, self.rewards)
+
+    @property
+    def closes_after(self) -> float | None:
+        """Seconds after which a ticket ends by itself: unanswered, or at the end of its unit's window."""
+        if self.units is not None:
+            return self.units.window
+        return None if self.unanswered == "wait" else self.after
 
     @cached_property
     def judged(self) -> tuple[ArmEntry, ...]:
@@ -243,33 +259,6 @@ def rules_fingerprint(policy: Policy) -> str:
     return SOURCE + source_fingerprint(plain, {"goodarm", *map(package_of, plain)})[:32]
 
 
-def read_duration(given: float | str | timedelta | None) -> float | None:
-    """Seconds from a number, a timedelta, or text like 30min.
-
-    >>> read_duration("30min"), read_duration("2h"), read_duration(90)
-    (1800.0, 7200.0, 90.0)
-    """
-    if given is None:
-        return None
-    found = _seconds(given) if isinstance(given, str) else number(given)
-    if isinstance(given, timedelta):
-        found = given.total_seconds()
-    if found is None or not 0.0 < found < math.inf:
-        raise InvalidValue(
-            f"after must be a positive time, in seconds or written like 90s, 30min, 2h, 7d; got {given!r}."
-        )
-    return found
-
-
-def _seconds(text: str) -> float | None:
-    match = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([a-z]*)\s*", text.lower())
-    unit = UNITS.get(match[2] or "s") if match else None
-    try:
-        return float(match[1]) * unit if match and unit else None
-    except ValueError:
-        return None
-
-
 def check_name(name: Any) -> None:
     """Refuse what can't be a campaign's name."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
@@ -298,6 +287,11 @@ def check_terms(terms: Terms) -> None:
         raise InvalidValue(
             "unanswered='zero' would count a lost result of the control as failed, in favour of every arm. Use 'wait', "
             "or 'void' if losses have nothing to do with results."
+        )
+    if terms.units is not None and (terms.after is not None or terms.unanswered != "wait"):
+        raise InvalidValue(
+            "a unit is not unanswered: its window closes it, and without rows it counts as 0. Give window='7d' in "
+            "place of after and unanswered."
         )
     if not 0.0 <= terms.reserve < 1.0:
         raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
@@ -421,6 +415,9 @@ def agreed(
     scores: ScoresGiven | None = None,
     repeats: int = 1,
     budget: float | None = None,
+    per_unit: str | None = None,
+    window: float | str | timedelta | None = None,
+    unit_limit: float | None = None,
 ) -> Terms:
     """The terms, with every part checked."""
     times = check_whole("repeats", repeats, 1, MOST_REPEATS)
@@ -449,6 +446,7 @@ def agreed(
         stop_after=None if stop_after is None else check_whole("stop_after", stop_after, 1),
         repeats=times,
         budget=None if budget is None else float(checked_number("budget", budget)),
+        units=agreed_units(per_unit, window, unit_limit, question, rewards),
     )
     question.check([arm.id for arm in terms.arms], [arm.id for arm in terms.arms if arm.weight is not None])
     terms.evidence.check(made, terms.problem)

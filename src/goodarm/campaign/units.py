@@ -1,178 +1,195 @@
-"""Units in campaigns: all rewards of one person, session or machine count as one.
+"""Units in campaigns: all rows of one person, session or machine are one reward.
 
-`Units` gives each unit one ticket, whose key is the unit's id: the unit gets the same arm however often it comes back,
-and from whichever process. Its rows are summed up to one reward, which is told when the unit is closed. Until then the
-ticket is pending and counts at its worst, so that nobody gains by closing some units before others.
+A campaign that is created with `per_unit=` hands out one ticket per unit, whose key is the unit's id. The unit gets the
+same arm however often it comes back and whichever process or server it comes to. Its rows are entries of the journal.
+The unit's reward is told once, when it is closed: at the end of its window, or when the caller says it is complete.
 
-Certified: units are independent, and each has one reward in the range of the campaign's rewards, so a campaign of units
-is a campaign of tickets (docs/campaign.md). How the rows of one unit depend on each other does not matter. What matters
-is that a unit is closed for a reason that does not depend on its rewards: after a window, or when its session ends.
+Why the verdicts hold. Let X_u be the reward of unit u on the arm it was given: a function, fixed beforehand, of all
+rows of u within its window (without a window: of all rows it will ever have).
+
+1. Units are independent of each other, and the arm of u is chosen before any of its rows is known. Given everything
+   that happened before u was asked for, X_u has the arm's mean. How the rows of u depend on each other, how many there
+   are, and whether that depends on the arm or on earlier rows, does not enter: X_u is one number per unit.
+2. The evidence of an arm is that of a campaign of tickets with the rewards X_u in the order of asking, which is a
+   supermartingale of start 1 under the null. A unit that is open counts at its worst (rules by totals), or not before
+   all earlier units are closed (rules in order). Either is at most the evidence with every X_u known. So the time at
+   which a unit is closed may depend on anything, also on its rows, as long as what is told is X_u.
+3. What would break the promise is a cut that depends on rewards: to close a unit while its mean looks high, and to lose
+   the rows that follow. So a window, once agreed, closes every unit by itself and by the clock alone, and `close_units`
+   is refused. Without a window the caller declares that a unit is complete, and the promise rests on that.
+4. Rows that do not count are ignored by a rule that was fixed beforehand: rows after the window, and for ratios a row
+   that would exceed `unit_limit`. A unit without rows has reward 0 and counts: dropping it would select the units that
+   the arm brought back. For ratios it adds nothing to either sum.
+
+Counting rows as rewards breaks step 1: the second row of u does not have the arm's mean given the first one.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
-from goodarm.arguments import number, shown
-from goodarm.campaign.rows import Told
-from goodarm.campaign.terms import read_duration
-from goodarm.errors import InvalidValue, Refused, UnknownName
-from goodarm.problem import Bounded
+from goodarm.arguments import number, read_duration, shown
+from goodarm.campaign.journal import Event
+from goodarm.errors import DamagedJournal, InvalidValue, UnknownName
+from goodarm.problem import Bounded, NonNegative, Rewards
+from goodarm.question import PER_UNIT, Question, read_reward
 
-if TYPE_CHECKING:
-    from goodarm.campaign.campaign import Campaign
-    from goodarm.campaign.tickets import Ticket
-
-PER_UNIT = ("mean", "any", "sum", "ratio")
-PREFIX = "unit:"
-"""Begins the keys of tickets that belong to units."""
-Row = tuple[float, float]
-"""A reward and its denominator."""
+LONGEST_ID = 1000
 
 
-def unit_reward(rows: Iterable[Row], per_unit: str, threshold: float = 0.0, unit_limit: float = math.inf) -> float:
-    """One reward from all rows of a unit; 0 for a unit without rows.
+class OpenUnit(NamedTuple):
+    """A unit whose reward is still to be told: its id, the number of its rows, and the sums of rewards and sizes.
 
-    mean  : mean of the rewards
-    any   : 1 if any reward is above 0
-    sum   : sum of the rewards, which must lie in the range of the campaign's rewards
-    ratio : xi + sum (x - xi d)/D, for rewards 0 <= x <= d and at most D = `unit_limit` in the denominators d of a unit.
-            It lies in [0, 1], since sum x lies between 0 and sum d <= D, and its mean reaches the threshold xi exactly
-            if E sum x >= xi E sum d: the bar is about all rewards over all denominators (without them, over all rows)
-
-    >>> rows = [(1.0, 1.0), (0.0, 1.0), (1.0, 1.0), (1.0, 1.0)]
-    >>> [unit_reward(rows, per_unit, 0.5, 10) for per_unit in ("mean", "any", "sum", "ratio")]
-    [0.75, 1.0, 3.0, 0.6]
-    """
-    found = list(rows)
-    total = math.fsum(reward for reward, _ in found)
-    if per_unit == "mean":
-        return total / len(found) if found else 0.0
-    if per_unit == "any":
-        return float(any(reward > 0.0 for reward, _ in found))
-    if per_unit == "sum":
-        return total
-    below = threshold * math.fsum(size for _, size in found)
-    return min(max(threshold + (total - below) / unit_limit, 0.0), 1.0)
-
-
-class Units:
-    """One reward per unit for a campaign, in a store or at a server.
-
-    per_unit   : "mean", "any", "sum" or "ratio", as in `judge`; see `unit_reward`
-    window     : how long the rows of a unit count after its first ask: seconds, or text like 7d
-    unit_limit : for ratios, the largest number of rows (or sum of denominators) of a unit
-
-    >>> from goodarm import Campaign
-    >>> campaign = Campaign.create("memory:", "pages", ["old", "new"], threshold=0.3)
-    >>> units = Units(campaign)
-    >>> units.ask("user 7") == units.ask("user 7")
-    True
-    >>> for clicked in (1.0, 0.0, 0.0, 1.0):
-    ...     units.tell("user 7", clicked)
-    >>> told = units.close("user 7")
-    >>> campaign.tally().told, sum(row.total for row in campaign.arms())
-    (1, 0.5)
-
-    Rows are kept in this process until their unit is closed. After a crash `ask` finds the ticket of a unit again; give
-    the rows again, or leave the ticket pending.
+    size : sum of the denominators; the number of rows where none are given
     """
 
-    def __init__(
-        self,
-        campaign: Campaign,
-        per_unit: str = "mean",
-        *,
-        window: float | str | timedelta | None = None,
-        unit_limit: float | None = None,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        if per_unit not in PER_UNIT:
-            raise UnknownName("way to sum up a unit", str(per_unit), PER_UNIT)
-        bounded = isinstance(campaign.terms.rewards, Bounded)
-        if per_unit in ("any", "ratio") and not bounded:
-            raise InvalidValue(f"per_unit={per_unit!r} needs a campaign with rewards in [0, 1].")
-        limit = number(unit_limit)
-        if (per_unit == "ratio") != (unit_limit is not None) or (limit is not None and not 0.0 < limit < math.inf):
-            raise InvalidValue(
-                "per_unit='ratio' needs unit_limit=D, the largest number of rows of a unit (or sum of its "
-                f"denominators), fixed beforehand; the other ways have none. Got {shown(unit_limit)}."
-            )
-        if campaign.terms.cases is not None or campaign.terms.question.references:
-            raise InvalidValue("units are for campaigns with a threshold and without a fixed test set.")
-        self.campaign, self.per_unit, self.unit_limit = campaign, per_unit, limit or math.inf
-        self.window = read_duration(window)
-        self._clock = clock
-        self._tickets: dict[str, tuple[Ticket, float]] = {}
-        self._rows: dict[str, list[Row]] = {}
+    unit: str
+    rows: int = 0
+    total: float = 0.0
+    size: float = 0.0
 
-    def ask(self, unit: str) -> Ticket | None:
-        """The ticket of a unit, the same one every time; None if no arm is open."""
-        if unit not in self._tickets:
-            found = self.campaign.ask(key=PREFIX + _checked(unit))
-            if not found:
-                return None
-            self._tickets[unit] = found[0], self._clock()
-        return self._tickets[unit][0]
+    def plus(self, reward: float, denominator: float) -> OpenUnit:
+        """The unit with one more row."""
+        return OpenUnit(self.unit, self.rows + 1, self.total + reward, self.size + denominator)
 
-    def tell(self, unit: str, reward: float, denominator: float = 1.0) -> None:
-        """One row of a unit. Rows after its window do not count."""
-        if _checked(unit) not in self._tickets:
-            raise Refused(f"the unit {unit!r} has no ticket that is open. Ask for it first.")
-        value, size = number(reward), number(denominator)
-        if value is None or size is None or not (math.isfinite(value) and math.isfinite(size)):
-            raise InvalidValue(f"a reward must be a finite number; got {shown(reward)} of {shown(denominator)}.")
+
+@dataclass(frozen=True)
+class UnitTerms:
+    """How the rows of a unit become one reward.
+
+    per_unit   : "mean", "any", "sum" or "ratio"
+    window     : seconds from the ask during which rows count; None if the caller closes units
+    unit_limit : for ratios, the largest number of rows, or sum of denominators, of a unit
+    """
+
+    per_unit: str
+    window: float | None = None
+    unit_limit: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"per_unit": self.per_unit, "window": self.window, "unit_limit": self.unit_limit}
+
+    @staticmethod
+    def from_json(content: Mapping[str, Any] | None) -> UnitTerms | None:
+        return None if content is None else UnitTerms(**content)
+
+    def reward(self, unit: OpenUnit, bar: float) -> float:
+        """One reward from all rows of a unit.
+
+        mean  : mean of the rewards; 0 without rows
+        any   : 1 if any reward is above 0
+        sum   : sum of the rewards
+        ratio : xi + sum (x - xi d)/D, for rewards 0 <= x <= d and at most D = `unit_limit` in the denominators d of a
+                unit. It lies in [0, 1], since sum x lies between 0 and sum d <= D, and its mean reaches the threshold
+                xi exactly if E sum x >= xi E sum d: the bar is about all rewards over all denominators
+
+        >>> unit = OpenUnit("anna", rows=4, total=3.0, size=4.0)
+        >>> [UnitTerms(way, None, 10.0).reward(unit, 0.5) for way in PER_UNIT]
+        [0.75, 1.0, 3.0, 0.6]
+        """
+        if self.per_unit == "mean":
+            return unit.total / unit.rows if unit.rows else 0.0
+        if self.per_unit == "any":
+            return 1.0 if unit.total > 0.0 else 0.0
+        if self.per_unit == "sum":
+            return unit.total
+        return min(max(bar + (unit.total - bar * unit.size) / (self.unit_limit or math.inf), 0.0), 1.0)
+
+    def row(self, unit: OpenUnit, reward: Any, denominator: Any, rewards: Rewards) -> tuple[float, float] | None:
+        """A row as a caller tells it, checked; None for one that does not count because the unit is full."""
+        value, size = read_reward(reward), number(denominator)
+        if size is None or not 0.0 < size < math.inf:
+            raise InvalidValue(f"a denominator must be a positive number; got {shown(denominator)}.")
         if self.per_unit == "ratio":
             if not 0.0 <= value <= size:
                 raise InvalidValue(f"a reward must lie between 0 and its denominator {size:g}; got {value:g}.")
-        elif self.per_unit != "sum":
-            self.campaign.terms.rewards.check_reward(value)
-        if self._is_over(unit):
-            return
-        rows = self._rows.get(unit, [])
-        if self.per_unit == "ratio" and math.fsum(each for _, each in rows) + size > self.unit_limit:
-            raise InvalidValue(f"the unit {unit!r} would have more than unit_limit={self.unit_limit:g}.")
-        self._rows.setdefault(unit, []).append((value, size))
-
-    def close(self, *units: str) -> Told:
-        """Tell the rewards of these units, which are complete, in one transaction."""
-        for unit in units:
-            if unit not in self._tickets:
-                raise Refused(f"the unit {unit!r} has no ticket that is open. Ask for it first.")
-        bar = self.campaign.terms.question.bar
-        told = self.campaign.tell_many(
-            [
-                (self._tickets[unit][0], unit_reward(self._rows.get(unit, ()), self.per_unit, bar, self.unit_limit))
-                for unit in dict.fromkeys(units)
-            ]
-        )
-        for unit in units:
-            self._tickets.pop(unit, None)
-            self._rows.pop(unit, None)
-        return told
-
-    def close_due(self) -> Told:
-        """Tell the rewards of all units whose window is over."""
-        if self.window is None:
+            return None if unit.size + size > (self.unit_limit or math.inf) else (value, size)
+        if size != 1.0:
+            raise InvalidValue(f"a denominator belongs to per_unit='ratio'; this campaign has {self.per_unit!r}.")
+        if self.per_unit != "sum":
+            rewards.check_reward(value)
+            return value, size
+        if value < 0.0:
+            raise InvalidValue(f"a reward must be at least 0; got {value:g}.")
+        try:
+            rewards.check_reward(unit.total + value)
+        except InvalidValue as error:
             raise InvalidValue(
-                "without a window no unit is due; give window='7d', or close each unit when it is complete."
+                f"with this row the unit {unit.unit!r} sums to {unit.total + value:g}: {error}"
+            ) from None
+        return value, size
+
+
+def agreed_units(
+    per_unit: Any, window: float | str | timedelta | None, unit_limit: Any, question: Question, rewards: Rewards
+) -> UnitTerms | None:
+    """The terms of units, checked; None for a campaign without them."""
+    if per_unit is None:
+        if window is not None or unit_limit is not None:
+            raise InvalidValue("window and unit_limit belong to units; say how one is summed up: per_unit='mean'.")
+        return None
+    if per_unit not in PER_UNIT:
+        raise UnknownName("way to sum up a unit", str(per_unit), PER_UNIT)
+    limit = number(unit_limit)
+    if (per_unit == "ratio") != (unit_limit is not None) or (limit is not None and not 0.0 < limit < math.inf):
+        raise InvalidValue(
+            "per_unit='ratio' needs unit_limit=D, the largest number of rows of a unit (or sum of its denominators), "
+            f"fixed beforehand; the other ways have none. Got {shown(unit_limit)}."
+        )
+    if type(rewards) is not Bounded and (per_unit in ("any", "ratio") or not isinstance(rewards, NonNegative)):
+        raise InvalidValue(
+            f"per_unit={per_unit!r} is for rewards in [0, 1]"
+            + (", or of 0 or more" if per_unit in ("mean", "sum") else "")
+            + f": a unit without rows counts as 0, the smallest reward. These are {rewards}."
+        )
+    if question.no_zero or (per_unit == "ratio" and question.references):
+        raise InvalidValue(
+            f"per_unit={per_unit!r} needs a campaign with a threshold"
+            + ("" if per_unit == "ratio" else " or a control")
+            + ": a unit without rows counts as 0, which must be the worst reward."
+        )
+    return UnitTerms(per_unit, read_duration(window, "window"), limit)
+
+
+class UnitBook:
+    """The units that are open, by the number of their ticket. Closed units take no memory: the journal has them."""
+
+    def __init__(self, terms: UnitTerms, bar: float) -> None:
+        self.terms = terms
+        self.bar = bar
+        self.open: dict[int, OpenUnit] = {}
+
+    def asked(self, event: Event) -> None:
+        """A unit got its ticket."""
+        self.open[event.ticket or 0] = OpenUnit(event.content["unit"])
+
+    def row(self, event: Event) -> None:
+        """One more row of a unit."""
+        ticket = event.ticket or 0
+        size = float(event.content.get("of", 1.0)) if event.payload else 1.0
+        self.open[ticket] = self.open[ticket].plus(event.reward or 0.0, size)
+
+    def closed(self, event: Event) -> None:
+        """A unit was told or voided; a told reward must be that of its rows."""
+        unit = self.open.pop(event.ticket or 0)
+        if event.reward is not None and event.reward != self.terms.reward(unit, self.bar):
+            raise DamagedJournal(
+                f"entry {event.number} tells {event.reward!r} for the unit {unit.unit!r}, whose rows give "
+                f"{self.terms.reward(unit, self.bar)!r}. goodarm did not write this entry; restore the store from a "
+                "backup."
             )
-        return self.close(*[unit for unit in self._tickets if self._is_over(unit)])
 
-    @property
-    def open(self) -> list[str]:
-        """Units whose reward is still to be told."""
-        return list(self._tickets)
-
-    def _is_over(self, unit: str) -> bool:
-        return self.window is not None and self._clock() - self._tickets[unit][1] >= self.window
+    def reward(self, ticket: int) -> float:
+        """The reward of a unit as its rows are now."""
+        return self.terms.reward(self.open[ticket], self.bar)
 
 
-def _checked(unit: Any) -> str:
-    if not isinstance(unit, str) or not unit:
-        raise InvalidValue(f"a unit's id must be a non-empty string; got {shown(unit)}.")
+def check_unit(unit: Any) -> str:
+    """Refuse what can't be the id of a unit."""
+    if not isinstance(unit, str) or not unit or len(unit) > LONGEST_ID:
+        raise InvalidValue(f"a unit's id must be a string of 1 to {LONGEST_ID:,} characters; got {shown(unit)}.")
     return unit

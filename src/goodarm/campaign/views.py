@@ -359,7 +359,8 @@ def abandoned(fold: Fold, now: float) -> str:
     If the terms name a time after which tickets are overdue, the campaign deals with them itself.
     """
     oldest = waiting_of(fold, now, 1)
-    if fold.ended or fold.terms.after is not None or not oldest or oldest[0].seconds < LONG:
+    terms = fold.terms
+    if fold.ended or terms.after is not None or terms.units is not None or not oldest or oldest[0].seconds < LONG:
         return ""
     many = len(fold.pending) + len(fold.blocks)
     tickets = "1 ticket is" if many == 1 else f"{many:,} tickets are"
@@ -379,7 +380,8 @@ def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:
     age = max(now - at, 0.0)
     overdue = fold.terms.after is not None and age > fold.terms.after
     case = fold.case_name(fold.cases.get(ticket))
-    return WaitingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue, case)
+    unit = None if fold.units is None else fold.units.open[ticket].unit
+    return WaitingTicket(spell(fold.terms.key, ticket), arm, pulls, iso(at), age, overdue, case, unit)
 
 
 # In a notebook

@@ -15,7 +15,7 @@ from goodarm.cli._show import console, on_one_line, print_json
 from goodarm.errors import DamagedJournal, InvalidValue, Refused, UnknownName, UnsoundPairing
 
 if TYPE_CHECKING:
-    from goodarm.campaign import Campaign
+    from goodarm.campaign import Campaign, Told
 
 NOT_AS_IT_SAYS = 1
 """Exit code of `check` when the journal does not hold up."""
@@ -70,6 +70,15 @@ Costs = Annotated[
 Budget = Annotated[
     float | None, typer.Option(parser=number, metavar="B", help="What all samples together may cost; then it ends.")
 ]
+PerUnit = Annotated[
+    str | None,
+    typer.Option(metavar="mean|any|sum|ratio", help="One reward from all rows of a person, session or machine."),
+]
+Window = Annotated[str | None, typer.Option(metavar="TIME", help="How long a unit's rows count after its ask: 7d.")]
+UnitLimit = Annotated[
+    float | None, typer.Option(parser=number, metavar="D", help="For ratios: most rows of a unit, or sum of --of.")
+]
+OneUnit = Annotated[str | None, typer.Option(metavar="ID", help="In a campaign of units: the unit that comes.")]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
 RequestKey = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Any text; asking again with it prints the same tickets again.")
@@ -114,6 +123,9 @@ def create(
     bars: SeveralBars = None,
     cost: Costs = None,
     budget: Budget = None,
+    per_unit: PerUnit = None,
+    window: Window = None,
+    unit_limit: UnitLimit = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -145,6 +157,9 @@ def create(
         bars=bars,
         cost=None if cost is None else read_costs(cost),
         budget=budget,
+        per_unit=per_unit,
+        window=window,
+        unit_limit=unit_limit,
     ) as made:
         if json:
             print_json({"campaign": name, "arms": made.tally().arms, "headline": made.headline()})
@@ -153,10 +168,17 @@ def create(
 
 
 @campaign.command()
-def ask(store: StoreAddress, name: Name, number: Count = 1, key: RequestKey = None, json: Json = False) -> None:
+def ask(
+    store: StoreAddress,
+    name: Name,
+    number: Count = 1,
+    key: RequestKey = None,
+    unit: OneUnit = None,
+    json: Json = False,
+) -> None:
     """Ask which arms to try next: one ticket per line, or JSON."""
     with _opened(store, name) as found:
-        tickets = found.ask(number, key=key)
+        tickets = found.ask(number, key=key, unit=unit)
     if json:
         print_json({"tickets": [ticket.as_json() for ticket in tickets]})
         return
@@ -174,16 +196,74 @@ def tell(
     pairs = _lines() if ticket is None else [(ticket, _reward(reward))]
     with _opened(store, name) as found:
         told = found.tell_many(pairs) if ticket is None else found.tell(*pairs[0])
-        if json:
-            verdicts = [{"arm": row.arm, "verdict": row.verdict} for row in told.verdicts]
-            print_json({"told": len(pairs) - len(told.late), "late": told.late, "verdicts": verdicts})
-            return
-    for row in told.verdicts:
-        typer.echo(f"{on_one_line(row.arm)}\t{row.verdict}")
-    if told.late:
+    _print_verdicts(told, json, told=len(pairs) - len(told.late), late=told.late)
+    if told.late and not json:
         typer.echo(
             f"goodarm: {len(told.late)} rewards came too late and do not count: {', '.join(told.late)}", err=True
         )
+
+
+def _print_verdicts(told: Told, json: bool, **counts: Any) -> None:
+    """The verdicts that rewards have led to, one per line; or JSON, with these counts."""
+    if json:
+        print_json({**counts, "verdicts": [{"arm": row.arm, "verdict": row.verdict} for row in told.verdicts]})
+        return
+    for row in told.verdicts:
+        typer.echo(f"{on_one_line(row.arm)}\t{row.verdict}")
+
+
+@campaign.command("tell-unit", context_settings=SINK)
+def tell_unit(
+    store: StoreAddress,
+    name: Name,
+    unit: Annotated[str | None, typer.Argument(metavar="UNIT", help="The unit's id, as given to ask.")] = None,
+    reward: Annotated[str | None, typer.Argument(metavar="REWARD", help="A number.")] = None,
+    of: Annotated[float, typer.Option(parser=number, metavar="D", help="For ratios: the denominator.")] = 1.0,
+    row: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="An id of the row; told twice it counts once.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Tell a row of a unit: UNIT REWARD, or lines `unit<TAB>reward[<TAB>denominator[<TAB>id]]` from standard input."""
+    if unit is not None and reward is None:
+        raise InvalidValue(
+            f"the reward of {unit!r} is missing. Write: goodarm campaign tell-unit STORE NAME UNIT REWARD."
+        )
+    rows = _unit_lines() if unit is None else [(unit, _reward(reward), of, row)]
+    with _opened(store, name) as found:
+        told = found.tell_units(rows)
+    _print_verdicts(told, json, rows=len(rows), late=told.late)
+    if told.late and not json:
+        typer.echo(
+            f"goodarm: rows of {len(told.late)} units do not count: their window is over, or they are full", err=True
+        )
+
+
+def _unit_lines() -> list[tuple[Any, ...]]:
+    """Rows of units from standard input, one per line, fields separated by tabs."""
+    rows: list[tuple[Any, ...]] = []
+    for line in sys.stdin:
+        fields = line.rstrip("\r\n").split("\t")
+        if fields == [""]:
+            continue
+        if not 2 <= len(fields) <= 4:
+            raise InvalidValue(f"a line has a unit, a tab and a reward, as in 'user 7<TAB>1'; got {line.strip()!r}.")
+        rows.append((fields[0], *map(_reward, fields[1:3]), *fields[3:]))
+    return rows
+
+
+@campaign.command("close-units")
+def close_units(
+    store: StoreAddress,
+    name: Name,
+    units: Annotated[list[str] | None, typer.Argument(metavar="[UNIT]...", help="Complete units.")] = None,
+    json: Json = False,
+) -> None:
+    """Tell the rewards of units that are complete; without units, of those whose window is over."""
+    with _opened(store, name) as found:
+        told = found.close_units(*(units or ()))
+        out = found.tally().pending
+    _print_verdicts(told, json, open=out)
 
 
 def _lines() -> list[tuple[str, Any]]:

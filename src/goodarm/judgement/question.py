@@ -22,7 +22,7 @@ from goodarm.problem import (
     UpTo,
     rewards_from_text,
 )
-from goodarm.question import Bars, Control, Threshold
+from goodarm.question import PER_UNIT, Bars, Control, Threshold
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
 from goodarm.rules.identification.bet_mixture import bet_mixture, bets
 from goodarm.rules.identification.gap_mixture import GAPS
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from goodarm.judgement.log_columns import LogColumns
 
 NULLS = ("error", "drop", "zero")
-PER_UNIT = ("mean", "any", "sum", "ratio")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 BY_TOTALS = "gap-mixture"
 BY_SUMS = "bet-mixture"

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from goodarm.campaign.cases import MOST_SCORES
 from goodarm.campaign.terms import MOST_REPEATS
+from goodarm.campaign.units import LONGEST_ID
 from goodarm.problem import MOST_CASES
 
 MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
@@ -18,6 +19,7 @@ Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"]
 ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
 NewArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$", examples=["calm"])]
 """Without NUL: no address could name such an arm. As the key of an object a pattern would mean something else."""
+UnitId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, examples=["user 7"])]
 TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
 
 
@@ -133,6 +135,15 @@ class NewCampaign(Body):
     budget: Annotated[Number, Field(gt=0.0)] | None = Field(
         None, examples=[None], description="what all samples together may cost, in the unit of the arms' costs"
     )
+    per_unit: Literal["mean", "any", "sum", "ratio"] | None = Field(
+        None, examples=[None], description="make one reward of all rows of a person, session or machine"
+    )
+    window: str | None = Field(
+        None, max_length=50, examples=[None], description="how long a unit's rows count after its ask, like 7d"
+    )
+    unit_limit: Annotated[Number, Field(gt=0.0)] | None = Field(
+        None, examples=[None], description="for ratios: the largest number of rows, or sum of denominators, of a unit"
+    )
     bars: str | None = Field(
         None,
         max_length=4000,
@@ -151,9 +162,10 @@ class NewArms(Body):
 
 
 class Ask(Body):
-    """How many tickets."""
+    """How many tickets; or the unit that comes, which has one ticket."""
 
     n: Batch = 1
+    unit: UnitId | None = Field(None, examples=[None], description="in a campaign of units, its id; then n is 1")
 
 
 class Tell(Body):
@@ -167,6 +179,29 @@ class TellMany(Body):
     """Rewards of many tickets, in one transaction."""
 
     rewards: list[Tell] = Field(min_length=1, max_length=MOST_BATCH)
+
+
+class UnitRow(Body):
+    """One row of a unit."""
+
+    unit: UnitId
+    reward: Number | StrictBool = Field(examples=[1.0])
+    denominator: Annotated[Number, Field(gt=0.0)] = Field(1.0, description="for ratios")
+    row: str | None = Field(
+        None, min_length=1, max_length=200, examples=[None], description="an id of the row; told twice it counts once"
+    )
+
+
+class TellUnits(Body):
+    """Rows of units, in one transaction."""
+
+    rows: list[UnitRow] = Field(min_length=1, max_length=MOST_BATCH)
+
+
+class CloseUnits(Body):
+    """The units that are complete; none, to close those whose window is over."""
+
+    units: list[UnitId] = Field(default_factory=list, max_length=MOST_BATCH)
 
 
 class AskBlock(Body):

@@ -56,6 +56,9 @@ class Summary(Shown):
     repeats: int = Field(description="how often an arm is evaluated on each case")
     stop_after: int | None = Field(description="the number of good arms after which the campaign ends; null: none")
     budget: float | None = Field(description="what all samples together may cost; null: anything")
+    units: dict[str, Any] | None = Field(
+        None, description="how the rows of a person, session or machine become one reward; null: each ticket is one"
+    )
     spent: float = Field(description="what the samples asked for cost, void ones not counted")
     metadata: dict[str, Any]
     arms: int
@@ -182,7 +185,7 @@ class Tickets(Shown):
 
 
 class Told(Shown):
-    """The verdicts that fell with these rewards, and the tickets that came too late to count."""
+    """The verdicts that fell with these rewards, and the tickets whose rewards or rows do not count."""
 
     verdicts: list[FullRow]
     late: list[str]
@@ -205,6 +208,7 @@ class WaitingRow(Shown):
     seconds: float = Field(description="how long it has been out")
     overdue: bool
     case: str | None = Field(description="null without a fixed test set")
+    unit: str | None = Field(None, description="whose ticket it is, in a campaign of units")
 
 
 class WaitingShown(Shown):

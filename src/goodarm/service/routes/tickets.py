@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from goodarm.campaign import Campaign, rows
-from goodarm.service.bodies import Ask, AskBlock, Tell, TellArm, TellBlock, TellMany, Void
+from goodarm.service.bodies import Ask, AskBlock, CloseUnits, Tell, TellArm, TellBlock, TellMany, TellUnits, Void
 from goodarm.service.campaigns import campaigns_of
 from goodarm.service.guard import route_of
 from goodarm.service.problems import documented
@@ -23,8 +23,9 @@ router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], res
 
 
 def asked(campaign: Campaign, body: Ask, key: str | None) -> dict[str, Any]:
-    """What `ask` does, and its answer."""
-    return {"tickets": [ticket.as_json() for ticket in campaign.ask(body.n, key=key)]}
+    """What `ask` does, and its answer. The id of a unit is its key, whatever the header says."""
+    tickets = campaign.ask(body.n, key=None if body.unit else key, unit=body.unit)
+    return {"tickets": [ticket.as_json() for ticket in tickets]}
 
 
 def told(campaign: Campaign, body: Tell, key: str | None = None) -> dict[str, Any]:
@@ -61,6 +62,19 @@ async def tell_many(request: Request, name: CampaignName, body: TellMany) -> Res
 async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key = None) -> Response:
     """A reward without a ticket. The promise holds only if all such rewards are told."""
     return await _told(request, name, lambda campaign: campaign.tell_arm(body.arm, body.reward, key=key))
+
+
+@router.post("/tell-units", response_model=Told, **route_of(Role.writer))
+async def tell_units(request: Request, name: CampaignName, body: TellUnits) -> Response:
+    """Rows of units. They count once their unit is closed; a row with an id counts once however often it is told."""
+    given = [(each.unit, each.reward, each.denominator, each.row) for each in body.rows]
+    return await _told(request, name, lambda campaign: campaign.tell_units(given))
+
+
+@router.post("/close-units", response_model=Told, **route_of(Role.writer))
+async def close_units(request: Request, name: CampaignName, body: CloseUnits) -> Response:
+    """Tell the rewards of units that are complete; with a window, of those that are due. Again it changes nothing."""
+    return await _told(request, name, lambda campaign: campaign.close_units(*body.units))
 
 
 @router.post("/step", response_model=Stepped, **route_of(Role.writer))

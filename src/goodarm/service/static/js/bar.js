@@ -19,6 +19,7 @@ export function terms(of) {
     `${measured[0]?.toUpperCase()}${measured.slice(1)} of ${counted(of.arms, "arm")}`,
     scale.compared ? `against ${of.question.references.join(", ")}: ${scale.line}` : scale.line,
     ...(of.cases ? [`${counted(of.cases, "case")}${(of.repeats ?? 1) > 1 ? `, each ${count(of.repeats ?? 1)} times` : ""}`] : []),
+    ...(of.units ? [`one reward per unit: ${of.units.per_unit} of its rows`] : []),
     `${percent(of.delta)} allowed error`,
   ];
   const since = h("time", { datetime: of.created_at, title: fullTime(of.created_at) }, `since ${dayOf(of.created_at)}`);

@@ -25,6 +25,7 @@
  * @property {number | null} [cases]    of a fixed test set
  * @property {number} [repeats]         of each case
  * @property {number | null} [budget]
+ * @property {{per_unit: string, window: number | null} | null} [units]  how rows of a person become one reward
  * @property {number} [spent]
  * @property {string} [rewards]
  * @property {Question} question
