@@ -203,12 +203,12 @@ def tell(
         )
 
 
-def _print_verdicts(told: Told, json: bool, **counts: Any) -> None:
+def _print_verdicts(found: Told, json: bool, **counts: Any) -> None:
     """The verdicts that rewards have led to, one per line; or JSON, with these counts."""
     if json:
-        print_json({**counts, "verdicts": [{"arm": row.arm, "verdict": row.verdict} for row in told.verdicts]})
+        print_json({**counts, "verdicts": [{"arm": row.arm, "verdict": row.verdict} for row in found.verdicts]})
         return
-    for row in told.verdicts:
+    for row in found.verdicts:
         typer.echo(f"{on_one_line(row.arm)}\t{row.verdict}")
 
 
