@@ -47,7 +47,8 @@ def _unit_row(given: Any) -> UnitRow:
             f"a row of a unit is (unit, reward), (unit, reward, denominator) or (unit, reward, denominator, id); got "
             f"{shown(given)}."
         )
-    unit, reward, denominator, row = (*given, *(1.0, None)[len(given) - 2 :])
+    fields: list[Any] = list(given)
+    unit, reward, denominator, row = fields + [None, None, 1.0, None][len(fields) :]
     if row is not None and (not isinstance(row, str) or not row):
         raise InvalidValue(f"the id of a row must be a non-empty string; got {shown(row)}.")
     return check_unit(unit), reward, denominator, row
