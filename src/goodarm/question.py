@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from goodarm.arguments import checked_number, number, percentage, shown, truth_value
 from goodarm.errors import InvalidValue, Refused, UnknownName
-from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.problem import Bounded, GradedCases, Problem, Rewards
 
 OPEN = "open"
 """The verdict of an arm that is undecided."""
@@ -157,13 +157,19 @@ class Question(ABC):
     """
 
     field: ClassVar[str]
-    good: ClassVar[str] = "good"
-    bad: ClassVar[str] = "bad"
     fixes: ClassVar[tuple[str, ...]] = ()
     format: ClassVar[int]
     no_forecast: ClassVar[str] = ""
     no_zero: ClassVar[str] = ""
     own_path: ClassVar[bool] = True
+
+    @property
+    def good(self) -> str:
+        return "good"
+
+    @property
+    def bad(self) -> str:
+        return "bad"
 
     @property
     @abstractmethod
@@ -279,7 +285,7 @@ class Question(ABC):
 
         >>> shown = Control("now", 0.02).shown(Bounded())
         >>> [shown[name] for name in ("kind", "control", "margin", "bar", "good", "bad", "above", "references")]
-        ['control', 'now', 0.02, 0.02, 'better', 'worse', 'better than now by 2 pp or more', ['now']]
+        ['control', 'now', 0.02, 0.02, 'better', 'not better', 'better than now by 2 pp or more', ['now']]
         """
         words = self.phrases(amounts(rewards))
         return {
@@ -330,9 +336,15 @@ class Threshold(Question):
         return cls(content["threshold"])
 
 
+ABOVE_A_TIE = 4e-9
+"""A margin that separates a tie from one case in 100 million: sums over a test set are compared to within 1e-9 N."""
+
+
 @dataclass(frozen=True)
 class Control(Question):
-    """Is an arm's mean at least that of the arm `arm` plus `margin`? For rewards in [0, 1].
+    """Is an arm's mean at least that of the arm `arm` plus `margin`, or above it if the margin is 0? Rewards in [0, 1].
+
+    Verdicts are better and not better; with a margin below 0 they are not worse and worse.
 
     >>> Control("now", 0.02).phrases(SHARES).above, Control("now").phrases(SHARES).above
     ('better than now by 2 pp or more', 'better than now')
@@ -344,8 +356,6 @@ class Control(Question):
     margin: float = 0.0
 
     field: ClassVar[str] = "control"
-    good: ClassVar[str] = "better"
-    bad: ClassVar[str] = "worse"
     fixes: ClassVar[tuple[str, ...]] = ("identification",)
     format: ClassVar[int] = 2
     no_forecast: ClassVar[str] = (
@@ -362,6 +372,18 @@ class Control(Question):
             )
 
     @property
+    def good(self) -> str:
+        return "better" if self.margin >= 0.0 else "not worse"
+
+    @property
+    def bad(self) -> str:
+        return "not better" if self.margin >= 0.0 else "worse"
+
+    def sign(self, word: str) -> int:
+        """The verdict of a word. Journals of earlier versions say better and worse whatever the margin."""
+        return {"better": 1, "not worse": 1, "worse": -1, "not better": -1}.get(word, 0)
+
+    @property
     def bar(self) -> float:
         return self.margin
 
@@ -370,8 +392,12 @@ class Control(Question):
         return (self.arm,)
 
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
-        """The problem of the differences, mapped from [-1, 1] to [0, 1]."""
-        return Problem(0.5 * (1.0 + self.margin), arms, delta, rewards)
+        """The problem of the differences, mapped from [-1, 1] to [0, 1].
+
+        On a fixed test set an arm may tie with the control exactly. A tie is not better.
+        """
+        margin = ABOVE_A_TIE if self.margin == 0.0 and isinstance(rewards, GradedCases) else self.margin
+        return Problem(0.5 * (1.0 + margin), arms, delta, rewards)
 
     def phrases(self, amounts: Amounts) -> Phrases:
         by = ""

@@ -310,7 +310,7 @@ def test_grades_against_a_control_are_paired() -> None:
         while tickets := running.ask(9):
             running.tell_many([(each, GRADES[each.arm] + 0.002 * (int(each.case) - 20.5)) for each in tickets])
         found = {row.arm: row.verdict for row in running.arms()}
-        assert found == {"high": "better", "near": "control", "below": "worse", "low": "worse"}
+        assert found == {"high": "better", "near": "control", "below": "not better", "low": "not better"}
 
 
 @pytest.mark.parametrize("more", [{"reserve": 0.5}, {}])

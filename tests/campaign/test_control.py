@@ -54,7 +54,7 @@ def test_verdicts_words_and_rows(campaign: Campaign) -> None:
         "wrong verdict is at most 5%"
     )
     rows = {row.arm: row for row in campaign.arms()}
-    assert {arm: row.verdict for arm, row in rows.items()} == {"now": "control", "up": "better", "down": "worse"}
+    assert {arm: row.verdict for arm, row in rows.items()} == {"now": "control", "up": "better", "down": "not better"}
     assert rows["up"].low >= 0.02 > rows["down"].high
     now, up = rows["now"], rows["up"]
     assert up.mean == up.total / up.pulls - now.total / now.pulls
@@ -106,7 +106,7 @@ def test_blocks_and_voids() -> None:
         told = {arm: (count, round(MEANS[arm] * count)) for arm, count in block.pulls.items()}
         live.tell_block(block, {"now": told.pop("now")} if "now" in told else {}, "control")
         live.tell_block(block, told, "others")
-    assert [row.verdict for row in live.arms()] == ["control", "better", "worse"]
+    assert [row.verdict for row in live.arms()] == ["control", "better", "not better"]
     assert live.check().ok
     other = Campaign.create("memory:", "y", list(MEANS), control="now")
     for ticket in other.ask(9):
@@ -242,14 +242,15 @@ def twin(kind: type[ControlStep]) -> type[Fold]:
 def wrong_runs(mean: float, early: float, kind: type[Fold] = Fold, asks: int = 240, sampling: str = "value") -> int:
     """Runs with a wrong verdict on two arms that equal the control, or lie just below it, looked at all the time.
 
-    Equal arms are better by a margin of 0, and only "worse" is wrong of them; just below, only "better" is.
+    At a margin of 0 equal arms lie on the border: either verdict has a probability of at most delta. Here only "not
+    better" is counted of them, and of arms just below only "better".
     """
     terms, total = against(2, sampling), 0
     below = early == 1.0
     for seed in range(TRIAL.runs):
         rng, live = random.Random(seed), Live(replace(terms, seed=seed), kind)
         out: list[tuple[int, float, int, float]] = []
-        wrong = "better" if below else "worse"
+        wrong = "better" if below else "not better"
         for now in range(asks):
             ticket = live.ask()
             if ticket is None or wrong in live.verdicts():

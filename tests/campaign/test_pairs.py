@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import binom
 
+import goodarm
 from goodarm import Campaign
 from goodarm.campaign.session import Session
 from goodarm.campaign.tickets import Queue, Ticket, Waiting
@@ -47,8 +48,8 @@ def finish(running: Campaign, batch: int = 7) -> int:
 
 def check_verdicts(running: Campaign) -> None:
     for row in running.arms():
-        better = sum(TRUTH[row.arm]) >= sum(TRUTH["now"])
-        assert row.verdict == ("control" if row.arm == "now" else "better" if better else "worse")
+        better = sum(TRUTH[row.arm]) > sum(TRUTH["now"])
+        assert row.verdict == ("control" if row.arm == "now" else "better" if better else "not better")
     assert running.check().ok
 
 
@@ -205,3 +206,24 @@ def test_what_does_not_fit_is_refused(more: dict[str, object], message: str) -> 
 def test_blocks_are_refused() -> None:
     with campaign() as running, pytest.raises(UnsoundPairing, match="in the order of asking"):
         running.ask_block(10)
+
+
+def test_a_tie_is_not_better_and_one_case_is() -> None:
+    now = [1.0, 0.0] * 20
+    results = {"now": now, "twin": now, "same rate": now[::-1], "one more": [1.0, 1.0, *now[2:]]}
+    for margin, expected in (
+        (0.0, {"twin": "not better", "same rate": "not better", "one more": "better"}),
+        (-0.01, {"twin": "not worse", "same rate": "not worse", "one more": "not worse"}),
+    ):
+        with Campaign.create("memory:", "ties", list(results), control="now", margin=margin, cases=40) as running:
+            while tickets := running.ask(5):
+                running.tell_many([(each, results[each.arm][int(each.case) - 1]) for each in tickets])
+            assert {row.arm: row.verdict for row in running.arms() if row.arm != "now"} == expected
+            assert running.check().ok
+        table = {
+            "arm": [arm for arm in results for _ in now],
+            "case": [case for _ in results for case in range(40)],
+            "reward": [each for own in results.values() for each in own],
+        }
+        judged = goodarm.judge(table, arm="arm", reward="reward", case="case", versus="now", margin=margin)
+        assert {row["arm"]: row["verdict"] for row in judged.as_dict()["arms"]} == expected

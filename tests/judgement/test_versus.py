@@ -82,7 +82,11 @@ def test_the_verb(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, ["judge", str(path), "--versus", "now", "--json"])
     assert ran.exit_code == 0, ran.output
     found = json.loads(ran.stdout)
-    assert {row["arm"]: row["verdict"] for row in found["arms"]} == {"red": "better", "blue": "worse", "green": "open"}
+    assert {row["arm"]: row["verdict"] for row in found["arms"]} == {
+        "red": "better",
+        "blue": "not better",
+        "green": "open",
+    }
     assert (found["good"], found["bad"], found["open"], found["threshold"]) == (1, 1, 1, None)
     assert found["sentence"].startswith("1 of 3 arms is better than now, 1 not, 1 undecided")
     assert found["arms"][0]["mean"] == pytest.approx(0.03)

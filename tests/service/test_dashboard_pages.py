@@ -357,7 +357,7 @@ def test_the_first_arm_is_the_control_unless_another_is_named_and_a_wrong_one_is
     expect(page.locator(".words .headline")).to_contain_text("0 of 1 better than now")
 
 
-def test_against_a_control_arms_are_better_or_worse(server: Server, new_page: NewPage) -> None:
+def test_against_a_control_arms_are_better_or_not(server: Server, new_page: NewPage) -> None:
     terms = {"name": "versus", "arms": ["now", "new", "odd"], "control": "now", "margin": 0.02}
     assert server.call("POST", "/api/v1/campaigns", terms).status == 201
     for _ in range(60):

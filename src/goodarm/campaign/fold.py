@@ -520,7 +520,7 @@ class Fold:
         content = event.content
         if arm in self.undeclared:
             self.undeclared.remove(arm)
-            if self.verdict_by_rules(arm) != content["verdict"]:
+            if self.step.row(arm).verdict != self.terms.question.sign(content["verdict"]):
                 self.disagree(
                     f"entry {event.number}: {self.books[arm].entry.id!r} is {content['verdict']} by the journal"
                 )

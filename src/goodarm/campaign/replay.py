@@ -187,7 +187,7 @@ def _compare(fold: Fold, verdicts: list[Event]) -> None:
     for event in verdicts:
         arm = event.arm or 0
         content = event.content
-        if fold.verdict_by_rules(arm) != content["verdict"]:
+        if fold.step.row(arm).verdict != fold.terms.question.sign(content["verdict"]):
             fold.disagree(f"entry {event.number}: {fold.books[arm].entry.id!r} is {content['verdict']} by the journal")
             fold.step.suspend(arm)
         fold.declare(event)

@@ -80,11 +80,12 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
     else:
         low, high = ends
         evidence, enough = (each(fold, arm, OPEN) if judged else math.nan for each in (evidence_of, needed))
+    sign = question.sign(decision["verdict"]) if decision else 0
     states = decision.get("metrics", []) if decision else [state.as_json() for state in metrics(fold, arm)]
     return ArmRow(
         arm=book.entry.id,
         label=book.entry.label or book.entry.id,
-        verdict=decision["verdict"] if decision else question.undecided(book.entry.id),
+        verdict=question.word(sign) if decision else question.undecided(book.entry.id),
         status=SHOWN_STATUS.get(book.status, book.status),
         guarantee=terms.label(decision["guarantee"] if decision else str(terms.made.guarantee)),
         pulls=book.told,
@@ -102,7 +103,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         metadata=book.entry.metadata,
         overdue=late.tickets,
         held_back=late.held_back,
-        sign=question.sign(decision["verdict"]) if decision else 0,
+        sign=sign,
         cost=book.entry.price,
         metrics=states,
         failed=next((state["metric"] for state in states if state["failed"]), ""),

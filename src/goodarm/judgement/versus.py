@@ -1,4 +1,4 @@
-"""Every arm of a log against a control: better by the margin, worse, or open."""
+"""Every arm of a log against a control: better by the margin, not better, or open."""
 
 from __future__ import annotations
 

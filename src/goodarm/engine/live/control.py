@@ -1,8 +1,8 @@
 """Live against a control: is each arm's mean at least the control's plus a margin? By totals of both.
 
 The evidence of an arm is `goodarm.rules.identification.versus.better_by` of its totals and the control's. Pulls under
-way count at their worst on both sides: for "better" the arm's count as 0 and the control's as 1, for "worse" the other
-way round.
+way count at their worst on both sides: for "better" the arm's count as 0 and the control's as 1, for "not better" the
+other way round.
 
 Certified: P(any wrong verdict) <= delta for rewards in [0, 1], whatever rule chooses the pulls and however late rewards
 come.
