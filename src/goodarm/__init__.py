@@ -1,6 +1,6 @@
 """goodarm: which of my many options clear the bar, with the fewest samples, and how sure am I?
 
-The public names, sorted; each is imported when it is first used, so that `import goodarm` stays light.
+Public names, sorted. Each is imported at its first use, to keep `import goodarm` fast.
 """
 
 from importlib import import_module

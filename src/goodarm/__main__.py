@@ -1,4 +1,4 @@
-"""`goodarm` and `python -m goodarm`: the command line, started so that Ctrl-C during its start is no traceback."""
+"""Entry point of `goodarm` and `python -m goodarm`. Ctrl-C during start-up prints no traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of plain arguments before they reach any arithmetic: numbers are numbers, whole numbers are whole.
+"""Checks of plain arguments: numbers are numbers, and whole numbers are whole.
 
 Numbers of Python and of numpy are accepted; booleans, strings and arrays are not. A threshold may also be a percentage
 written as text, and a reward may be a boolean.

@@ -1,9 +1,9 @@
-"""What a function reaches: every plain function that it calls, and fingerprints of their code.
+"""Find all functions that a function reaches, and compute fingerprints of their code.
 
-Rules are plain Python functions and call others. One walk follows globals, closures and defaults to every function that
-is reachable. It has three users. The compiler registers each function and keys its disk cache by `fingerprint`, and a
-certificate records with `fingerprint` which code it was measured with. A campaign records its rules with
-`source_fingerprint`, so that a new version of Python does not look like new rules.
+Rules are plain Python functions and call others. One walk follows globals, closures and defaults to every reachable
+function. It has three users. The compiler registers each function and keys its disk cache by `fingerprint`. A
+certificate records the `fingerprint` of the measured code. A campaign records the `source_fingerprint` of its rules,
+which does not depend on the version of Python.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """All names that a code object, or one nested in it, looks up."""
+    """All names that a code object and its nested ones look up."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -35,7 +35,7 @@ def _values(
     packages: Collection[str] | None = None,
     names_of: Callable[[FunctionType], set[str]] = _compiled_names,
 ) -> Iterator[tuple[str, Any]]:
-    """What the function can see: its globals by name (also `module.name`), its closure, its defaults."""
+    """Values that the function can read: its globals by name (also `module.name`), its closure, its defaults."""
     names = sorted(names_of(function))
     for name in names:
         if name in function.__globals__:
@@ -50,7 +50,7 @@ def _values(
 
 
 def _members(path: str, value: Any, names: list[str], above: tuple[Any, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """The value itself; of a module, what the code names in it, also in a module of that module."""
+    """The value itself, or for a module the attributes that the code names, recursively."""
     if not isinstance(value, ModuleType):
         yield path, value
         return
@@ -62,7 +62,7 @@ def _members(path: str, value: Any, names: list[str], above: tuple[Any, ...] = (
 
 
 def functions_in(value: Any) -> Iterator[FunctionType]:
-    """The plain functions in a value: itself, what numba has compiled it from, the elements of a tuple."""
+    """The plain functions in a value: the value itself, the source of a numba function, or the elements of a tuple."""
     if isinstance(value, FunctionType):
         yield value
     elif isinstance(getattr(value, "py_func", None), FunctionType):
@@ -94,7 +94,7 @@ def reachable(
 
 
 def _constant_text(value: Any) -> str:
-    """A value that numba freezes into compiled code, written out in full; empty for what it does not freeze."""
+    """Full text of a value that numba freezes into compiled code; empty for other values."""
     if not isinstance(value, type) and hasattr(value, "dtype") and hasattr(value, "tobytes"):  # an array or its number
         return repr((value.dtype.str, value.shape, value.tobytes()))
     if isinstance(value, tuple):
@@ -109,12 +109,12 @@ def _code_text(code: CodeType) -> str:
 
 
 def _literal_text(value: Any) -> str:
-    """A literal of the code; the order in which a set is written changes from process to process."""
+    """Text of a literal. Sets are sorted, since their order changes between processes."""
     return f"frozenset({sorted(map(repr, value))})" if isinstance(value, frozenset) else repr(value)
 
 
 def package_of(function: FunctionType) -> str:
-    """The top-level package that a function was written in."""
+    """The top-level package of a function."""
     return root(str(function.__module__ or ""))
 
 
@@ -128,7 +128,7 @@ def root(module: str) -> str:
 
 
 def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> str:
-    """A hash of byte code: it changes whenever a reachable function, a constant that it reads, or Python changes.
+    """Hash of byte code. It changes with any reachable function, with constants they read, and with the Python version.
 
     >>> fingerprint([lambda x: x + 1]) == fingerprint([lambda x: x + 1])
     True
@@ -144,9 +144,9 @@ def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | N
 
 
 def source_fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> str:
-    """The same for source code: versions of Python, comments, docstrings, annotations and formatting do not count.
+    """Hash of source code. It ignores the Python version, comments, docstrings, annotations and formatting.
 
-    Functions whose source can't be read are hashed by their byte code, and so change with the version of Python.
+    Functions without readable source are hashed by byte code, which depends on the Python version.
 
     >>> source_fingerprint([root])[:16]
     '65da9c0040189816'
@@ -165,7 +165,7 @@ Written = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def _source_names(function: FunctionType) -> set[str]:
-    """All names and attributes in the source of a function; those of its byte code where there is no source."""
+    """All names and attributes in the source of a function, or in its byte code if there is no source."""
     node = _node(function)
     if node is None:
         return _compiled_names(function)
@@ -184,7 +184,7 @@ def _source_names(function: FunctionType) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _node(function: FunctionType) -> Written | None:
-    """The syntax tree of a function, found by where its code begins; None without source."""
+    """The syntax tree of a function, found by its first line; None without source."""
     code = function.__code__
     try:
         file = inspect.getsourcefile(function)
@@ -196,7 +196,7 @@ def _node(function: FunctionType) -> Written | None:
 
 
 def _at_position(candidates: Collection[Written], code: CodeType) -> Written | None:
-    """Several lambdas on one line are told apart by the columns of their code."""
+    """Choose among several lambdas on one line by the columns of their code."""
     columns = [
         start for _, _, start, end in code.co_positions() if start is not None and end is not None and start < end
     ]
@@ -218,20 +218,20 @@ def _written_in(source: str) -> dict[tuple[int, str], list[Written]]:
 
 
 def _function_text(node: Written) -> str:
-    """Arguments and body. The name does not count: what calls the function names it."""
+    """Arguments and body. The name is left out, since callers contain it."""
     body = node.body if isinstance(node, ast.Lambda) else _statements(node.body)
     return f"{_text(node.args)}:{_text(body)}"
 
 
 WITHOUT_EFFECT = {"annotation", "returns", "ctx", "kind", "type_comment", "type_ignores", "type_params"}
-"""Fields of the syntax tree that do not change what a function does. Later versions of Python may add to them."""
+"""Fields of the syntax tree without effect on behaviour."""
 
 
 def _text(value: Any) -> str:
-    """A syntax tree as text that is the same under every version of Python.
+    """A syntax tree as text, identical under every version of Python.
 
-    `ast.dump` is not: its output changes with new fields and with the defaults that it leaves out. Here all fields
-    that are None or empty are left out, since each version of Python adds some.
+    `ast.dump` is not stable: each version of Python adds fields and changes the defaults that it omits. This text omits
+    all fields that are None or empty.
     """
     if isinstance(value, list):
         return f"[{','.join(map(_text, value))}]"
@@ -251,12 +251,12 @@ def _text(value: Any) -> str:
 
 
 def _statements(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Statements without docstrings and other literals that are computed for nothing."""
+    """Statements without docstrings and other unused literals."""
     return [each for each in body if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))]
 
 
 def _merged(parts: list[ast.expr]) -> list[ast.expr]:
-    """The parts of an f-string with neighbouring texts joined: versions of Python cut them in different places."""
+    """The parts of an f-string with adjacent texts joined, since Python versions split them differently."""
     found: list[ast.expr] = []
     for part in parts:
         last = found[-1] if found else None

@@ -1,13 +1,13 @@
-"""The forecaster: how many more samples each arm takes until its verdict, by simulation; a range, not a number.
+"""The forecaster: a range for the further samples of each arm until its verdict, by simulation.
 
-Judgements on logs, campaigns under way and quick plans all forecast with it. It has two parts:
+Judgements on logs, running campaigns and quick plans use it. It has two parts:
 - `likely_means` draws the arms' means. The law of the means is not known: each simulated path draws it from its
   posterior given all arms, on a grid of gaps to the threshold. Each arm's mean is then drawn given that law and its own
-  rewards. Its own rewards count once: the law it is drawn from is learned from the other arms.
+  rewards. Its own rewards count once, because the law is learned from the other arms.
 - `waits` continues each arm with these means until its evidence decides, and counts the samples.
 
-A forecast is a guess and no part of the promise. `python -m benchmarks forecasts` measures how often its range holds.
-All of it is numpy: the first answer of a process does not wait for a compiler.
+A forecast is not part of the guarantee. `python -m benchmarks forecasts` measures how often its range holds.
+The code is plain numpy, so the first answer of a process does not wait for a compiler.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ APART, TIGHT, ABOVE = np.geomspace(0.05, 2.0, 12), (0.1, 0.3), (0.1, 0.3, 0.5, 0
 STRENGTHS = (1.0, 4.0, 16.0)
 """Number of arms that the law at the start counts as: one of these, by chance."""
 SWEEPS = 4
-"""How often the cell of each arm is drawn again."""
+"""Number of sweeps in which the cell of each arm is redrawn."""
 CHAINS = 50
 """Maximum number of laws of the means that are drawn; draws share them in turn."""
 LEARNED_FROM = 120
 """Maximum number of arms from which the spread of the means is learned; a random sample if there are more."""
 STEP, GROWTH = 0.005, 1.2
-"""An arm is looked at after this share of its samples more, and then after `GROWTH` times as many each time."""
+"""First step of a simulated path as a share of the arm's samples. Each further step is `GROWTH` times longer."""
 OVERSHOOT = 0.5826
-"""By how many deviations of a reward a walk in steps overshoots on average, -zeta(1/2)/sqrt(2 pi)."""
+"""Mean overshoot of a random walk in standard deviations of a step, -zeta(1/2)/sqrt(2 pi)."""
 PRICE = 0.3
 """Evidence that `by_formula` adds to what is needed: chance lets paths touch a boundary before the mean path does."""
 NORMAL = 12.0
@@ -55,10 +55,10 @@ NORMAL = 12.0
 
 
 class Forecast(NamedTuple):
-    """A range: nine times in ten the truth is above `low`, one time in ten above `high`.
+    """A range: the value exceeds `low` with probability 0.9 and `high` with probability 0.1.
 
-    inf where that lies beyond what was looked at. Not a confidence interval for a mean: that would shrink with the
-    number of simulations.
+    inf if it lies beyond the horizon of the simulation. This is not a confidence interval for a mean, which would
+    shrink with the number of simulations.
     """
 
     median: float
@@ -67,20 +67,20 @@ class Forecast(NamedTuple):
 
     @property
     def told(self) -> bool:
-        """Is the range narrow enough to be shown?"""
+        """Whether the range is narrow enough to show."""
         return math.isfinite(self.high) and self.high <= WIDEST * max(self.low, 1.0)
 
     def as_json(self) -> dict[str, float] | None:
-        """null where it can't be told."""
+        """As JSON, with null for infinity."""
         return self._asdict() if self.told else None
 
 
 WIDEST = 1000.0
-"""Ratio of the ends of a range from which it says too little to be shown."""
+"""Maximum ratio of the ends of a range that is shown."""
 
 
 def in_range(values: list[float] | Floats) -> Forecast:
-    """Quantiles by rank, so that what never ended (inf) counts.
+    """Quantiles by rank, which also count paths that never end (inf).
 
     One more value lies at or below the k-th smallest of R with probability k/(R + 1) or more. So nine in ten lie at or
     below rank ceil(0.9 (R + 1)), and at most one in ten below rank floor(0.1 (R + 1)). Fewer than nine values have no
@@ -101,7 +101,7 @@ def in_range(values: list[float] | Floats) -> Forecast:
     return Forecast(median, low, high)
 
 
-# How the means may lie
+# Draws of the means
 
 
 class Scale:
@@ -155,7 +155,7 @@ def likely_means(
     found = np.empty((draws, which.size))
     for i, (arm, weights) in enumerate(zip(which.tolist(), own, strict=True)):
         others = law
-        if arm in place:  # what the others show: the arm's own rewards are in its likelihood
+        if arm in place:  # weights from the other arms; the arm's own rewards are in its likelihood
             others = law.copy()
             others[np.arange(len(law)), cells[:, place[arm]]] -= 1.0
         found[:, i] = gaps[_drawn((others * weights)[chain], chance)]
@@ -226,7 +226,7 @@ def _laws(gaps: Floats) -> Floats:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-# When an arm is decided
+# Times of verdicts
 
 
 def waits(
@@ -245,8 +245,9 @@ def waits(
     pulls, totals : of the arms, shape (arms,)
     variance      : of one reward of each arm, normal rewards; None for 0/1 rewards and for those of the declared scale
 
-    Between two looks the sum of the rewards is taken as a Brownian bridge, whose probability to cross the boundary is
-    known. A sum that moves in steps crosses like one with a boundary farther away (Siegmund 1985, section X.2).
+    Between two evaluations the sum of the rewards is modelled as a Brownian bridge, whose probability of crossing the
+    boundary is known. A discrete walk crosses like a continuous one with a boundary farther away (Siegmund 1985,
+    section X.2).
     """
     draws, arms = means.shape
     found = np.full(means.size, math.inf)
@@ -278,14 +279,14 @@ def waits(
 
 
 def _distance(boundary: Boundary, n: Floats, total: Floats, arm: Any) -> Floats:
-    """How far the total is from the verdict bad and from good, shape (2, ...); not positive where it is reached."""
+    """Distance of the total from the verdicts bad and good, shape (2, ...); not positive once reached."""
     bad, good = boundary(n, arm)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(n > 0.0, np.stack([total - bad * n, good * n - total]), math.inf))
 
 
 class _Walk:
-    """Rewards to come of many arms, summed up."""
+    """Sums of future rewards of many arms."""
 
     def __init__(
         self, problem: Problem, mu: Floats, n0: Floats, s0: Floats, variance: Floats | None, chance: Generator

@@ -1,6 +1,6 @@
 """The forest plot of a campaign or a judgement.
 
-It shows each arm's mean and the interval that decides beside the bar, and for many arms a histogram of their means.
+It shows each arm's mean and deciding interval beside the bar, and a histogram of the means if there are many arms.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 60
-"""Arms that all get a line of their own; of more arms, FEW of them do, and a histogram shows the others."""
+"""Maximum number of arms that all get a line. With more arms, FEW of them get one, and a histogram shows all."""
 FEW = 36
 COLOURS = {1: "#0072B2", -1: "#D55E00", 0: "#7a828c"}
-"""From Okabe & Ito's palette, which colour-blind people can tell apart."""
+"""Colours of Okabe & Ito's palette for colour-blind readers."""
 MARKERS = {1: "^", -1: "v", 0: "o"}
-"""A second cue beside the colour: good points up, bad down."""
+"""Markers as a second cue beside the colour: good points up, bad down."""
 BINS = 60
 
 Floats = NDArray[np.float64]
 
 
 class Forest(NamedTuple):
-    """Everything that the figure shows."""
+    """Data of the figure."""
 
     title: str
     setting: str
@@ -44,9 +44,9 @@ class Forest(NamedTuple):
     high: Floats
     verdict: NDArray[np.int8]
     words: dict[int, str]
-    edges: Floats  # of the density of all means; empty where every arm has its own line
+    edges: Floats  # bins of the histogram of all means; empty if every arm has a line
     counts: dict[int, Floats]
-    beyond: int  # arms in the last bin whose mean lies above it
+    beyond: int  # number of arms in the last bin whose mean lies above it
     percent: bool
     measured: str
     signed: bool  # differences: in percentage points, with their sign
@@ -62,7 +62,7 @@ def drawn(verdict: NDArray[np.int8]) -> NDArray[np.intp]:
         return np.arange(verdict.size)
     groups = sorted((np.flatnonzero(verdict == value) for value in (1, -1, 0)), key=len)
     taken, left = [], FEW
-    for number, group in enumerate(groups):  # what a small group leaves goes to the larger ones
+    for number, group in enumerate(groups):  # larger groups get the places that a small group leaves
         part = group[: left // (len(groups) - number)]
         left -= part.size
         taken.append(part)
@@ -70,7 +70,7 @@ def drawn(verdict: NDArray[np.int8]) -> NDArray[np.intp]:
 
 
 def density(mean: Floats, verdict: NDArray[np.int8], bar: float) -> tuple[Floats, dict[int, Floats], int]:
-    """Edges and counts of the histogram of all means, and how many lie above its last bin."""
+    """Edges and counts of the histogram of all means, and the number above its last bin."""
     seen = mean[np.isfinite(mean)]
     top = max(float(np.quantile(seen, 0.995)), bar) if seen.size else 1.0
     edges = np.linspace(min(float(seen.min(initial=bar)), bar), top + 1e-12, BINS + 1)
@@ -100,39 +100,39 @@ def draw(forest: Forest) -> Figure:
     place = np.arange(rows)[::-1]
     for value, colour in COLOURS.items():
         which = forest.verdict == value
-        if which.any() or (density and forest.counts[value].any()):  # the density shows arms that have no line here
+        if which.any() or (density and forest.counts[value].any()):  # the histogram includes arms without a line
             axes.hlines(place[which], forest.low[which], forest.high[which], color=colour, linewidth=2.2, alpha=0.85)
             mark, words = MARKERS[value], forest.words[value]
             axes.plot(forest.mean[which], place[which], mark, color=colour, markersize=4.5, label=words)
     axes.set_yticks(place, forest.names, fontsize=7.5, parse_math=False)
     axes.set_ylim(-0.8, rows - 0.2)
     left, right = span(forest)
-    if density:  # one scale for both, so that the bar is one line
+    if density:  # a common scale, so the bar is one line
         left, right = min(left, float(forest.edges[0])), max(right, float(forest.edges[-1]))
         below.set_xlim(left, right)
     axes.set_xlim(left, right)
     _dress(axes, forest)
-    # of the figure, not of the axes: long names of arms push those to the right
+    # aligned with the figure: long arm names push the axes to the right
     figure.suptitle(_folded(forest.title), x=0.01, ha="left", fontsize=10.5, fontweight="bold", parse_math=False)
     figure.supxlabel(_folded(forest.setting, 130), x=0.01, ha="left", fontsize=8, color="0.35", parse_math=False)
-    # above the lines: inside it would cover some
+    # above the lines, which it would cover inside
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False, fontsize=8, borderaxespad=0.1)
     return figure
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write SVG, its text as text, or PNG; the same figure gives the same bytes."""
+    """Write SVG (with text as text) or PNG. Equal figures give equal bytes."""
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "goodarm", "svg.fonttype": "none"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a name may have characters that the font lacks
+        warnings.filterwarnings("ignore", message="Glyph")  # the font may lack characters of a name
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else {"Software": None})
 
 
 def _dress(axes: Axes, forest: Forest) -> None:
     axes.axvline(forest.bar, color="0.25", linewidth=1.0, linestyle=(0, (4, 3)))
-    axes.set_xlabel(f"{forest.measured} and the interval that decides")
+    axes.set_xlabel(f"{forest.measured} and the deciding interval")
     axes.grid(axis="x", color="0.92", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -165,7 +165,7 @@ def _write_amounts(axes: Axes, forest: Forest) -> None:
 
 
 def span(forest: Forest) -> tuple[float, float]:
-    """What is worth seeing: the means and the bar, and the intervals unless they are much wider."""
+    """The range to show: the means and the bar, and the intervals unless they are much wider."""
     means = forest.mean[np.isfinite(forest.mean)]
     low, high = float(means.min(initial=forest.bar)), float(means.max(initial=forest.bar))
     length = max(high - low, 1e-3 * max(abs(forest.bar), 1e-6))
@@ -176,7 +176,7 @@ def span(forest: Forest) -> tuple[float, float]:
 
 
 def short(name: str, most: int = 48) -> str:
-    """The name as it stands beside its line.
+    """The name beside a line, truncated.
 
     >>> short("abcdefgh", 5)
     'abcd…'

@@ -1,4 +1,4 @@
-"""The shapes of identification rules, under the name that other packages import: see `goodarm.rules.identification`."""
+"""Public import path of the classes of identification rules (see `goodarm.rules.identification`)."""
 
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 

@@ -27,22 +27,22 @@ Places = NDArray[np.int64]
 
 ATOMS, BLOCKS = 64, 24
 FAR = 3.0
-"""Pulls of one arm are followed up to this multiple of the pulls that the oracle spends on its last certified arm."""
+"""Maximum pulls of one arm, as a multiple of the pulls that the oracle spends on its last certified arm."""
 EXACT, FEW = 200, 30.0
-"""Each step is a single pull until there are 200 of them and about 30 successes and 30 failures."""
+"""Limits of single-pull steps: 200 pulls with about 30 successes and 30 failures."""
 PER_STAGE, WIDE = 150, 120
-"""Later steps combine pulls: 150 steps for each factor of 4, and a grid of 241 totals around the threshold."""
+"""Grid of later steps, which combine pulls: 150 steps per factor of 4, and 241 totals around the threshold."""
 
 
 class Layer(NamedTuple):
-    """One arm after N pulls, on a grid of totals S: expected values there, and where the next step leads."""
+    """One arm after N pulls on a grid of totals S: expected values, and the targets of the next step."""
 
-    pulls: float  # that the next step takes
-    chance: Floats  # of going up
+    pulls: float  # pulls of the next step
+    chance: Floats  # probability of going up
     worth: Floats  # expected mean above the threshold, at least 0
-    hope: Floats  # the same if it were known whether the arm is good
-    certain: NDArray[np.bool_]  # has the evidence reached log(K/delta)?
-    down: Places  # place after the step, if not up
+    hope: Floats  # the same with knowledge of whether the arm is good
+    certain: NDArray[np.bool_]  # whether the evidence has reached log(K/delta)
+    down: Places  # grid index after a step that does not go up
     up: Places
 
 
@@ -85,7 +85,7 @@ def informed_limit(means: ArrayLike, threshold: float, delta: float, horizon: fl
     if not (mu > threshold).any():
         return 0.0
     stages = _stages(mu, threshold, math.log(mu.size / delta), horizon)
-    edges = horizon * (np.arange(BLOCKS + 1) / BLOCKS) ** 2  # short blocks at first, when most is decided
+    edges = horizon * (np.arange(BLOCKS + 1) / BLOCKS) ** 2  # short blocks first, when most verdicts fall
     times, lengths = 0.5 * (edges[1:] + edges[:-1]), np.diff(edges)
 
     def bound(path: Floats) -> float:
@@ -135,7 +135,7 @@ def _step(
     down: Places,
     up: Places,
 ) -> Layer:
-    """What is known after `pulls` pulls at each total."""
+    """Posterior quantities after `pulls` pulls, at each total."""
     inside = np.clip(total, 0.0, pulls)[:, None]
     ratios = inside * np.log(atoms / xi) + (pulls - inside) * np.log((1.0 - atoms) / (1.0 - xi))
     good = atoms > xi
@@ -150,7 +150,7 @@ def _step(
 
 
 def _last_cost(good: Floats, xi: float, budget: float, horizon: float) -> float:
-    """Pulls that the oracle spends on the last good arm that it certifies within the horizon."""
+    """Pulls that the oracle spends on the last arm it certifies within the horizon."""
     costs = np.sort(budget / np.array([max(bernoulli_kl(float(mean), xi), 1e-300) for mean in good]))
     within = costs[np.cumsum(costs) <= horizon]
     return float(within[-1] if within.size else costs[0])
@@ -168,7 +168,7 @@ def _atoms(mu: Floats) -> tuple[Floats, Floats]:
 
 
 def _best_of_one(stages: list[Stage], left: Floats, price: Floats) -> float:
-    """V_l: from the last step to the first, from the last block of time to the first: wait, pull, or never again."""
+    """V_l by backward induction over steps and blocks of time: wait, pull, or stop."""
     left, price = left[:, None], price[:, None]
     end = stages[-1].steps[0]
     ahead = left * np.where(end.certain, end.worth, end.hope)
@@ -185,7 +185,7 @@ def _best_of_one(stages: list[Stage], left: Floats, price: Floats) -> float:
 
 
 def _smallest(bound: Callable[[Floats], float], start: Floats) -> float:
-    """The smallest value that steps along the three axes find, halved where none helps."""
+    """Minimum by coordinate search: steps along the three axes, halved if none improves."""
     at, best, step = start, bound(start), np.array([1.0, 1.0, 0.5])
     while step[0] > 0.06:
         moved = False

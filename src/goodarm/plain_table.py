@@ -1,4 +1,4 @@
-"""Tables as plain text that fits a terminal: what `print` shows of verdicts."""
+"""Plain-text tables of verdicts that fit a terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 
 WIDTH = 80
-"""Columns that every terminal has."""
+"""Assumed width of a terminal."""
 SHORTEST = 8
 """Minimum number of columns left to the names in the first column."""
 GAP = "  "
@@ -36,7 +36,7 @@ def plain_table(headings: Sequence[str], rows: Sequence[Sequence[str]], most: in
 
 
 def columns(text: str) -> int:
-    """How many columns of a terminal the text takes: two for wide characters, none for combining ones."""
+    """Width of the text in a terminal: two columns for wide characters, none for combining ones."""
     return sum(_columns(character) for character in text)
 
 

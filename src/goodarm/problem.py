@@ -1,4 +1,4 @@
-"""Problems: a threshold, an error probability, and what is known about the rewards."""
+"""Problems: a threshold, an error probability, and the family of the rewards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from goodarm.numerics import bernoulli_kl
 class Bar(NamedTuple):
     """The problem as plain numbers: the form in which every rule reads it, in Python and compiled.
 
-    threshold : xi, the bar that a good arm's mean reaches
+    threshold : xi, the bar that a good arm's mean must reach
     delta     : allowed probability of error
     arms      : K, the number of arms at the start
     sigma     : sub-Gaussian scale of a reward (1/2 for rewards in [0, 1])
@@ -101,7 +101,7 @@ class Bounded:
         return _in_range(*arguments, **named) if cls is Bounded else super().__new__(cls)  # type: ignore[return-value]  # a family too
 
     def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
-        """The range; `__new__` has read it."""
+        """Ignored here: `__new__` handles the range."""
 
     def check_threshold(self, threshold: float) -> None:
         if 0.0 < threshold < LEAST_SCALE:
@@ -125,12 +125,12 @@ class Bounded:
 
     @property
     def assumption(self) -> str:
-        """What a guarantee rests on besides the range, which is checked; empty here."""
+        """Assumption of a guarantee besides the range, which is checked; empty here."""
         return ""
 
     @property
     def about_bad(self) -> str:
-        """What a bad verdict is about, if not the mean of the rewards."""
+        """The subject of a bad verdict, if not the mean of the rewards."""
         return ""
 
     def sigma(self) -> float:
@@ -258,7 +258,7 @@ class SubGaussian:
 
     @property
     def assumption(self) -> str:
-        """What a guarantee rests on and data can refute, but never confirm."""
+        """Assumption of a guarantee, which data can refute but not confirm."""
         return f"rewards are sub-Gaussian with scale {self.scale:g}"
 
     @property
@@ -303,12 +303,12 @@ class NonNegative:
 
     @property
     def assumption(self) -> str:
-        """What a guarantee rests on besides the range, which is checked; empty here."""
+        """Assumption of a guarantee besides the range, which is checked; empty here."""
         return ""
 
     @property
     def about_bad(self) -> str:
-        """What a bad verdict is about.
+        """The subject of a bad verdict.
 
         >>> NonNegative().about_bad, NonNegative(100).about_bad
         ('below is not judged, since rewards have no ceiling', 'below is about rewards cut at 100')
@@ -333,11 +333,11 @@ class NonNegative:
             raise InvalidValue(f"a reward must be a finite number of 0 or more; got {reward}. Drop or impute it.")
 
     def sigma(self) -> float:
-        """No sub-Gaussian scale is known; rules that need one are refused."""
+        """NaN: no sub-Gaussian scale is known, and rules that need one are refused."""
         return math.nan
 
     def spread(self, threshold: float) -> float:
-        """A guess for sampling rules: that of an exponential law of this mean. No verdict depends on it."""
+        """Assumed deviation for sampling rules, that of an exponential law. No verdict depends on it."""
         return threshold
 
     def divergence(self, mean: float, threshold: float) -> float:
@@ -352,7 +352,7 @@ class NonNegative:
 
 @dataclass(frozen=True)
 class UpTo(NonNegative):
-    """Rewards between 0 and `cap`. A larger one is refused, so that a bad verdict is about the mean itself.
+    """Rewards between 0 and `cap`. A larger reward is refused, so a bad verdict concerns the mean itself.
 
     >>> Bounded(0, 1600)
     UpTo(cap=1600.0)
@@ -399,11 +399,11 @@ FAMILIES: dict[str, type[Rewards]] = {
     "graded-cases": GradedCases,
     "scored-cases": ScoredCases,
 }
-"""Reward families by the names under which they are written."""
+"""Reward families by name."""
 
 
 def rewards_from_text(text: str) -> Rewards:
-    """A reward family as it is written on the command line.
+    """Parse a reward family from its text form.
 
     >>> rewards_from_text("bounded"), rewards_from_text("gaussian:0.5"), rewards_from_text("nonnegative:100")
     (Bounded(), Gaussian(scale=0.5), NonNegative(cap=100.0))
@@ -491,7 +491,7 @@ Rescale the rewards, or pass rewards=Gaussian(scale=...).
 
     @property
     def bar(self) -> Bar:
-        """The numbers that rules read."""
+        """The problem as numbers for the rules."""
         return Bar(
             threshold=float(self.threshold),
             delta=float(self.delta),

@@ -1,9 +1,9 @@
-"""What is asked of an arm: does its mean reach a threshold, beat a control's mean by a margin, or clear several bars?
+"""The questions about an arm: does its mean reach a threshold, beat a control by a margin, or clear several bars?
 
-Everything that depends on the kind of question is here: the words of verdicts and sentences, the problem that the rules
-see, the checks of the arguments, what a reward is, and the form in journals and JSON. The evidence for each kind needs
-rules and live steps, and is registered under the question's class in `goodarm.engine.evidence`. A new kind of question
-is one class in `KINDS` and one entry there.
+This module holds everything that depends on the kind of question: the words of verdicts and sentences, the problem that
+the rules see, the checks of the arguments, the form of a reward, and the form in journals and JSON.
+`goodarm.engine.evidence` registers the evidence for each kind under its class, because evidence needs rules and live
+steps. A new kind of question is one class in `KINDS` and one entry there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.problem import Bounded, GradedCases, Problem, Rewards
 
 OPEN = "open"
-"""The verdict of an arm that is undecided."""
+"""The verdict of an undecided arm in journals and JSON."""
+UNDECIDED = "undecided"
+"""The same in pages, figures and sentences."""
 LISTED = 1000
 """Maximum number of arm ids to search for one that resembles a misspelt id."""
 
@@ -30,11 +32,11 @@ Reward = float | tuple[float, ...]
 
 
 RewardGiven = float | Mapping[str, float]
-"""A reward as callers tell it: a number; with several bars, a record with one number per metric."""
+"""A reward in the caller's form: a number, or with several bars a record with one number per metric."""
 
 
 class Entry(Protocol):
-    """What a question reads of a journal entry that carries a reward."""
+    """The fields of a journal entry with a reward that a question reads."""
 
     @property
     def reward(self) -> float | None: ...
@@ -44,7 +46,7 @@ class Entry(Protocol):
 
 
 class Totals(NamedTuple):
-    """What has happened to one arm's samples.
+    """Totals of one arm's samples.
 
     asked   : samples asked for, void ones not counted
     told    : samples whose reward is known
@@ -65,7 +67,7 @@ class Totals(NamedTuple):
 
 
 def read_reward(reward: Any) -> float:
-    """A reward that is a number as a float, whatever its range; True is 1 and False is 0."""
+    """Convert a numeric reward to float without checking its range; True is 1 and False is 0."""
     found = number(float(reward) if truth_value(reward) else reward)
     if found is None:
         raise InvalidValue(f"a reward must be a number; got {shown(reward)}. Write 1.0 for a success and 0.0 for none.")
@@ -75,7 +77,7 @@ def read_reward(reward: Any) -> float:
 
 
 def as_sent(reward: Any) -> Any:
-    """A reward as a client sends it: a number, or a record of numbers.
+    """A reward in the form sent by a client: a number, or a record of numbers.
 
     >>> as_sent(1), as_sent({"correct": 1, "slow": 0})
     (1.0, {'correct': 1.0, 'slow': 0.0})
@@ -86,7 +88,7 @@ def as_sent(reward: Any) -> Any:
 
 
 class Amounts(NamedTuple):
-    """How numbers on the scale of the rewards are written: a mean or a threshold, and a difference of two means."""
+    """Formats for numbers on the scale of the rewards: a mean or threshold, and a difference of two means."""
 
     mean: Callable[[float], str]
     difference: Callable[[float], str]
@@ -98,7 +100,7 @@ NUMBERS = Amounts(lambda value: f"{value:g}", lambda value: f"{value:g}")
 
 
 def amounts(rewards: Rewards) -> Amounts:
-    """How to write numbers on the scale of these rewards.
+    """Formats for numbers on the scale of these rewards.
 
     >>> amounts(Bounded()).mean(0.02), amounts(Bounded()).difference(0.02)
     ('2%', '2 pp')
@@ -116,19 +118,19 @@ class Phrases(NamedTuple):
 PER_UNIT = ("mean", "any", "sum", "ratio")
 """Ways to make one reward of all rows of a unit: a person, a session, a machine."""
 MARK = "\ufffc"
-"""Stands for an amount that a page writes in the reader's locale."""
+"""Placeholder for an amount that a page writes in the reader's locale."""
 
 
 class Labels(NamedTuple):
     """Names for tables and charts.
 
-    estimate : of the number that is compared with the bar, as the heading of a column
+    estimate : name of the number compared with the bar, as a column heading
     measured : the same at the beginning of a sentence
-    bar      : of the bar
-    line     : beside the line in a chart; `MARK` stands for the bar
-    against  : what arms are compared with
+    bar      : name of the bar
+    line     : label of the line in a chart; `MARK` stands for the bar
+    against  : name of what arms are compared with
     signed   : whether an estimate is written with its sign
-    fixed    : what must be fixed before anybody looks at rewards, and its verb
+    fixed    : what must be fixed before the first look at rewards, with its verb
     """
 
     estimate: str = "mean"
@@ -151,8 +153,8 @@ class Question(ABC):
     good, bad : the words for the two verdicts
     fixes     : owners of rule parameters whose values come from the question, and are not settings of the policy
     format    : the journal format that introduced this kind; older versions of goodarm refuse to read it
-    no_forecast : why the number of remaining samples can't be estimated; empty where it can
-    no_zero   : why a reward that never came can't count as 0; empty where it can
+    no_forecast : why the number of remaining samples can't be estimated; empty if it can
+    no_zero   : why a missing reward can't count as 0; empty if it can
     own_path  : whether an arm's own totals, over time, show how its evidence grew
     """
 
@@ -191,7 +193,7 @@ class Question(ABC):
 
     @property
     def template(self) -> str:
-        """The good verdict as a part of a sentence, `MARK` in place of the bar."""
+        """The good verdict as a part of a sentence, with `MARK` in place of the bar."""
         return self.phrases(Amounts(lambda value: MARK, lambda value: MARK)).above
 
     @property
@@ -199,21 +201,21 @@ class Question(ABC):
         """Names for tables and charts."""
         return Labels()
 
-    # What a reward is
+    # Rewards
 
     @property
     def nothing(self) -> Reward:
-        """The sum of no rewards."""
+        """The empty sum."""
         return 0.0
 
     def reward(self, given: Any, rewards: Rewards) -> Reward:
-        """A reward as callers tell it, checked."""
+        """Check a reward in the caller's form."""
         value = read_reward(given)
         rewards.check_reward(value)
         return value
 
     def total(self, given: Any, told: int) -> Reward | None:
-        """A sum of `told` rewards in [0, 1] as callers tell it; None for anything that can't be one."""
+        """Check a sum of `told` rewards in [0, 1] in the caller's form; None if it is invalid."""
         return _sum_of(given, told)
 
     def plus(self, total: Reward, reward: Reward) -> Reward:
@@ -225,7 +227,7 @@ class Question(ABC):
         return reward
 
     def entry(self, reward: Reward) -> tuple[float | None, dict[str, Any] | None]:
-        """A reward in the journal: the number of the entry, and its content."""
+        """A reward in the journal's form: the entry's number field, and its content."""
         return reward, None  # type: ignore[return-value]  # a number
 
     def in_entry(self, entry: Entry) -> Reward:
@@ -238,7 +240,7 @@ class Question(ABC):
         return float(total)
 
     def shown_total(self, total: Reward) -> float:
-        """A sum of rewards as one number; NaN where there is none."""
+        """A sum of rewards as one number; NaN if it has no such form."""
         return total  # type: ignore[return-value]  # a number
 
     def estimate(self, arm: str, totals: TotalsOf) -> float:
@@ -246,7 +248,7 @@ class Question(ABC):
         return totals(arm).mean
 
     def audited(self, totals: TotalsOf) -> dict[str, Any]:
-        """What a verdict rests on besides the arm's own totals, for the journal."""
+        """Data behind a verdict besides the arm's own totals, for the journal."""
         return {}
 
     def check(self, arms: Sequence[str], weighted: Sequence[str]) -> None:  # noqa: B027  a kind may have nothing to check
@@ -256,19 +258,27 @@ class Question(ABC):
         """Refuse to suspend an arm that the others need."""
 
     def judges(self, arm: str) -> bool:
-        """Does this arm get a verdict?"""
+        """Whether this arm gets a verdict."""
         return arm not in self.references
 
     def word(self, sign: int) -> str:
         """The word for a verdict: 1, -1 or 0."""
         return {1: self.good, -1: self.bad}.get(sign, OPEN)
 
+    def label(self, sign: int) -> str:
+        """The word for a verdict in pages, figures and sentences.
+
+        >>> Threshold(0.5).label(1), Control("now").label(-1), Threshold(0.5).label(0)
+        ('good', 'worse', 'undecided')
+        """
+        return self.word(sign) if sign else UNDECIDED
+
     def sign(self, word: str) -> int:
         """The verdict of a word: 1, -1 or 0."""
         return {self.good: 1, self.bad: -1}.get(word, 0)
 
     def undecided(self, arm: str) -> str:
-        """What is shown in place of a verdict while there is none."""
+        """The word in place of a verdict for an arm without one."""
         return OPEN if self.judges(arm) else self.field
 
     @abstractmethod
@@ -281,7 +291,7 @@ class Question(ABC):
         """The question with these fields, among others."""
 
     def shown(self, rewards: Rewards) -> dict[str, Any]:
-        """The form in answers: the fields, and the words that people read.
+        """The form in answers: the fields, and the words shown to people.
 
         >>> shown = Control("now", 0.02).shown(Bounded())
         >>> [shown[name] for name in ("kind", "control", "margin", "bar", "good", "bad", "above", "references")]
@@ -362,7 +372,7 @@ class Control(Question):
         "the number of remaining samples can't be estimated against a control, whose own rewards move the evidence of "
         "every arm. The interval of each arm shows how close it is to a verdict."
     )
-    own_path: ClassVar[bool] = False  # the history of the control would matter, too
+    own_path: ClassVar[bool] = False  # the evidence also depends on the control's history
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", float(checked_number("margin", self.margin)))
@@ -460,7 +470,7 @@ class Metric(NamedTuple):
 
     @staticmethod
     def read(text: Any) -> Metric:
-        """From text.
+        """Parse a metric with its bar.
 
         >>> Metric.read("correct >= 0.9"), Metric.read("slow at most 5%")
         (Metric(name='correct', bar=0.9, at_least=True), Metric(name='slow', bar=0.05, at_least=False))
@@ -478,11 +488,11 @@ class Metric(NamedTuple):
 
     @property
     def threshold(self) -> float:
-        """The bar for the metric turned so that more is better."""
+        """The bar, mirrored if less is better."""
         return self.bar if self.at_least else 1.0 - self.bar
 
     def turned(self, total: Any, count: Any = 1.0) -> Any:
-        """The sum of `count` values, turned so that more is better."""
+        """The sum of `count` values, mirrored if less is better."""
         return total if self.at_least else count - total
 
     def words(self, amounts: Amounts) -> str:
@@ -500,8 +510,9 @@ BarsGiven = str | Mapping[str, str] | Iterable[Any]
 class Bars(Question):
     """Does an arm clear every one of several bars? A reward is a record with one number in [0, 1] per metric.
 
-    An arm is good if the mean of each metric clears its bar, and bad if any one fails; a bad verdict names the metric
-    that most evidently fails. The number that is compared with 0 is the smallest distance of a mean from its bar.
+    An arm is good if the mean of each metric clears its bar, and bad if any metric fails. A bad verdict names the
+    metric with the most evidence of failing. The estimate is the smallest distance of a mean from its bar, compared
+    with 0.
 
     >>> bars = Bars("correct >= 90%, slow <= 5%, unsafe <= 1%")
     >>> bars == Bars({"correct": ">= 0.9", "slow": "<= 0.05", "unsafe": "<= 0.01"})

@@ -1,4 +1,4 @@
-"""The shapes of sampling rules, under the name that packages of other people import: see `goodarm.rules.sampling`."""
+"""Public import path of the classes of sampling rules (see `goodarm.rules.sampling`)."""
 
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 

@@ -1,7 +1,7 @@
-"""Scores of verdicts: the exploit score and related numbers, from columns of arms. All of them are defined here.
+"""Scores of verdicts: the exploit score and related numbers, from columns of arms.
 
-A column has one entry per arm: `means` (mu_i), `verdicts` (1 good, -1 bad, 0 open) and `rounds` (t_i, the round of
-the verdict, 0 while open). With `runs`, columns hold the arms of many runs one after the other.
+A column has one entry per arm: `means` (mu_i), `verdicts` (1 good, -1 bad, 0 undecided) and `rounds` (t_i, the round of
+the verdict, 0 while undecided). With `runs`, columns hold the arms of many runs one after the other.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Counter-based random numbers: the n-th reward of arm i in run r is the same whatever the policy.
+"""Counter-based random numbers. The n-th reward of arm i in run r is the same for every policy.
 
 A key names one reward: (run, arm's stream, n). `uniform(key, j)` is its j-th random number. The mixing function is the
 finaliser of SplitMix64 (Steele, Lea & Flood 2014). Compiled code only: Python's own integers do not wrap around.
@@ -38,7 +38,7 @@ def uniform(key: np.uint64, j: int) -> float:
 
 
 ENVIRONMENT, REWARDS, POLICY = 0, 1, 2
-"""Roles: each run has one stream for each, spawned by (seed, run, role)."""
+"""Roles of random streams. Each run has one stream per role, spawned by (seed, run, role)."""
 
 
 def generator(seed: int, run: int, role: int) -> Generator:
@@ -47,7 +47,7 @@ def generator(seed: int, run: int, role: int) -> Generator:
 
 
 def derived_seed(seed: int, text: str) -> int:
-    """A 128-bit seed derived from a seed and a text. Other texts, and seeds that users choose, give other streams.
+    """A 128-bit seed derived from a seed and a text. It differs from every seed that users choose.
 
     >>> derived_seed(1, "test") == derived_seed(1, "test"), derived_seed(1, "test") == derived_seed(2, "test")
     (True, False)

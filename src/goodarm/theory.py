@@ -1,4 +1,4 @@
-"""What any algorithm needs, what HDoC promises, and what an oracle could score: numbers to measure a run against."""
+"""Reference values for runs: lower bounds for any algorithm, HDoC's upper bound, and an oracle's score."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -166,7 +166,7 @@ def apt_regret_bound(means: Means, horizon: float, *, sigma: float = 0.5) -> flo
 
 
 def _unbounded(mean: float, threshold: float) -> float:
-    """The divergence of rewards that need not lie in [0, 1]: only its identity is looked at."""
+    """Marker for rewards that need not lie in [0, 1]; only its identity matters."""
     return (mean - threshold) ** 2
 
 

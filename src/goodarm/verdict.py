@@ -8,7 +8,7 @@ from goodarm.errors import UnknownName
 
 
 class Verdict(IntEnum):
-    """Good: the mean reaches the threshold. Bad: it lies below. Open: not decided yet."""
+    """Good: the mean reaches the threshold. Bad: it lies below. Open: undecided."""
 
     BAD = -1
     OPEN = 0
@@ -16,7 +16,7 @@ class Verdict(IntEnum):
 
 
 class Guarantee(Enum):
-    """How much a verdict can be trusted; every verdict carries one."""
+    """The kind of guarantee that a verdict carries."""
 
     CERTIFIED = "certified"
     """An anytime-valid test: P(any wrong verdict in the run) <= delta, under any sampling rule."""
@@ -25,7 +25,7 @@ class Guarantee(Enum):
     """The same, provided that the model of the arms is true."""
 
     CALIBRATED = "calibrated"
-    """A learned bound whose error rate was measured on fresh problems; the certificate travels with it."""
+    """A learned bound whose error rate was measured on fresh problems and recorded in a certificate."""
 
     HEURISTIC = "heuristic"
     """A learned bound with neither proof nor certificate."""
@@ -38,20 +38,20 @@ class Guarantee(Enum):
 
 
 class Basis(Enum):
-    """What a verdict on an arm rests on."""
+    """The data behind a verdict on an arm."""
 
     OWN = "own evidence"
     """The rewards of that arm alone. A model of the arms may guide the pulls, but can't make the verdict wrong."""
 
     MODEL = "model"
-    """An estimate by a model of all arms. It also decides arms never pulled. It is as good as the model."""
+    """An estimate by a model of all arms. It also decides arms never pulled, and is only as good as the model."""
 
     def __str__(self) -> str:
         return self.value
 
 
 class Criterion(Enum):
-    """Which error is kept below delta."""
+    """The error that is kept below delta."""
 
     FWER = "fwer"
     """The probability that any verdict of the run is wrong."""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and errors that say why one can't be written."""
+"""Write files whole or not at all, with errors that explain failures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from goodarm.errors import UnusableFolder
 
 
 def write_text(path: Path, text: str) -> None:
-    """Text as UTF-8, whatever the machine's own encoding."""
+    """Write text as UTF-8 on every machine."""
     path.write_text(text, encoding="utf-8")
 
 
 def whole(path: Path, write: Callable[[Path], object]) -> Path:
-    """Write beside the path and move it there when it is complete: a reader never sees half a file."""
+    """Write a temporary file and move it to the path when complete, so a reader never sees half a file."""
     partial = path.with_name(f".partial-{path.name}")
     try:
         write(partial)

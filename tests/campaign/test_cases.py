@@ -272,7 +272,7 @@ def test_orders_are_uniform() -> None:
 
 def test_rewards_are_told_by_ticket() -> None:
     with campaign() as running:
-        with pytest.raises(Refused, match="rewards are told by ticket"):
+        with pytest.raises(Refused, match="every reward needs a ticket"):
             running.tell_arm("p0", 1.0)
         ticket = running.ask()[0]
         with pytest.raises(InvalidValue, match=r"0 \(failed\) or 1 \(passed\)"):

@@ -77,7 +77,7 @@ def test_grades_of_a_whole_set_are_decided_for_certain() -> None:
     assert found.rule == "bet-mixture"
     columns = log(kept=100)
     columns["passed"][:2] = [0.5, 0.5]  # their sum is a whole number
-    with pytest.raises(InvalidValue, match="name the column that says it, `order=COLUMN`"):
+    with pytest.raises(InvalidValue, match="name the column with that order, `order=COLUMN`"):
         judged(columns, cases=CASES)
 
 

@@ -256,10 +256,10 @@ def test_a_look_that_fails_writes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "is damaged: it is not what a look wrote"),
-        ("[]", "is damaged: it is not what a look wrote"),
-        ('{"what": "something else", "version": 1}', "is damaged: it is no ledger"),
-        ("cut", "is damaged: it is not what a look wrote"),
+        ("", "is damaged: it is not a complete ledger"),
+        ("[]", "is damaged: it is not a complete ledger"),
+        ('{"what": "something else", "version": 1}', "is damaged: it is not a ledger"),
+        ("cut", "is damaged: it is not a complete ledger"),
         ("greedy", "its shares are not shares of one delta"),
         ("twice", "an arm has two shares"),
         ("reserve", "its first look has spent the reserve"),

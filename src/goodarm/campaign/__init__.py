@@ -1,4 +1,4 @@
-"""Live campaigns: ask, tell, verdicts; durable, from several processes. docs/live-verdicts.md says why they hold."""
+"""Live campaigns: ask, tell, verdicts. Campaigns are durable and serve several processes (docs/live-verdicts.md)."""
 
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.check import Check

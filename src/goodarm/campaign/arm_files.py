@@ -1,4 +1,4 @@
-"""Arms from the files that people have: a CSV with a header, a text with one id per line, a list with commas."""
+"""Read arms from a CSV file with a header, a text file with one id per line, or a comma-separated list."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from goodarm.errors import InvalidValue, UnreadableTable
 
 ID_COLUMNS = ("id", "arm")
 FEATURE = "feature"
-"""Columns whose name begins like this are features."""
+"""Prefix of column names that hold features."""
 
 
 def arms_from_text(text: str) -> list[Any]:
-    """What --arms was given: the path of a .csv or .txt file, or ids separated by commas.
+    """Parse the value of --arms: the path of a .csv or .txt file, or ids separated by commas.
 
     >>> arms_from_text("a,b, c")
     ['a', 'b', 'c']
@@ -30,7 +30,7 @@ def arms_from_text(text: str) -> list[Any]:
 
 def arms_from_csv(path: Path) -> list[dict[str, Any]]:
     """Columns id (or arm), label, weight, cost, feature...; all others become metadata."""
-    try:  # an id may contain characters at which splitlines would cut it
+    try:  # splitlines would split an id that contains one of its separators
         reader = csv.DictReader(io.StringIO(_read(path), newline=""))
         rows, names = list(reader), list(reader.fieldnames or ())
     except csv.Error as error:
@@ -64,7 +64,7 @@ def _entry(row: dict[str, Any], key: str, path: Path, line: int) -> dict[str, An
 
 
 def read_costs(text: str) -> float | dict[str, float]:
-    """What --cost was given: a number for all arms, or id=cost pairs separated by commas.
+    """Parse the value of --cost: one number for all arms, or id=cost pairs separated by commas.
 
     >>> read_costs("0.5"), read_costs("a=1, b=20")
     (0.5, {'a': 1.0, 'b': 20.0})

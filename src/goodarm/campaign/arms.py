@@ -1,4 +1,4 @@
-"""The arms of a campaign: ids that people know, and what is said about each."""
+"""The arms of a campaign: their ids, labels, weights, costs, features and metadata."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from goodarm.rules.identification.with_scores import tenth
 FIELDS = ("id", "label", "metadata", "features", "weight", "scores", "cost")
 LONGEST_ID = 1000
 INVISIBLE = frozenset("\u00ad\u180e\u200b\u200c\u200d\u2060\ufeff")
-"""Characters of no width, by which two ids differ that look the same."""
+"""Zero-width characters. Two ids that differ only in these look the same."""
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
 @dataclass(frozen=True)
 class ArmEntry:
-    """One arm as it was given.
+    """One arm, as the caller declared it.
 
     id       : any text, never reused
-    label    : what people read; the id if not given
+    label    : text shown to people; the id by default
     metadata : anything that JSON can carry
     features : numbers that a model of the arms reads
     weight   : the arm's share of delta; the shares of all arms ever added sum to at most 1
     scores   : a cheap judge's score of every case of a fixed test set, in their order, as a digit: its tenth of [0, 1]
-    cost     : of a sample of this arm, in the unit of the campaign's budget; 1 if not given
+    cost     : cost of one sample, in the unit of the campaign's budget; 1 by default
     """
 
     id: str
@@ -43,16 +43,16 @@ class ArmEntry:
 
     @property
     def tenths(self) -> list[int]:
-        """The tenth of the score of every case."""
+        """The tenth of [0, 1] that each case's score lies in."""
         return list(map(int, self.scores or ""))
 
     @property
     def price(self) -> float:
-        """What a sample of this arm costs."""
+        """Cost of one sample of this arm."""
         return 1.0 if self.cost is None else self.cost
 
     def as_json(self) -> dict[str, Any]:
-        """What was given, without what was not."""
+        """The fields that were given, as a dictionary."""
         entry: dict[str, Any] = {"id": self.id}
         if self.label:
             entry["label"] = self.label
@@ -124,7 +124,7 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
 
 
 CostsGiven = float | Mapping[str, float]
-"""What a sample costs: one number for all arms, or {id: cost}."""
+"""Cost of a sample: one number for all arms, or {id: cost}."""
 
 
 def with_costs(arms: ArmsGiven, cost: CostsGiven) -> list[ArmEntry]:
@@ -174,7 +174,7 @@ def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
 
 
 def _plain(value: Any) -> Any:
-    """numpy's numbers as Python's, which JSON can carry; anything else as it is."""
+    """Convert numpy numbers to Python numbers, which JSON can carry. Other values pass unchanged."""
     return value if value is None or isinstance(value, int | float) or number(value) is None else number(value)
 
 
@@ -188,7 +188,7 @@ def _features(given: Any) -> tuple[float, ...] | None:
 
 
 def _scores(arm: Any, given: Any) -> str | None:
-    """Scores as the digits of their tenths, from numbers in [0, 1] or from digits."""
+    """Encode scores as digits, one per case: digit d stands for the tenth [d/10, (d+1)/10)."""
     if given is None:
         return None
     if isinstance(given, str):

@@ -1,4 +1,4 @@
-"""The content of a verdict entry in the journal: everything that the verdict rests on, for later audits."""
+"""The content of a verdict entry in the journal: the data that the verdict was computed from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAYS = {
 
 
 def audit(fold: Fold, arm: int) -> dict[str, Any]:
-    """The verdict that the rules have just given on an arm, and everything that it rests on."""
+    """The verdict that the rules have just given on an arm, with the data behind it."""
     book, terms = fold.books[arm], fold.terms
     verdict = fold.verdict_by_rules(arm)
     low, high = fresh_intervals(fold, [arm])[arm]
@@ -65,7 +65,7 @@ def _parameters(terms: Terms) -> dict[str, Any]:
 
 
 def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
-    """What a reader of the verdict must know: tickets that were not answered, and what the guarantee assumes."""
+    """Caveats of a verdict: unanswered tickets, and the assumptions of its guarantee."""
     terms, book = fold.terms, fold.books[arm]
     notes = []
     if terms.units is not None:
@@ -92,7 +92,7 @@ def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
 
 
 def evidence_of(fold: Fold, arm: int, verdict: str) -> float:
-    """The evidence for the verdict; for an open arm the larger of the two; nan for rules that keep none."""
+    """Evidence for the verdict; the larger side while the arm is undecided; NaN for rules without evidence."""
     if not keeps_evidence(fold):
         return math.nan
     row = fold.step.row(arm)
@@ -101,7 +101,7 @@ def evidence_of(fold: Fold, arm: int, verdict: str) -> float:
 
 
 def needed(fold: Fold, arm: int, verdict: str) -> float:
-    """The evidence that the verdict needs; for an open arm that of the side with more evidence; nan as above."""
+    """Evidence needed on the side that `evidence` reports; NaN for rules without evidence."""
     if not keeps_evidence(fold):
         return math.nan
     row = fold.step.row(arm)

@@ -1,4 +1,4 @@
-"""`Campaign`: ask which arm to try next, tell what happened, learn of each good arm as soon as it is certain."""
+"""`Campaign`: ask which arm to sample next, tell its reward, and get each verdict as soon as it is certified."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Campaign:
-    """A live campaign: rewards come from outside, late, out of order, in batches, sometimes never.
+    """A live campaign. Rewards may arrive late, out of order, in batches, or never.
 
     >>> campaign = Campaign.create("memory:", "headlines", ["a", "b"], threshold=0.5)
     >>> while campaign.verdicts().open:
@@ -98,14 +98,14 @@ at most 5%
         key: str | None = None,
         by: str = "",
     ) -> Self:
-        """Create a campaign in a store, and hold it open.
+        """Create a campaign in a store, and open it.
 
         control, margin : in place of a threshold: is an arm's mean at least that of the arm `control` plus `margin`?
         bars       : in place of a threshold, several metrics with their bars: "correct >= 0.9, slow <= 0.05". A reward
                      is then a record, {"correct": 1, "slow": 0}; good arms clear every bar
         question   : in place of all of these: what is asked, as an object of `goodarm.question`
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
-        horizon    : about how many pulls there will be, for policies that plan with it; more are fine
+        horizon    : approximate number of samples, for policies that plan with it. You may take more
         reserve    : the share of delta that is kept for arms added later
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
         unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
@@ -118,17 +118,17 @@ at most 5%
         repeats    : evaluate an arm this often on each case, and count the mean: for models that answer differently
         stop_after : end the campaign after this many good arms. 1 asks for one good arm, or whether there is none
         exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
-        cost       : of a sample, for all arms or {id: cost}; sampling prefers what brings most per cost
-        budget     : what all samples together may cost; the campaign ends when the next one would cost too much
+        cost       : cost of a sample, for all arms or {id: cost}. Sampling maximises progress per unit of cost
+        budget     : maximum total cost of all samples. The campaign ends when the next sample would exceed it
         per_unit   : make one reward of all rows of a person, session or machine: their "mean", "any" (whether one is
                      above 0), "sum" or "ratio" (rewards over rows, or over denominators). Ask with `unit=`
         window     : how long a unit's rows count after its ask: seconds, or text like "7d"; then it is closed. Without
                      a window, call `close_units` when a unit is complete
         unit_limit : for ratios, the largest number of rows, or sum of denominators, of a unit
-        clock      : where the time comes from
+        clock      : function that returns the time in seconds since 1970
         token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
-        by         : who creates it, for the journal; a server writes the id of the caller's token
+        by         : creator's name for the journal; a server writes the id of the caller's token
         """
         given: dict[str, Any] = {
             "question": asked(threshold, control, margin, question, bars),
@@ -179,7 +179,7 @@ at most 5%
             return cast(Self, _served().hold(str(store), token, name))
         with held(store, create=False) as opened:
             campaign = cls(Session(opened, name, clock), owns_store=opened is not store)
-            fold = campaign._session.fold  # read now, so that a damaged journal is noticed here
+            fold = campaign._session.fold  # read now, to report a damaged journal here
             if found := views.abandoned(fold, float(clock())):
                 warnings.warn(f"{name}: {found}", AbandonedTickets, stacklevel=2)
             return campaign
@@ -187,7 +187,7 @@ at most 5%
     # asking and telling
 
     def ask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
-        """Which arms to pull next: `n` tickets; none if no arm is open, or enough good arms are found.
+        """Tickets for the next `n` samples. The list is empty once every arm is decided or enough good arms are found.
 
         key  : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
                asked for again
@@ -203,27 +203,27 @@ at most 5%
             return operations.ask_unit(self._session, unit)
 
     def tell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
-        """The reward of a ticket. The same reward again is fine; another one is refused."""
+        """Tell the reward of a ticket. Repeating the same reward changes nothing; a different one is refused."""
         told = self.tell_many([(ticket, reward)])
         if told.late:
             raise LateReward(operations.too_late(self._session.fold, told.late[0]))
         return told
 
     def tell_many(self, rewards: Mapping[TicketGiven, RewardGiven] | Iterable[tuple[TicketGiven, RewardGiven]]) -> Told:
-        """Many rewards in one transaction: all of them, or none if one is refused; late ones are only noted."""
+        """Tell many rewards in one transaction: all of them, or none if one is refused. Late ones are only recorded."""
         pairs = operations.pairs_of(rewards)
         with self._writing():
             late = operations.tell(self._session, pairs)
             return Told(self._own_verdicts(), late)
 
     def step(self, ticket: TicketGiven, reward: RewardGiven, *, key: str | None = None) -> Ticket | None:
-        """Tell and ask in one transaction: the next ticket, the same one for the same key; None if none is open."""
+        """Tell and ask in one transaction. Returns the next ticket, the same one for the same key, or None."""
         return self.tell_and_ask(ticket, reward, key=key)[1]
 
     def tell_and_ask(
         self, ticket: TicketGiven, reward: RewardGiven, *, key: str | None = None
     ) -> tuple[Told, Ticket | None]:
-        """`step`, with what telling has led to; the same key again gets both again."""
+        """Like `step`, and also returns the verdicts. The same key returns the same answer again."""
         with self._writing() as fold:
             late, decided, following = operations.step(self._session, ticket, reward, key)
             told = Told(views.arm_rows(fold, decided), late)
@@ -232,12 +232,12 @@ at most 5%
         return told, following[0] if following else None
 
     def void(self, ticket: TicketGiven | Block, reason: str) -> None:
-        """Withdraw a ticket, as if it had never been asked: only if that has nothing to do with its reward."""
+        """Withdraw a ticket, as if it had never been asked for. The reason must not depend on its reward."""
         with self._writing():
             operations.void(self._session, ticket, reason)
 
     def tell_arm(self, arm: str, reward: RewardGiven, *, key: str | None = None) -> Told:
-        """A reward without a ticket: asked and told at once. Whoever tells such rewards must tell all of them.
+        """Tell a reward that has no ticket. The guarantee holds only if you tell every such reward, not a selection.
 
         key : a string of the caller's choice; told again with the same key, it counts once
         """
@@ -273,13 +273,13 @@ at most 5%
             return Told(self._own_verdicts(), [])
 
     def ask_block(self, n: int, *, key: str | None = None) -> Block:
-        """`n` asks in one entry: so many pulls of each arm; the same key again gets the same block."""
+        """Ask for `n` samples in one entry, as a count per arm. The same key returns the same block."""
         count = operations.checked_count(n)
         with self._writing():
             return operations.ask_block(self._session, count, key)
 
     def tell_block(self, block: Block | str, rewards: Mapping[str, tuple[int, RewardGiven]], part: str = "") -> Told:
-        """Rewards of a block, {arm: (told, total)}, whole or in parts; a part told twice counts once."""
+        """Tell the rewards of a block, {arm: (told, total)}, whole or in parts. A part told twice counts once."""
         with self._writing():
             operations.tell_block(self._session, block, rewards, part)
             return Told(self._own_verdicts(), [])
@@ -287,11 +287,11 @@ at most 5%
     # asking and telling from asyncio, and with a pool of workers
 
     async def aask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
-        """`ask` in a thread of its own, so that the event loop goes on."""
+        """`ask` in a separate thread, without blocking the event loop."""
         return await asyncio.to_thread(self.ask, n, key=key, unit=unit)
 
     async def atell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
-        """`tell` in a thread of its own, so that the event loop goes on."""
+        """`tell` in a separate thread, without blocking the event loop."""
         return await asyncio.to_thread(self.tell, ticket, reward)
 
     def run(
@@ -309,17 +309,17 @@ at most 5%
         """Ask, evaluate and tell with a pool of workers until every arm is decided; returns the verdicts.
 
         evaluate : takes a ticket and returns its reward; a plain function, which runs in threads, or an async one
-        workers  : evaluations under way at once
+        workers  : maximum number of concurrent evaluations
         retries  : further attempts at an evaluation that raised, after `pause` seconds, then twice that, and so on
         failed   : what to do when the last attempt raised. "stop" finishes what is under way and raises; "void"
                    withdraws the ticket, which is right only if the failure has nothing to do with the result; a number
                    is told as the reward
-        resume   : evaluate the tickets that are out first, as those of a run that was killed. Pass False if other
-                   processes work on the same campaign, and let their lost tickets expire
-        limit    : evaluations to make at most
+        resume   : evaluate outstanding tickets first, such as those of a killed run. Pass False if other processes work
+                   on the same campaign, and let lost tickets expire
+        limit    : maximum number of evaluations
         progress : show the decided arms on a terminal
 
-        Ctrl-C lets every worker finish and tell what it has in hand. A second Ctrl-C abandons async evaluations.
+        Ctrl-C lets every worker finish its evaluation and tell the reward. A second Ctrl-C abandons async evaluations.
 
         >>> campaign = Campaign.create("memory:", "prompts", ["a", "b"], threshold=0.5)
         >>> found = campaign.run(lambda ticket: 1.0 if ticket.arm == "a" else 0.0, workers=2, progress=False)
@@ -347,7 +347,7 @@ at most 5%
     # arms
 
     def add_arms(self, arms: ArmsGiven, *, key: str | None = None) -> None:
-        """More arms, each with its share of what was reserved; with the same key again they are added once."""
+        """Add arms, each with a share of the reserved delta. Repeating the call with the same key adds them once."""
         with self._writing():
             operations.add_arms(self._session, arms, key)
 
@@ -360,7 +360,7 @@ at most 5%
         self._turn(arm, journal.RESUMED)
 
     def retire(self, arm: str) -> None:
-        """Never ask for this arm again; that implies no verdict."""
+        """Never ask for this arm again. This gives it no verdict."""
         self._turn(arm, journal.RETIRED)
 
     def _turn(self, arm: str, kind: str) -> None:
@@ -368,14 +368,14 @@ at most 5%
             operations.turn(self._session, arm, kind)
 
     def end(self, reason: str = "") -> None:
-        """End the campaign: nothing more is asked, but tickets that are out may still be told."""
+        """End the campaign. It hands out no more tickets; rewards of outstanding tickets may still be told."""
         check_metadata({"reason": reason}, "the reason")
         with self._writing() as fold:
             if not fold.ended:
                 self._session.write(journal.ENDED, content={"reason": reason} if reason else None)
 
     def note(self, content: Mapping[str, Any]) -> int:
-        """Put a note into the journal, which changes nothing; returns the number of the entry."""
+        """Add a note to the journal, without any effect on the campaign; returns the number of the entry."""
         check_metadata(content, "a note")
         with self._writing() as fold:
             self._session.write(journal.NOTE, content=dict(content))
@@ -384,7 +384,7 @@ at most 5%
     # looking
 
     def verdicts(self) -> Verdicts:
-        """How many arms are good, bad and open, and what is known about each."""
+        """Counts of good, bad and undecided arms, and one row per arm."""
         return views.verdicts_of(self._look(), self._now())
 
     def arms(self) -> list[ArmRow]:
@@ -398,20 +398,20 @@ at most 5%
         return views.arm_rows(fold, [operations.number_of(fold, arm)], self._now())[0]
 
     def nearest(self, many: int = 10) -> list[ArmRow]:
-        """The open arms with the most evidence, nearest to their verdict first."""
+        """The undecided arms closest to a verdict, closest first."""
         return views.nearest(self._look(), many, self._now())
 
     def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
-        """The tickets and blocks that are out, oldest first."""
+        """Outstanding tickets and blocks, oldest first."""
         return views.waiting_of(self._look(), float(self._session.clock()), limit)
 
     def audit(self, arm: str) -> dict[str, Any] | None:
-        """What the verdict on an arm rests on, as the journal has it; None while the arm is open."""
+        """The journal's record of a verdict and the data behind it; None while the arm is undecided."""
         fold = self._look()
         return fold.books[operations.number_of(fold, arm)].decision
 
     def history(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
-        """The journal after an entry, in order, with ids and tickets as people know them."""
+        """Journal entries after a given number, in order, with the arms' ids and the tickets as handed out."""
         start = check_whole("after", after, 0)
         many = None if limit is None else check_whole("limit", limit, 0)
         fold = self._look()
@@ -420,30 +420,30 @@ at most 5%
             yield operations.as_people_read(fold, event)
 
     def remaining(self, draws: int = 200) -> Remaining:
-        """Expected further pulls of each arm, as `goodarm.planning.remaining`; 0 for arms that are not open."""
+        """Expected further samples of each arm (see `goodarm.planning.remaining`); 0 for decided arms."""
         return views.remaining_of(self._look(), draws)
 
     def finish(self) -> Finish | None:
-        """How many more samples until no arm is undecided, as a range; None where that can't be told.
+        """Further samples until every arm is decided, as a range; None if there is no estimate.
 
-        Before the first reward it is the plan, under the guess about the means that `Finish.guess` says.
+        Before the first reward this is the plan, under the assumption about the means in `Finish.guess`.
         """
         return views.finish_of(self._look())
 
     def tally(self) -> Tally:
-        """How many arms and tickets are in each state."""
+        """Counts of arms and tickets by state."""
         return views.tally_of(self._look(), self._now())
 
     def bounds(self, arm: str | None = None) -> Bounds:
-        """alpha and beta of the policy now: for `dgai` and others, what has been learned so far (docs/learning.md).
+        """Current alpha and beta of the policy; for `dgai` and others, the values learned so far (docs/learning.md).
 
-        arm : whose bounds; without it those of the undecided arm with the most samples
+        arm : arm to evaluate the bounds at; by default the undecided arm with the most samples
         """
         fold = self._look()
         return views.bounds_of(fold, None if arm is None else operations.number_of(fold, arm))
 
     def headline(self) -> str:
-        """What is known, what it will take and what is promised, in one sentence."""
+        """The campaign in one sentence: verdicts so far, samples still needed, and the guarantee."""
         fold = self._look()
         return headline(fold.terms, views.tally_of(fold, self._now()), views.finish_of(fold))
 
@@ -455,14 +455,14 @@ at most 5%
         return draw(info(str(self).partition("\n")[0], self.terms, self.arms()))
 
     def head(self) -> Head:
-        """The number and chain of the newest entry. Note it elsewhere: `check` compares the journal with it."""
+        """The number and chain of the newest entry. Keep it outside the store: `check` compares the journal with it."""
         fold = self._look()
         return Head(fold.number, fold.chain.hex())
 
     def check(self, head: Head | None = None) -> Check:
         """Replay the journal from the first entry and compare: chain, choices, evidence, verdicts.
 
-        head : of an earlier time; if the last entries were removed since, the check says so
+        head : an earlier head. The check reports whether entries up to it were changed or removed
         """
         self._refuse_closed()
         return check(self._session.store, self._session.campaign, head=head)
@@ -476,7 +476,7 @@ at most 5%
     def import_from(
         cls, store: str | Store, path: str | Path, name: str | None = None, *, clock: Clock = time.time
     ) -> Self:
-        """Put an exported campaign into a store, under its own name or another, and hold it open."""
+        """Import an exported campaign into a store, under its own or another name, and open it."""
         check_name(chosen := transfer.exported_name(path) if name is None else name)
         with held(store) as opened:
             transfer.restore(opened, chosen, path)
@@ -492,7 +492,7 @@ at most 5%
 
     @property
     def terms(self) -> Terms:
-        """What was agreed when the campaign was created."""
+        """The terms that the campaign was created with."""
         return self._session.fold.terms
 
     @property
@@ -503,19 +503,19 @@ at most 5%
     # holding and letting go
 
     def on_verdict(self, callback: Callable[[ArmRow], None]) -> None:
-        """Call back once for each verdict that comes from now on, by whichever process, after it was committed."""
+        """Register a callback. It is called once per future verdict, from any process, after the commit."""
         self._look()
         self._session.verdicts_seen.clear()
         self._callbacks.append(callback)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Several operations in one commit; a refused one leaves the others in place."""
+        """Commit several operations together. A refused operation does not undo the others."""
         with self._committing(self._session.transaction()):
             yield
 
     def close(self) -> None:
-        """Release the store. The campaign goes on: open it again at any time, or `end` it for good."""
+        """Release the store. The campaign itself continues: you can open it again, or `end` it permanently."""
         if not self._closed:
             self._closed = True
             if self._owns_store:
@@ -537,7 +537,7 @@ at most 5%
         return f"<Campaign {self.name!r} in {self._session.store.address}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the sentence, and the arms nearest to a verdict."""
+        """HTML for notebooks: the sentence, and the arms closest to a verdict."""
         return views.html(str(self), self._look())
 
     def _now(self) -> float:
@@ -568,7 +568,7 @@ at most 5%
         return views.arm_rows(self._session.fold, self._session.own_verdicts())
 
     def _call_back(self) -> None:
-        """Outside the transaction: a callback may take its time, use the campaign itself, or raise; the rest wait."""
+        """Runs outside the transaction: a callback may be slow, use the campaign, or raise. Later verdicts wait."""
         while (event := self._session.next_verdict()) is not None:
             views.announce(self._callbacks, views.arm_rows(self._session.fold, [event.arm or 0])[0])
 

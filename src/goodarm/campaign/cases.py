@@ -81,7 +81,7 @@ class Draw:
         """Cases that came back void, in this order."""
 
     def case(self, place: int) -> int:
-        """The case at a place of the arm's order, both counted from 0."""
+        """The case at a position of the arm's order. Positions and cases count from 0."""
         count = self.cases.count
         return int(shuffled(place, count, self.key)) if place < count else self.void[place - count]
 
@@ -128,14 +128,14 @@ def _checked(given: Any) -> str:
 
 
 def _ids_in(file: Path) -> Iterator[str]:
-    """Ids in a file: the column `case` or `id`, the first column otherwise."""
+    """Case ids in a file: the column `case` or `id`, or else the first column."""
     for row in _rows_of(file, "cases"):
         column = next((name for name in ("case", "id") if name in row), next(iter(row)))
         yield _checked(row[column])
 
 
 def _rows_of(file: Path, what: str) -> Iterator[Mapping[str, Any]]:
-    """Rows of a CSV or JSON Lines file, as dictionaries."""
+    """The rows of a CSV or JSON Lines file, as dictionaries."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             rows: Iterable[Mapping[str, Any]]
@@ -156,7 +156,7 @@ def _rows_of(file: Path, what: str) -> Iterator[Mapping[str, Any]]:
         raise UnreadableTable(f"{file} is no file of {what}, CSV or JSON Lines: {reason}.") from None
 
 
-# A cheap judge's scores, one for every arm and case.
+# Scores of a cheap judge, one for every arm and case.
 
 ScoresGiven = Mapping[str, Any] | str | Path | Any
 MOST_SCORES = 10**7
@@ -206,7 +206,7 @@ def _scores_of_rows(given: Any) -> dict[str, dict[str, Any]]:
 
 
 def _as_number(score: Any) -> Any:
-    """A number that a CSV file has as text; anything else as it is, to be refused with the arm's name."""
+    """Convert a CSV cell to a number. Other values pass unchanged and are refused later with the arm's name."""
     try:
         return float(score) if isinstance(score, str) else score
     except ValueError:

@@ -1,4 +1,4 @@
-"""`check`: is the journal as it was written, and do the rules choose and decide what it says?"""
+"""`check`: verify that the journal is unchanged, and that the rules reproduce its choices and verdicts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from goodarm.simulation.stop import Stop
 
 
 class Check(NamedTuple):
-    """What a replay of the whole journal has shown.
+    """Result of replaying the whole journal.
 
-    ok       : the chain holds, and the rules choose and decide what the journal says
-    events   : entries that were read
-    problem  : the first entry that differs, in words
-    note     : anything a reader should know even if all is well
+    ok       : whether the chain is intact and the rules reproduce the journal's choices and verdicts
+    events   : number of entries read
+    problem  : description of the first entry that differs
+    note     : a remark for the reader, also if `ok` is True
     """
 
     ok: bool
@@ -34,14 +34,14 @@ class Check(NamedTuple):
 
 
 def check_named(store: Store, name: str, *, head: Head | None = None, stop: Stop | None = None) -> Check:
-    """Check a campaign without opening it: a damaged one can't be opened."""
+    """Check a campaign without opening it, since a damaged one can't be opened."""
     return check(store, found_in(store, name), head=head, stop=stop)
 
 
 def check(store: Store, campaign: int, *, head: Head | None = None, stop: Stop | None = None) -> Check:
-    """Replay the journal from its first entry; choices, evidence and verdicts are compared bit for bit.
+    """Replay the journal from its first entry and compare choices, evidence and verdicts bit for bit.
 
-    head : that someone has noted; the journal must still have it. The newest snapshot has a head, too
+    head : an earlier head that the journal must still contain. The newest snapshot's head is checked, too
     stop : a token by which another thread can interrupt the replay
     """
     kept = store.snapshot(campaign)
@@ -53,7 +53,7 @@ def check(store: Store, campaign: int, *, head: Head | None = None, stop: Stop |
 
 
 def _lost(store: Store, campaign: int, known: list[Head], last: int) -> str:
-    """Compare the journal, whose chain holds, with heads that it had."""
+    """Compare the journal, whose chain is intact, with earlier heads."""
     for head in known:
         if head.number > last:
             return (
@@ -117,7 +117,7 @@ def _noted(fold: Fold) -> str:
 
 
 def _wrong(fold: Fold, event: Event) -> str:
-    """What is wrong with the next entry, if anything."""
+    """Describe what is wrong with the next entry; empty if nothing is."""
     if event.kind == journal.ASKED and event.arm != fold.choose():
         return f"the policy would have asked for another arm than {fold.books[event.arm or 0].entry.id!r}"
     if event.kind == journal.BLOCK and fold.same_rules:
@@ -130,7 +130,7 @@ def _wrong(fold: Fold, event: Event) -> str:
 
 
 def _audited(fold: Fold, event: Event) -> str:
-    """Does the audit say what the replay finds?"""
+    """Compare the recorded audit with the replayed one."""
     found = json.loads(as_payload(audit(fold, event.arm or 0)))
     for name, value in event.content.items():
         if name != "version" and found.get(name) != value:

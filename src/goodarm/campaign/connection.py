@@ -22,16 +22,16 @@ from goodarm.errors import GoodarmError, InvalidValue
 ATTEMPTS = 8
 FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0
 AGAIN = frozenset({429, 502, 503, 504})
-"""Answers that may be different a moment later."""
+"""Status codes of failures that may be temporary."""
 
 
 def is_server(store: object) -> bool:
-    """Is this the address of a goodarm server, and not of a store?"""
+    """Whether this is the address of a goodarm server rather than of a store."""
     return isinstance(store, str) and store.startswith(("http://", "https://"))
 
 
 class ServerRefused(GoodarmError):
-    """The server refused, for a reason that is not one of the library's own errors."""
+    """The server refused a request with an error that the library does not define."""
 
 
 class ServerUnreachable(GoodarmError):
@@ -58,11 +58,11 @@ class Connection:
         self._open: HTTPConnection | None = None
 
     def get(self, path: str) -> Any:
-        """The JSON that a path shows."""
+        """GET a path and return its JSON."""
         return json.loads(self.call("GET", path))
 
     def post(self, path: str, body: Any = None, key: str | None = None) -> Any:
-        """Send JSON, get JSON; the key marks a repeated request as the same one."""
+        """POST JSON and return JSON. The key lets the server recognise a repeated request."""
         headers = {"Idempotency-Key": key} if key else {}
         answer = self.call("POST", path, {} if body is None else body, headers)
         return json.loads(answer) if answer else None
@@ -73,7 +73,7 @@ class Connection:
             self._hang_up()
 
     def call(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> bytes:
-        """One request, tried again while the server is away or busy."""
+        """Send one request, and retry while the server is unreachable or busy."""
         sent = dict(headers or {}) | {"Accept": "application/json", "Accept-Encoding": "gzip"}
         if self._token is not None:
             sent["Authorization"] = f"Bearer {self._token}"
@@ -125,14 +125,14 @@ class Connection:
 
 
 def _refusal(status: int, answer: bytes) -> GoodarmError:
-    """The library's error that the server met, by its name."""
+    """Rebuild the library's error that the server named."""
     try:
         problem = json.loads(answer)
         kind, detail = str(problem["kind"]), str(problem["detail"])
     except (ValueError, KeyError, TypeError):
         return ServerRefused(f"the server answered {status} without a reason that goodarm knows.")
     made = _errors().get(kind, ServerRefused)
-    error = made.__new__(made)  # the message is made already; some constructors would make it again
+    error = made.__new__(made)  # the message is complete; some constructors would format it again
     Exception.__init__(error, detail)
     return error
 

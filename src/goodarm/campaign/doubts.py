@@ -1,4 +1,4 @@
-"""Evidence against the declared rewards: more scatter than their scale allows, or sums that lose their digits."""
+"""Evidence against the declared rewards: more scatter than the declared scale allows, or sums that lose precision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goodarm.problem import SubGaussian
 
 
 def doubt(fold: Fold) -> str:
-    """The doubt as a sentence, empty if there is none; a false alarm in at most one of 10,000 campaigns.
+    """The doubt as a sentence, empty if there is none. At most one campaign in 10,000 gets a false alarm.
 
     It is computed from the rewards folded so far, in the order of asking, so late rewards can't bias it.
     """

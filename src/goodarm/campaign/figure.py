@@ -1,4 +1,4 @@
-"""What the forest plot of a campaign shows."""
+"""Data of a campaign's forest plot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goodarm.forest import MOST, Forest, density, drawn, short
 
 
 def info(sentence: str, terms: Terms, rows: Sequence[ArmRow]) -> Forest:
-    """The figure's numbers: good arms above bad ones above undecided ones, each with the most evidence first."""
+    """Compute the data: good arms, then bad, then undecided, each by decreasing evidence."""
     question = terms.question
     words = question.shown(terms.rewards)
     judged = [row for row in rows if question.judges(row.arm)]

@@ -1,8 +1,7 @@
-"""The state of a campaign: the fold of its journal, and nothing else.
+"""The state of a campaign, folded from its journal alone.
 
-`Fold.apply` is the only way to change it, both for entries that are being written and for entries that are read back.
-The engine's step applies the rules. The fold keeps what the step does not know: ids, tickets, times, and the verdicts
-of the journal.
+Only `Fold.apply` changes the state, for entries being written and for entries read back. The engine's live step applies
+the rules. The fold keeps the rest: ids, tickets, times, and the verdicts recorded in the journal.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ OPEN, PAUSED, RETIRED = "open", "paused", "retired"
 
 
 class Book:
-    """The counts, the status and the verdict of one arm."""
+    """Counts, status and verdict of one arm."""
 
     __slots__ = (
         "asked",
@@ -60,21 +59,21 @@ class Book:
         self.entry = entry
         self.weight = weight
         self.cost = Fraction(entry.price)
-        """What a sample costs; exact, so that the order of additions never matters."""
+        """Cost of a sample, as an exact fraction: sums don't depend on the order of additions."""
         self.status = OPEN
         self.asked = 0
-        """Number of tickets handed out, without void ones."""
+        """Number of tickets handed out, excluding void ones."""
         self.told = 0
-        """Number of rewards that were told; a missing one counts as reward 0."""
+        """Number of rewards told, including expired tickets that count as reward 0."""
         self.total = nothing
         self.missing = 0
         self.void = 0
         self.first: int | None = None
         self.last: int | None = None
         self.decision: dict[str, Any] | None = None
-        """The audit of the verdict, once it is in the journal."""
+        """The audit of the verdict once the journal has it."""
         self.draw: Draw | None = None
-        """The order of the arm's cases, on a fixed test set."""
+        """The order in which the arm draws the cases of a fixed test set."""
 
     @property
     def drawn(self) -> int:
@@ -110,9 +109,9 @@ class Fold:
         self.tickets = 0
         """Number of tickets and blocks handed out so far."""
         self.pending: dict[int, tuple[int, float]] = {}
-        """Tickets that are out: arm, and when they were asked."""
+        """Outstanding tickets: the arm, and the time of asking."""
         self.cases: dict[int, int] = {}
-        """Tickets that are out: the case of each, on a fixed test set."""
+        """The case of each outstanding ticket, on a fixed test set."""
         self.blocks: dict[int, OpenBlock] = {}
         self.deadlines: deque[tuple[float, int]] = deque()
         self.late = 0
@@ -121,28 +120,28 @@ class Fold:
         self.doubted = False
         self.ended = False
         self.spent = Fraction(0)
-        """What the samples asked for cost, void ones not counted."""
+        """Total cost of the samples asked for, excluding void ones."""
         self.good = 0
         """Number of good verdicts in the journal."""
         self.undeclared: list[int] = []
-        """Arms that the rules have decided and whose verdict entries must come next."""
+        """Arms that the rules have decided. Their verdict entries must come next."""
         self.disagreement = ""
         """The first entry at which the present rules decide differently from the journal; empty if there is none."""
         self.intervals: dict[int, tuple[Any, float, float]] = {}
-        """Intervals that were computed before, since they take longer to compute than everything else."""
+        """Cache of intervals, which take longer to compute than everything else."""
         self._set_up()
 
     def _set_up(self) -> None:
         terms = self.terms
         self.rules = rules_fingerprint(terms.made)
-        """Fingerprint of the rules that this fold runs, which may be newer than those the campaign began with."""
+        """Fingerprint of the rules in this process. They may be newer than the rules the campaign started with."""
         self.same_rules = self.rules == terms.rules if terms.rules.startswith(SOURCE) else None
-        """Whether these are the rules the campaign began with; None where the journal does not tell."""
+        """Whether these are the rules the campaign started with; None if the journal does not record them."""
         self.in_order = not terms.by_totals
         self.pairs = Pairs(self.index[terms.paired_with]) if terms.paired_with is not None else None
-        """Results of arms and control on the same cases."""
+        """Results of the arms and the control on the same cases."""
         self.repeats = Repeats(terms.repeats) if terms.repeats > 1 else None
-        """Cases that are evaluated several times and not told in full."""
+        """Cases with repetitions that are not all told yet."""
         self.units = None if terms.units is None else UnitBook(terms.units, terms.question.bar)
         """Units whose reward is still to be told."""
         self.lapses = terms.closes_after is not None
@@ -173,7 +172,7 @@ class Fold:
         }
 
     def add_book(self, entry: ArmEntry, weight: float) -> Book:
-        """A page for one more arm."""
+        """Add the book of one more arm."""
         terms, book = self.terms, Book(len(self.books), entry, weight, self.terms.question.nothing)
         if terms.cases is not None:
             book.draw = Draw(terms.cases, order_key(terms.key, terms.seed, book.number))
@@ -181,7 +180,7 @@ class Fold:
         return book
 
     def next_cases(self, arm: int, count: int = 1) -> list[int]:
-        """The cases that this arm draws next."""
+        """The next cases that this arm draws."""
         book, repeats = self.books[arm], self.repeats
         owed = None if repeats is None else repeats.case_owed(arm)
         if owed is not None:
@@ -198,18 +197,18 @@ class Fold:
 
     @property
     def found(self) -> bool:
-        """Whether the campaign has found the good arms it was to stop after. Then nothing more is asked."""
+        """Whether the campaign has found the `stop_after` good arms, after which it hands out no more tickets."""
         return self.terms.stop_after is not None and self.good >= self.terms.stop_after
 
     def choose(self) -> int:
-        """The arm that the policy asks for next, -1 if none is open. The choice is kept until the next entry."""
+        """The arm that the policy asks for next, -1 if none. The choice is cached until the next entry."""
         if self._chosen is None:
             chosen = -1 if self.found else self._preferred()
             self._chosen = -1 if chosen >= 0 and self._too_dear(chosen) else chosen
         return self._chosen
 
     def _preferred(self) -> int:
-        """The arm to ask for next, whatever it costs; -1 if none is open."""
+        """The arm to ask for next, ignoring the budget; -1 if every arm is decided."""
         owing = None if self.repeats is None else self.repeats.owing(self._is_asked_for)
         if owing is not None:
             return owing
@@ -246,15 +245,15 @@ class Fold:
         return self.books[arm].decision is None and self.books[arm].status != RETIRED
 
     def choose_block(self, pulls: int) -> dict[int, int]:
-        """Choose many pulls, per arm. They are pending at once, so the next entry must be this block's."""
+        """Choose many samples, per arm. They become pending at once, so the next entry must be this block."""
         if self.found:
             return {}
         counts = self._affordable(pulls)
-        self._asked_block = bool(counts.any())  # if no arm is open, no entry follows
+        self._asked_block = bool(counts.any())  # no arm is undecided, so no entry follows
         return {int(arm): int(counts[arm]) for arm in np.flatnonzero(counts)}
 
     def _affordable(self, pulls: int) -> NDArray[np.int64]:
-        """Choose this many samples, or as many as the budget pays for: in pieces that are paid for at any price."""
+        """Choose this many samples, or as many as the budget pays for at the largest cost, piece by piece."""
         budget = self.terms.budget
         if budget is None:
             return self.step.choose_block(pulls)
@@ -294,7 +293,7 @@ class Fold:
             self.disagreement = where
         self.undeclared.clear()
 
-    # what happened to tickets
+    # tickets
 
     def _asked(self, event: Event) -> Iterable[int]:
         arm, ticket = event.arm or 0, event.ticket or 0
@@ -319,7 +318,7 @@ class Fold:
         return ()
 
     def _draw(self, ticket: int, book: Book) -> None:
-        """The rules see one more sample of an arm: on a fixed test set, a case."""
+        """Tell the rules that one more sample of an arm is pending; on a fixed test set, a case."""
         if self.pairs is not None:
             self.pairs.ask(ticket, book.number, self.cases[ticket])
             if book.number == self.pairs.control:
@@ -330,7 +329,7 @@ class Fold:
         self.step.ask(book.number)
 
     def _known(self, book: Book, case: int | None) -> Asked:
-        """What the bet on a ticket may depend on."""
+        """The information that the bet on a ticket may depend on."""
         known = self.step.ticket(book.number)
         return (
             known if book.entry.scores is None or case is None else known._replace(tenth=int(book.entry.scores[case]))
@@ -389,7 +388,7 @@ class Fold:
         return decided
 
     def _leave(self, arm: int) -> list[int]:
-        """Hand over the rewards of an arm that wait for no earlier ticket; returns the arms that they decide."""
+        """Pass on the rewards of an arm that no earlier ticket holds back; returns the arms that they decide."""
         decided: list[int] = []
         for each in self.queues[arm].leave():
             if each.reward is not None:
@@ -402,14 +401,14 @@ class Fold:
         return decided
 
     def _voided(self, arm: int, count: int) -> list[int]:
-        """Withdraw samples of an arm. An arm that had run out of cases has some again, but stays paused if it was."""
+        """Withdraw samples of an arm. An arm that had run out of cases becomes available, unless it is suspended."""
         decided = self.step.void(arm, count)
         if self.books[arm].status != OPEN:
             self.step.suspend(arm)
         return decided
 
     def _drawn_case(self, event: Event, book: Book) -> int:
-        """The case in an entry, which must be the next one of the arm's order."""
+        """The case in an entry, checked to be the next one in the arm's order."""
         case, expected = event.content["case"], next(iter(self.next_cases(book.number)), -1)
         if case != expected:
             raise DamagedJournal(
@@ -419,7 +418,7 @@ class Fold:
         return expected
 
     def _note_scatter(self, arm: int, reward: float) -> None:
-        """Welford's sum of squares, of rewards in the order of asking."""
+        """Update Welford's sum of squares with rewards in the order of asking."""
         rewards = self.terms.rewards
         if isinstance(rewards, SubGaussian):
             row = self.step.row(arm)
@@ -493,7 +492,7 @@ class Fold:
         return self.step.absorb_block(told, totals)
 
     def _counts(self, rows: list[tuple[int, int]]) -> NDArray[np.int64]:
-        """One count per arm."""
+        """Counts per arm as an array."""
         counts = np.zeros(len(self.books), dtype=np.int64)
         for arm, count in rows:
             counts[arm] = count
@@ -531,13 +530,13 @@ class Fold:
         return ()
 
     def declare(self, verdict: Event) -> None:
-        """Note a verdict of the journal."""
+        """Record a verdict of the journal."""
         book, content = self.books[verdict.arm or 0], verdict.content
         self.good += book.decision is None and self.terms.question.sign(content["verdict"]) > 0
         book.decision = {**content, "number": verdict.number, "at": verdict.at}
 
     def estimate(self, arm: int) -> float:
-        """The estimate of an arm that is compared with the bar: of pairs, their mean difference."""
+        """The estimate that is compared with the bar: the mean, or the mean difference of pairs."""
         entry, question = self.books[arm].entry, self.terms.question
         if self.pairs is None or not question.judges(entry.id):
             return question.estimate(entry.id, self.totals_of)
@@ -545,7 +544,7 @@ class Fold:
         return 2.0 * row.total / row.pulls - 1.0 if row.pulls else math.nan
 
     def totals_of(self, arm: str) -> Totals:
-        """What has happened to an arm's samples, by its id."""
+        """Totals of the arm with this id."""
         return self.books[self.index[arm]].totals
 
     def verdict_by_rules(self, arm: int) -> str:
@@ -575,7 +574,7 @@ class Fold:
 
 
 def new_step(terms: Terms) -> LiveStep:
-    """The engine's part of a campaign that has just been created."""
+    """The live step of a campaign that has just been created."""
     features = None
     if terms.made.model is not None:
         features = np.array([arm.features for arm in terms.arms], dtype=np.float64)

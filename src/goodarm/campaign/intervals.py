@@ -1,7 +1,6 @@
-"""The interval that decides: the values that an arm's evidence has not refuted, at the arm's own share of delta.
+"""The deciding interval of an arm: all values that its evidence has not refuted at its share of delta.
 
-Samples that are pending are counted at their worst, as the evidence counts them: as 0 for the lower end, as 1 for the
-upper end.
+Pending samples count at their worst, as in the evidence: as 0 for the lower end and as 1 for the upper end.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Floats = NDArray[np.float64]
 
 
 def intervals(fold: Fold, arms: Iterable[int]) -> dict[int, tuple[float, float]]:
-    """Low and high of each arm; (nan, nan) for rules whose evidence needs the order of the rewards."""
+    """Lower and upper end of each arm; (nan, nan) for rules whose evidence depends on the order of the rewards."""
     wanted = list(arms)
     if not has_intervals(fold):
         return dict.fromkeys(wanted, (math.nan, math.nan))
@@ -38,14 +37,14 @@ def intervals(fold: Fold, arms: Iterable[int]) -> dict[int, tuple[float, float]]
 
 
 def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float]]:
-    """Computed anew: the same bits for an arm in every process, whatever was looked at before."""
+    """Compute without the cache, so every process gets the same bits for an arm."""
     terms = fold.terms
     found = dict.fromkeys(arms, (math.nan, math.nan))
     judged = [arm for arm in arms if terms.question.judges(fold.books[arm].entry.id)]
     if not judged or not has_intervals(fold):
         return found
     seen, levels, budget = [_seen(fold, arm) for arm in judged], _levels(fold, judged), terms.problem.bar.budget
-    # the end of each side at the evidence that a verdict on that side needs, less under fdr once arms are called
+    # each end uses the evidence that a verdict on its side needs; under fdr that falls as arms are decided
     sides = levels - (budget - np.array([_needed(fold, arm) for arm in judged])).T
     made, references = terms.made, _references(fold)
     low, high = terms.evidence.intervals(made, terms.problem, seen, references, sides[0])
@@ -55,13 +54,13 @@ def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float
 
 
 def metrics(fold: Fold, arm: int, verdict: int = 0) -> list[MetricState]:
-    """Each metric of an arm, where a reward has several; `verdict` as it was just given, 0 if none was."""
+    """Estimates of each metric of an arm, where a reward has several; `verdict` is the new verdict, 0 for none."""
     terms = fold.terms
     return terms.evidence.metrics(terms.made, terms.problem, _seen(fold, arm), fold.books[arm].weight, verdict)
 
 
 def more_needed(fold: Fold, arms: Iterable[int]) -> Floats:
-    """About how many more samples each arm needs if its mean stays what it is now; nan where that is not known."""
+    """Approximate further samples of each arm if its mean stays as it is; NaN where unknown."""
     wanted, terms = list(arms), fold.terms
     if not has_intervals(fold) or terms.question.no_forecast:
         return np.full(len(wanted), np.nan)
@@ -77,7 +76,7 @@ def has_intervals(fold: Fold) -> bool:
 
 
 def decides_by_intervals(terms: Terms) -> bool:
-    """Is the evidence on an arm a function of totals, so that an interval can be computed from them?"""
+    """Whether the evidence is a function of totals, from which an interval can be computed."""
     made = terms.made
     rule = made.identification
     by_totals = rule.by_totals and made.decided_by is Basis.OWN and rule.guarantee is not Guarantee.NONE
@@ -85,14 +84,14 @@ def decides_by_intervals(terms: Terms) -> bool:
 
 
 def _levels(fold: Fold, arms: list[int]) -> Floats:
-    """The evidence that refutes a value at the arm's own share of delta."""
+    """Evidence that refutes a value at the arm's share of delta."""
     weights = np.array([fold.books[arm].weight for arm in arms])
     offsets = np.array([fold.step.row(arm).offset for arm in arms])
     return fold.terms.evidence.levels(fold.terms.problem, weights, offsets)
 
 
 def _needed(fold: Fold, arm: int) -> tuple[float, float]:
-    """The evidence that a verdict of good, and one of bad, needs."""
+    """Evidence needed for a good verdict, and for a bad one."""
     row = fold.step.row(arm)
     return row.needed_good, row.needed_bad
 
@@ -102,7 +101,7 @@ def _references(fold: Fold) -> dict[str, Seen]:
 
 
 def _seen(fold: Fold, arm: int) -> Seen:
-    """Samples and sum as the evidence has them; for rules in the order of asking, those that have been folded."""
+    """Number and sum of the rewards that the evidence counts; for rules in the order of asking, those folded so far."""
     if fold.in_order:
         row = fold.step.row(arm)
         return Seen(row.pulls, row.total)

@@ -1,4 +1,4 @@
-"""The journal: everything that happened in a campaign, in order, each entry chained to the one before.
+"""The journal: all events of a campaign in order. Each entry is chained to the one before.
 
 An entry's chain is blake2b(chain before, entry): changing, removing or reordering an entry changes every chain after
 it. The state of a campaign follows from its journal alone.
@@ -38,30 +38,30 @@ ENDED = "ended"
 NOTE = "note"
 
 KINDS = {
-    CREATED: "what was agreed, and the arms",
-    ADDED: "arms that came later",
-    ASKED: "a ticket went out",
+    CREATED: "the terms and the arms",
+    ADDED: "arms added later",
+    ASKED: "a ticket was handed out",
     ROW: "one more row of a unit, whose reward is told when the unit is closed",
-    TOLD: "its reward came back",
+    TOLD: "a ticket's reward was told",
     GIVEN: "a reward without a ticket: asked and told at once",
     VOID: "a ticket was withdrawn, with the reason",
-    MISSING: "a ticket's time passed; it counts as reward 0",
-    LATE: "a reward came after that, and was refused",
-    BLOCK: "a block of pulls went out",
-    PART: "a part of a block's rewards came back",
-    REST: "the untold rest of a block was withdrawn, or its time passed",
-    REQUEST: "an ask with a key of the caller's, and the tickets it was answered with",
+    MISSING: "a ticket expired and counts as reward 0",
+    LATE: "a reward for an expired ticket was refused",
+    BLOCK: "a block of samples was handed out",
+    PART: "part of a block's rewards was told",
+    REST: "the untold rest of a block was withdrawn or expired",
+    REQUEST: "a request with the caller's key, and its answer",
     VERDICT: "an arm was decided, with the audit",
-    PAUSED: "an arm is not asked for the time being",
-    RESUMED: "it is asked again",
-    RETIRED: "an arm is never asked again",
-    ENDED: "nothing is asked any more",
-    NOTE: "something that others keep here; it changes nothing",
+    PAUSED: "an arm was suspended",
+    RESUMED: "a suspended arm was resumed",
+    RETIRED: "an arm was retired for good",
+    ENDED: "the campaign ended",
+    NOTE: "a note without effect on the campaign",
 }
 ENDINGS = frozenset({TOLD, GIVEN, VOID, MISSING, REST})
-"""A ticket has at most one of these."""
+"""Kinds that end a ticket. A ticket has at most one entry of these kinds."""
 REWARDED = frozenset({TOLD, GIVEN, LATE})
-"""These carry a reward: a number, or a record in their content."""
+"""Kinds that carry a reward: a number, or a record in their content."""
 CHAIN_BYTES = 16
 HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * CHAIN_BYTES}}}")
 
@@ -86,7 +86,7 @@ class Event(NamedTuple):
 
     @property
     def ending(self) -> str | None:
-        """What, together with the ticket, may be in a journal only once; None for entries that may repeat."""
+        """A mark that, together with the ticket, is unique in a journal; None for entries that may repeat."""
         if self.kind in ENDINGS:
             return ""
         if self.kind == PART:
@@ -102,7 +102,7 @@ class Event(NamedTuple):
 class Head(NamedTuple):
     """The newest entry of a journal: its number, and its chain in hexadecimal digits.
 
-    The chain depends on every entry up to this one. Whoever has noted a head can tell later whether entries up to it
+    The chain depends on every entry up to this one. A head that you keep elsewhere shows later whether entries up to it
     were changed or removed.
 
     >>> str(Head.read("12:00ff00ff00ff00ff00ff00ff00ff00ff"))
@@ -131,7 +131,7 @@ Row = tuple[int, str, int | None, int | None, float | None, str | None, float, b
 
 
 def digest(text: str) -> str:
-    """A short hash of a text chosen by the caller, which may contain anything."""
+    """A short hash of a string chosen by the caller."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -185,7 +185,7 @@ def chained(
 
 
 def verified(events: Iterable[Event], number: int = 0, chain: bytes = b"") -> Iterator[Event]:
-    """The entries after `number`, whose chain was `chain`; the first that does not follow from them is named."""
+    """The entries after `number`, whose chain is `chain`. The error names the first entry whose chain is wrong."""
     for event in events:
         if event[0] != number + 1:
             raise missing_entry(number, event[0])
@@ -211,9 +211,9 @@ def changed_entry(number: int, kind: str) -> DamagedJournal:
 
 @contextmanager
 def reading_back(after: Callable[[], int]) -> Iterator[None]:
-    """Report an entry that can't be applied, although its chain is right: another program has written it.
+    """Report an entry that can't be applied although its chain is correct: another program wrote it.
 
-    Not for entries that are being written: where those fail, the journal is as it was, and no backup helps.
+    Don't use this for entries being written. If those fail, the journal is unchanged and needs no backup.
     """
     try:
         yield

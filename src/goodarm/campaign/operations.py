@@ -28,7 +28,7 @@ LARGEST_BLOCK = 10**12
 UNIT = "unit:"
 """Begins the keys of tickets that belong to units."""
 NO_TICKET = ""
-"""Ticket of a block without pulls, for which there is no entry in the journal."""
+"""Ticket of an empty block, which has no entry in the journal."""
 
 
 UnitRow = tuple[Any, Any, Any, str | None]
@@ -179,7 +179,7 @@ def _refuse_units(fold: Fold, call: str) -> None:
 
 
 def _hand_out(session: Session, n: int, unit: str | None = None) -> list[Ticket]:
-    """New tickets, fewer than `n` only if no arm is open."""
+    """Hand out `n` new tickets, or fewer if every arm is decided."""
     fold = session.fold
     tickets: list[Ticket] = []
     for _ in range(n):
@@ -195,23 +195,23 @@ def _hand_out(session: Session, n: int, unit: str | None = None) -> list[Ticket]
 
 
 def _as_lists(tickets: list[Ticket]) -> list[list[str]]:
-    """Tickets in the form in which the journal keeps them."""
+    """Tickets as JSON for the journal."""
     return [list(ticket.as_json().values()) for ticket in tickets]
 
 
 def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[list[str], Iterable[int], list[Ticket]]:
-    """Tell and ask; returns tickets that were told too late, arms that were decided, and the next ticket.
+    """Tell and ask. Returns the tickets told too late, the arms decided, and the next ticket.
 
-    A key is for one ticket and reward: with it again the answer is the same, even if the campaign has ended since.
+    A key belongs to one ticket and reward. Repeating it returns the same answer, even after the campaign has ended.
     """
     _refuse_units(session.fold, "step")
     told = str(getattr(given, "ticket", given))
     as_told = session.fold.terms.question.as_told
     asked = {"told": told, "reward": as_told(checked_reward(session.fold, reward))}
-    before = answered(session, key, "step", **asked)  # refused before anything is told
+    before = answered(session, key, "step", **asked)  # refuse before telling anything
     if before is not None:
         return [], before.get("decided", []), [Ticket(*ticket) for ticket in before["tickets"]]
-    _refuse_full(session, 0)  # the told ticket makes room for the next one
+    _refuse_full(session, 0)  # the told ticket frees a place for the next one
     late = tell(session, [(given, reward)])
     decided = session.own_verdicts()
     if late:  # the caller receives an error, so a new ticket would be lost
@@ -222,7 +222,7 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
 
 
 def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
-    """Fold the rewards of tickets; returns those that came too late."""
+    """Write the rewards of tickets; returns the tickets that were told too late."""
     fold = session.fold
     _refuse_units(fold, "tell")
     rewards: dict[int, Reward] = {}
@@ -249,7 +249,7 @@ def _write_reward(session: Session, kind: str, ticket: int, arm: int | None, val
 
 
 def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
-    """Tickets and rewards as a caller gives them, read before a transaction begins."""
+    """Parse the caller's tickets and rewards before a transaction begins."""
     given = rewards.items() if isinstance(rewards, Mapping) else rewards
     found = list(given) if isinstance(given, Iterable) else [given]
     for each in found:
@@ -261,7 +261,7 @@ def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
 
 
 def _has_ended(session: Session, ticket: int, value: Reward) -> bool:
-    """Whether a ticket that is not pending is late. False if the same reward was told; all else is refused."""
+    """Whether a ticket that is not pending is late; False if the same reward was told. Other cases are refused."""
     fold = session.fold
     name = spell(fold.terms.key, ticket)
     if ticket in fold.blocks:
@@ -286,14 +286,14 @@ def _has_ended(session: Session, ticket: int, value: Reward) -> bool:
 
 
 def too_late(fold: Fold, ticket: str) -> str:
-    """Why a reward was refused."""
+    """The reason for refusing a late reward."""
     within = duration_words(fold.terms.after or 0.0)
     how = "counts as 0" if fold.terms.unanswered == "zero" else "is void"
     return f"the ticket {ticket} was not told within {within} and {how}; the reward came too late and was noted."
 
 
 def checked_reward(fold: Fold, reward: Any) -> Reward:
-    """A reward as the question has it, in its range."""
+    """A reward in the form of the question, checked to lie in its range."""
     return fold.terms.question.reward(reward, fold.terms.rewards)
 
 
@@ -318,8 +318,8 @@ def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
     number, value = number_of(fold, arm), checked_reward(fold, reward)
     if fold.terms.cases is not None:
         raise Refused(
-            "on a fixed test set rewards are told by ticket: the campaign draws the cases at random, which is what its "
-            "verdicts rest on. Ask for tickets; results that exist already can be judged by goodarm judge --case."
+            "on a fixed test set every reward needs a ticket, because the verdicts rely on the campaign drawing the "
+            "cases at random. Ask for tickets; results that exist already can be judged by goodarm judge --case."
         )
     _refuse_units(fold, "tell_arm")
     as_told = fold.terms.question.as_told(value)
@@ -359,7 +359,7 @@ def ask_block(session: Session, n: int, key: str | None) -> Block:
 
 
 def _block_again(session: Session, before: Mapping[str, Any]) -> Block:
-    """The block that a request was answered with, from its own entry."""
+    """The block that answered an earlier request, read from its entry."""
     fold, entry = session.fold, before["entry"]
     if not entry:
         return Block(NO_TICKET, {})
@@ -369,7 +369,7 @@ def _block_again(session: Session, before: Mapping[str, Any]) -> Block:
 
 
 def _block(fold: Fold, number: int, content: Mapping[str, Any]) -> Block:
-    """A block as callers see it, from the content of its entry."""
+    """The caller's view of a block, built from its entry."""
     ids = [fold.books[arm].entry.id for arm, _ in content["arms"]]
     cases = None
     if fold.terms.cases is not None:
@@ -435,7 +435,7 @@ def add_arms(session: Session, arms: ArmsGiven, key: str | None) -> None:
 
 
 def turn(session: Session, arm: str, kind: str) -> None:
-    """Pause, resume or retire an arm; doing so again changes nothing."""
+    """Suspend, resume or retire an arm. Repeating it changes nothing."""
     fold = session.fold
     number = number_of(fold, arm)
     fold.terms.question.check_suspending(arm)
@@ -449,14 +449,14 @@ def turn(session: Session, arm: str, kind: str) -> None:
 
 
 def number_of(fold: Fold, arm: Any) -> int:
-    """The number of an arm, by its id."""
+    """The number of the arm with this id."""
     if not isinstance(arm, str) or arm not in fold.index:
         raise UnknownName("arm", str(arm), list(fold.index)[:1000])
     return fold.index[arm]
 
 
 def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
-    """An entry with ids instead of numbers for arms, and tickets as they were handed out."""
+    """An entry for people: arm ids in place of numbers, and tickets as they were handed out."""
     entry: dict[str, Any] = {"number": event.number, "kind": event.kind, "at": iso(event.at)}
     if event.ticket:
         entry["ticket"] = spell(fold.terms.key, event.ticket)
@@ -486,7 +486,7 @@ def _refuse_ended(fold: Fold) -> None:
 
 
 def _refuse_full(session: Session, more: int) -> None:
-    """Refuse to hand out `more` tickets beyond the limits of a server. A block is one ticket."""
+    """Refuse to exceed a server's limits with `more` tickets. A block counts as one ticket."""
     fold, limits = session.fold, session.limits
     out = len(fold.pending) + len(fold.blocks)
     if limits.tickets is not None and out + more > limits.tickets:

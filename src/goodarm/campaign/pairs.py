@@ -1,7 +1,7 @@
-"""Against a control on the same cases: which results of the control are known, and which samples wait for them.
+"""Pairing with a control on the same cases: known results of the control, and samples that wait for one.
 
-A sample of an arm on a case counts as a pair, once the arm's and the control's results on that case are both known. The
-control is evaluated on a case once, when the first arm needs it, and its result serves every arm.
+An arm's sample on a case counts as a pair once both results on that case, the arm's and the control's, are known. The
+control is evaluated once per case, when the first arm needs it, and its result is used for every arm.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Pair(NamedTuple):
 
 
 class Pairs:
-    """Results on the same cases. Cases, arms and tickets are numbers.
+    """Paired results. Cases, arms and tickets are numbers.
 
     >>> pairs = Pairs(control=0)
     >>> pairs.ask(1, arm=2, case=7); pairs.ask(2, arm=3, case=7)
@@ -43,14 +43,14 @@ class Pairs:
         self.out: set[int] = set()
         """Cases on which the control is being evaluated."""
         self.waiting: dict[int, dict[int, int]] = {}
-        """Cases without a result of the control: the tickets of arms that wait for it, and their arms."""
+        """Waiting tickets and their arms, by the case that lacks a result of the control."""
         self.needed: dict[int, None] = {}
-        """Those on which the control is not being evaluated, in the order in which they were needed."""
+        """Cases of `waiting` whose control evaluation has not started, in the order of need."""
         self.told: dict[int, float] = {}
         """Results of those tickets that were told."""
 
     def ask(self, ticket: int, arm: int, case: int) -> None:
-        """A ticket is handed out."""
+        """Record a ticket that is handed out."""
         if arm == self.control:
             self.out.add(case)
             self.needed.pop(case, None)
@@ -67,7 +67,7 @@ class Pairs:
         return None
 
     def tell(self, ticket: int, arm: int, case: int, reward: float | None) -> Iterator[Pair]:
-        """A result, or None for a void ticket; returns the tickets of arms that it resolves.
+        """Record a result, or None for a void ticket; returns the pairs that it completes.
 
         If the control's own ticket is void, the case is due again.
         """

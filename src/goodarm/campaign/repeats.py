@@ -1,7 +1,7 @@
-"""Cases that an arm is evaluated on several times: the mean of the results is the result of the case.
+"""Repeated evaluation of a case: the result of the case is the mean of its repetitions.
 
-The tickets of a case are handed out one after the other. The first one stands for the case: the rules see one sample,
-whose reward is the mean once every repetition is told. A void repetition is asked for again.
+The tickets of a case are handed out one after the other. The first ticket represents the case: the rules see one
+sample, whose reward is the mean once every repetition is told. A void repetition is asked for again.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ class Repeats:
     def __init__(self, times: int) -> None:
         self.times = times
         self.begun: dict[int, Begun] = {}
-        """Cases by the ticket that stands for them."""
+        """Started cases, by the ticket that represents them."""
         self.leads: dict[int, int] = {}
-        """For each ticket that is out, the ticket that stands for its case."""
+        """For each outstanding ticket, the ticket that represents its case."""
         self.places: dict[int, int] = {}
-        """How many cases each arm has begun."""
+        """Number of cases that each arm has started."""
         self.owed: dict[int, None] = {}
-        """Those of `begun` that owe repetitions, in the order in which these were owed."""
+        """Started cases with repetitions still to ask for, oldest first."""
 
     def _lead_owed(self, arm: int) -> int | None:
         return next((lead for lead in self.owed if self.begun[lead].arm == arm), None)
 
     def owing(self, wanted: Callable[[int], bool]) -> int | None:
-        """The arm whose next ticket is a repetition; None if no wanted arm owes one."""
+        """The arm whose next ticket is a repetition; None if no wanted arm has one left to ask for."""
         return next((arm for lead in self.owed if wanted(arm := self.begun[lead].arm)), None)
 
     def case_owed(self, arm: int) -> int | None:
-        """The case on which the arm owes a repetition."""
+        """The case of the arm's next repetition."""
         lead = self._lead_owed(arm)
         return None if lead is None else self.begun[lead].case
 
     def ask(self, ticket: int, arm: int, case: int) -> bool:
-        """A ticket is handed out; returns whether it is the first of its case."""
+        """Record a ticket that is handed out; returns whether it is the first of its case."""
         lead = self._lead_owed(arm)
         first = lead is None
         if lead is None:
@@ -80,7 +80,7 @@ class Repeats:
             self.owed.pop(lead, None)
 
     def tell(self, ticket: int, reward: float | None) -> tuple[int, float] | None:
-        """A result, or None for a void ticket; once all are known, the ticket that stands for the case and the mean."""
+        """Record a result, or None for a void ticket. The last one returns the case's first ticket and the mean."""
         lead = self.leads.pop(ticket)
         case = self.begun[lead]
         if reward is None:

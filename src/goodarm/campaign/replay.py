@@ -1,8 +1,7 @@
-"""A long stretch of a journal, read and folded at once: bookkeeping in arrays, the rules' part compiled.
+"""Fast replay of long journals: bookkeeping in arrays, rules in compiled code.
 
-Entries are verified as columns. The chain of an entry is a hash of the stored chain before it and of the entry itself,
-so that all hashes of a chunk are computed independently. The first one that differs from the stored one names the first
-entry that was changed.
+Entries are verified as columns. The chain of an entry is a hash of the previous stored chain and the entry itself, so
+the hashes of a chunk are independent of each other. The first mismatch identifies the first entry that was changed.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ PLAIN = (ASKED, ROW, TOLD, GIVEN, MISSING, VERDICT, REQUEST)
 
 
 def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
-    """Verify and apply the entries that follow, in order, as `Fold.apply` would, one by one."""
+    """Verify and apply the following entries, with the same result as `Fold.apply` one by one."""
     at_once = not (fold.in_order or fold.draws) and fold.step.replayable
     with _no_collecting(), reading_back(lambda: fold.number):
         verified = verified_columns(chunks, fold.number, fold.chain)
@@ -62,7 +61,7 @@ def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
 
 @contextmanager
 def _no_collecting() -> Iterator[None]:
-    """Hundreds of thousands of small tuples and no cycles: looking for garbage takes longer than making them."""
+    """Pause the garbage collector: a replay makes many small tuples without cycles, and scanning them takes longer."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -73,7 +72,7 @@ def _no_collecting() -> Iterator[None]:
 
 
 def _long(chunks: Iterable[JournalColumns]) -> Iterator[JournalColumns]:
-    """Stretches of about `MOST` entries, never cut between a tell and the verdicts that follow from it."""
+    """Chunks of about `MOST` entries. A chunk never ends between a reward and the verdicts that follow from it."""
     held: list[JournalColumns] = []
     for columns in chunks:
         if sum(len(each.rows) for each in held) >= MOST and columns.rows[0][1] != journal.VERDICT:
@@ -85,7 +84,7 @@ def _long(chunks: Iterable[JournalColumns]) -> Iterator[JournalColumns]:
 
 
 def _fold_runs(fold: Fold, columns: JournalColumns) -> None:
-    """Long runs of plain entries at once, and the entries between them one by one.
+    """Apply long runs of asks and tells in bulk, and the entries between them one by one.
 
     Verdicts that follow from an entry between two runs are folded with it, since the fold waits for them.
     """
@@ -125,12 +124,12 @@ def _take(fold: Fold, run: JournalColumns) -> None:
 
 
 def _keep_books(fold: Fold, run: JournalColumns) -> None:
-    """What the fold keeps besides the rules' evidence."""
+    """Update the fold's own bookkeeping."""
     asks, tells = np.isin(run.kinds, (ASKED, GIVEN)), np.isin(run.kinds, (TOLD, GIVEN, MISSING))
     asked, told = run.arms[asks], run.arms[tells]
     arms = len(fold.books)
     totals = np.array([book.total for book in fold.books], dtype=np.float64)
-    np.add.at(totals, told, run.rewards[tells])  # one by one in their order, as the books add
+    np.add.at(totals, told, run.rewards[tells])  # add one by one, in the same order as the books do
     first, last = np.full(arms, -1), np.full(arms, -1)
     last[asked] = run.tickets[asks]
     first[asked[::-1]] = run.tickets[asks][::-1]
@@ -150,7 +149,7 @@ def _keep_books(fold: Fold, run: JournalColumns) -> None:
 
 
 def _keep_pending(fold: Fold, run: JournalColumns, asks: Integers, ended: Integers) -> None:
-    """Which tickets are out after the run."""
+    """Update the outstanding tickets after the run."""
     tickets = run.tickets[asks]
     for ticket in ended[~np.isin(ended, tickets)].tolist():
         del fold.pending[ticket]
@@ -218,7 +217,7 @@ class JournalColumns(NamedTuple):
 
 
 def joined(parts: list[JournalColumns]) -> JournalColumns:
-    """Entries that follow one another."""
+    """Consecutive entries."""
     rows = [row for part in parts for row in part.rows]
     kinds, *others = (np.concatenate(columns) for columns in zip(*(part[1:] for part in parts), strict=True))
     tickets, arms, rewards, at = others
@@ -228,7 +227,7 @@ def joined(parts: list[JournalColumns]) -> JournalColumns:
 def verified_columns(chunks: Iterable[list[Row]], number: int, chain: bytes) -> Iterator[JournalColumns]:
     """The entries after `number`, whose chain was `chain`; the first that does not follow from them is named.
 
-    Entries before a damaged one in the same chunk are not returned: nothing is done with such a journal.
+    No entry of a chunk is returned if one of them is damaged.
     """
     for rows in chunks:
         if rows:

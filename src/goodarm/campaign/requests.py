@@ -1,6 +1,6 @@
-"""Keys chosen by the caller: the same key again gets the same answer, so that a lost answer can be asked for again.
+"""Idempotency keys chosen by the caller: repeating a request with its key returns the first answer.
 
-A key and its answer are an entry of the journal, in the same transaction as what was done.
+The key and the answer are one journal entry, written in the same transaction as the operation.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def keep(session: Session, key: str | None, what: str, **content: Any) -> None:
 
 
 def opening(terms: Terms, at: float, key: str | None, by: str = "") -> list[Event]:
-    """The first entries of a journal: the terms, and the request that created the campaign, by its key and caller."""
+    """The first entries of a journal: the terms, and the creating request with its key and caller."""
     events = [chained(b"", 1, journal.CREATED, at, payload=as_payload(terms.as_json()))]
-    Fold(events[0])  # rules and model refuse bad terms here, before anything is written to the store
+    Fold(events[0])  # rules and model refuse bad terms before anything is written to the store
     if key is not None:
         payload = as_payload(request_content(key, "create"))
         events.append(chained(events[0].chain, 2, journal.REQUEST, at, ticket=0, payload=payload))
@@ -53,7 +53,7 @@ def opening(terms: Terms, at: float, key: str | None, by: str = "") -> list[Even
 
 
 def created_it(store: Store, campaign: int, key: str | None, terms: Terms) -> bool:
-    """Is this the request that created the campaign, sent again? The same key with other terms is refused."""
+    """Whether this repeats the request that created the campaign. The same key with other terms is refused."""
     found = None if key is None else request(store, campaign, key)
     if key is None or found is None:
         return False
@@ -77,7 +77,7 @@ def refuse_other_terms(store: Store, campaign: int, name: str, terms: Terms) -> 
 
 
 def _agreed(content: dict[str, Any]) -> dict[str, Any]:
-    """The terms that the caller gave, as JSON: without the version and the random seed that goodarm adds."""
+    """The caller's terms as JSON, without the version and the random key that goodarm adds."""
     plain: dict[str, Any] = json.loads(as_payload(content))
     return {name: value for name, value in plain.items() if name not in ("key", "version", "rules", "format")}
 

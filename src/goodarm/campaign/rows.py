@@ -1,4 +1,4 @@
-"""What a campaign shows, declared once: an arm, a verdict, the counts, and how they become JSON.
+"""The rows that a campaign shows: an arm, a verdict, the counts, and their JSON form. Each is declared once, here.
 
 The terminal, the notebook, the JSON, the page and the client of a server use these rows. The second argument of each
 `Annotated` is the description in the OpenAPI document.
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple
 
 from goodarm.plain_table import plain_table
-from goodarm.question import OPEN
+from goodarm.question import OPEN, UNDECIDED
 
 BRIEF = (
     "arm",
@@ -34,11 +34,11 @@ BRIEF = (
     "metrics",
     "failed",
 )
-"""The fields of an arm in lists that are sent often."""
+"""Fields of an arm in frequently sent lists."""
 
 
 class ArmRow(NamedTuple):
-    """One arm: what was decided, what was seen, and what is missing. Numbers that are not known are NaN, in JSON null.
+    """One arm: its verdict, its totals and what it still needs. Unknown numbers are NaN, and null in JSON.
 
     low and high are NaN for rules in the order of asking (kt, betting, learned-bets), whose evidence at other
     thresholds does not follow from the totals.
@@ -49,38 +49,38 @@ class ArmRow(NamedTuple):
     verdict: Annotated[str, "the question's word for good or bad; open while undecided; control for the control"]
     status: Annotated[str, "open, suspended or retired"]
     guarantee: str
-    pulls: Annotated[int, "rewards told, missing ones as 0"]
-    pending: Annotated[int, "tickets that wait for their reward"]
+    pulls: Annotated[int, "rewards told, including expired tickets that count as 0"]
+    pending: Annotated[int, "tickets that await their reward"]
     total: Annotated[float, "sum of the rewards"]
-    mean: Annotated[float, "of the told rewards; against a control, like low and high, the difference of the means"]
-    low: Annotated[float, "lower end of the interval that decides, as it was at the verdict once there is one"]
+    mean: Annotated[float, "mean of the told rewards; against a control, the difference of the means"]
+    low: Annotated[float, "lower end of the deciding interval; after a verdict, its value at the verdict"]
     high: float
-    evidence: Annotated[float, "for the verdict; the larger of the two while the arm is undecided"]
-    needed: Annotated[float, "the evidence that decides"]
+    evidence: Annotated[float, "evidence for the verdict; the larger of the two sides while the arm is undecided"]
+    needed: Annotated[float, "evidence needed for a verdict"]
     decided_at: Annotated[str | None, "when the verdict was journaled, as ISO 8601 in UTC"]
     weight: Annotated[float, "share of delta"]
-    missing: Annotated[int, "tickets that counted as 0 because their time had passed"]
-    void: Annotated[int, "tickets that were withdrawn"]
+    missing: Annotated[int, "expired tickets that counted as 0"]
+    void: Annotated[int, "withdrawn tickets"]
     metadata: Mapping[str, Any]
-    overdue: Annotated[int, "tickets that have been out for longer than `after`"] = 0
-    held_back: Annotated[str, "the verdict that they hold back; empty: none"] = ""
-    sign: Annotated[int, "1 for good, -1 for bad, 0 while undecided, whatever the words of the question"] = 0
+    overdue: Annotated[int, "tickets without a reward for longer than `after`"] = 0
+    held_back: Annotated[str, "the verdict that overdue tickets hold back; empty: none"] = ""
+    sign: Annotated[int, "1 for good, -1 for bad, 0 while undecided, independent of the question's words"] = 0
     cost: Annotated[float, "of a sample"] = 1.0
     metrics: Annotated[Sequence[dict[str, Any]], "with several bars: mean, interval and evidence of each metric"] = ()
     failed: Annotated[str, "with several bars: the metric that a bad verdict names; empty: none"] = ""
 
     @property
     def state(self) -> str | None:
-        """The status of an arm that is not asked for."""
+        """Statuses of arms that are not asked for."""
         return None if self.status == OPEN else self.status
 
     @property
     def own_mean(self) -> float:
-        """The arm's own mean, also where `mean` is a difference; NaN without rewards."""
+        """The arm's own mean, even where `mean` is a difference; NaN without rewards."""
         return self.total / self.pulls if self.pulls else math.nan
 
     def as_json(self) -> dict[str, Any]:
-        """Everything that is known about the arm."""
+        """All fields as JSON."""
         known = {name: plain(value) for name, value in self._asdict().items()}
         return known | {"state": self.state, "own_mean": plain(self.own_mean)}
 
@@ -96,11 +96,11 @@ class ArmRow(NamedTuple):
 
 
 UNKNOWN = ("total", "mean", "low", "high", "evidence", "needed")
-"""Numbers of a row that may be unknown."""
+"""Fields of a row that may be unknown."""
 
 
 class Told(NamedTuple):
-    """What telling has led to: verdicts, and tickets that were told too late to count."""
+    """Result of telling: new verdicts, and tickets that were told too late to count."""
 
     verdicts: list[ArmRow]
     late: list[str]
@@ -114,7 +114,7 @@ class Told(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """How many arms are good, bad, undecided; and all of them, row by row."""
+    """Counts of good, bad and undecided arms, and one row per arm."""
 
     good: int
     bad: int
@@ -131,7 +131,7 @@ class Verdicts(NamedTuple):
             [
                 [
                     row.label,
-                    row.verdict if row.sign else row.state or "undecided",
+                    row.verdict if row.sign else row.state or UNDECIDED,
                     f"{row.pulls:,}",
                     f"{row.pending:,}",
                     _figure(row.mean),
@@ -143,39 +143,39 @@ class Verdicts(NamedTuple):
 
 
 FOUND, FEWER = "found", "fewer"
-"""Answers of a campaign that stops after a number of good arms."""
+"""Final answers of a campaign with `stop_after`."""
 
 
 class Tally(NamedTuple):
-    """How many arms and tickets are in each state."""
+    """Counts of arms and tickets by state."""
 
-    arms: Annotated[int, "arms that get a verdict"]
+    arms: Annotated[int, "arms that can get a verdict"]
     good: int
     bad: int
     open: Annotated[int, "arms that are undecided and not retired"]
-    suspended: Annotated[int, "undecided arms that are not asked for until they are resumed"]
+    suspended: Annotated[int, "undecided arms that are suspended"]
     retired: int
-    pending: Annotated[int, "tickets that wait for their reward"]
-    overdue: Annotated[int, "of these, out for longer than `after`"]
+    pending: Annotated[int, "tickets that await their reward"]
+    overdue: Annotated[int, "pending tickets without a reward for longer than `after`"]
     told: Annotated[int, "rewards"]
-    missing: Annotated[int, "tickets that counted as 0 because their time had passed"]
-    void: Annotated[int, "tickets that were withdrawn"]
+    missing: Annotated[int, "expired tickets that counted as 0"]
+    void: Annotated[int, "withdrawn tickets"]
     late: Annotated[int, "rewards that came too late and were refused"]
     ended: Annotated[
         bool,
-        "nothing more is asked: somebody ended the campaign, or it found its good arms, or its budget is used up",
+        "whether the campaign has ended: by request, with its good arms found, or with its budget used up",
     ]
-    held_back: Annotated[int, "arms that would be decided but for their overdue tickets"] = 0
-    waiting: Annotated[int, "told rewards that wait behind overdue tickets, in the order of asking"] = 0
+    held_back: Annotated[int, "arms whose verdict overdue tickets hold back"] = 0
+    waiting: Annotated[int, "told rewards that wait behind overdue tickets, for rules in the order of asking"] = 0
     doubt: Annotated[str, "evidence against what was declared about the rewards, in words; empty: none"] = ""
     answer: Annotated[str, "with `stop_after`: found, or fewer once every arm is decided; empty until then"] = ""
-    spent: Annotated[float, "what the samples asked for cost, void ones not counted"] = 0.0
-    budget: Annotated[float | None, "what all samples together may cost; null: anything"] = None
-    used_up: Annotated[bool, "whether the next sample would exceed the budget, so that the campaign has ended"] = False
+    spent: Annotated[float, "total cost of the samples asked for, excluding void ones"] = 0.0
+    budget: Annotated[float | None, "maximum total cost of all samples; null: unlimited"] = None
+    used_up: Annotated[bool, "whether the campaign has ended because the next sample would exceed the budget"] = False
 
 
 class Bounds(NamedTuple):
-    """The two bounds of the policy now, in standard errors of an arm. Unknown ones are NaN, in JSON null."""
+    """The policy's two bounds, in standard errors of an arm. Unknown bounds are NaN, and null in JSON."""
 
     alpha: Annotated[
         float, "how far above the bar the mean of the arm, or of the undecided one with most samples, must be"
@@ -193,18 +193,18 @@ class Bounds(NamedTuple):
 
 
 def _figure(value: float) -> str:
-    """A number of a table, to four digits; a dash where it is not known."""
+    """Format a number for a table with four digits; a dash if it is unknown."""
     return f"{value:.4g}" if math.isfinite(value) else "-"
 
 
 class Finish(NamedTuple):
-    """Samples until no arm is undecided: nine times in ten more than `low`, one time in ten more than `high`."""
+    """Further samples until every arm is decided: more than `low` with probability 0.9, more than `high` with 0.1."""
 
     median: float
     low: float
     high: float
-    guess: Annotated[str, "while there are no rewards: what the plan assumes about the means; empty afterwards"] = ""
-    share: Annotated[float, "share of the arms that is decided then; below 1 where the end can't be told"] = 1.0
+    guess: Annotated[str, "the plan's assumption about the means; empty once there are rewards"] = ""
+    share: Annotated[float, "share of arms decided by then; below 1 if the end can't be estimated"] = 1.0
 
     def as_json(self) -> dict[str, Any]:
         return self._asdict()
@@ -241,12 +241,12 @@ def iso(at: float) -> str:
 
 
 class WaitingTicket(NamedTuple):
-    """A ticket, or a block, that is out.
+    """An outstanding ticket or block.
 
     arm      : None for a block
-    pulls    : rewards that are missing; 1 for a ticket
+    pulls    : number of missing rewards; 1 for a ticket
     asked_at : as ISO 8601 in UTC; `seconds` ago
-    overdue  : whether it has been out for longer than the campaign's `after`
+    overdue  : whether its reward has been missing for longer than the campaign's `after`
     unit     : whose ticket it is, in a campaign of units
     """
 

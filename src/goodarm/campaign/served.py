@@ -1,4 +1,4 @@
-"""A campaign held by a server, with the same methods: a program moves there by changing the store's address."""
+"""A campaign at a server, with the methods of `Campaign`. A program switches to it by changing the store's address."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from goodarm.problem import rewards_text
 from goodarm.question import RewardGiven, as_sent, read_reward
 
 TOKEN = "GOODARM_TOKEN"
-"""Environment variable with the token, used if none is given: then a program changes only the address."""
+"""Environment variable with the token to use if the caller passes none."""
 PIECE = 10_000
 """Entries of the journal fetched at a time."""
 
 
 class ServedCampaign(Campaign):
-    """What `Campaign.open("http://…", name)` returns: every call is one request, repeated until it is answered."""
+    """Returned by `Campaign.open("http://…", name)`. Every call is one request, retried until it is answered."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         self._connection = connection
@@ -77,7 +77,7 @@ class ServedCampaign(Campaign):
             if isinstance(given[what], timedelta | int | float):
                 given[what] = f"{read_duration(given[what], what)}s"
         for what in {"horizon", "seed", "stop_after", "repeats"} & given.keys():
-            given[what] = check_whole(what, given[what])  # numpy's numbers are not JSON
+            given[what] = check_whole(what, given[what])  # JSON can't carry numpy numbers
         for what in {"budget", "unit_limit"} & given.keys():
             given[what] = checked_number(what, given[what])
         entries = [arm.as_json() for arm in read_arms(arms)]
@@ -93,7 +93,7 @@ class ServedCampaign(Campaign):
 
     @classmethod
     def hold(cls, address: str, token: str | None, name: str) -> Self:
-        """Open a campaign at a server; one that is not there is noticed now."""
+        """Open a campaign at a server; raises now if it does not exist."""
         with _connected(address, token) as connection:
             held = cls(connection, name)
             held._get("")
@@ -323,7 +323,7 @@ class ServedCampaign(Campaign):
 
 @contextmanager
 def _connected(address: str, token: str | None) -> Iterator[Connection]:
-    """A connection that is closed again if the request fails."""
+    """A connection that is closed if the request fails."""
     connection = Connection(address, token or os.environ.get(TOKEN) or None)
     try:
         yield connection
@@ -333,7 +333,7 @@ def _connected(address: str, token: str | None) -> Iterator[Connection]:
 
 
 def _key(given: str | None) -> str:
-    """A key by which the server recognises a request that is sent again: the caller's own, or a new one."""
+    """A key by which the server recognises a repeated request: the caller's, or a new one."""
     return uuid.uuid4().hex if given is None else check_key(given)
 
 

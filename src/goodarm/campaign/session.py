@@ -1,4 +1,4 @@
-"""One process's hold on a campaign: catch up with the journal, fold, append, commit; start over when that fails."""
+"""A process's session with a campaign: read new entries, fold, append, commit, and reload after a failure."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from goodarm.campaign.stores import Snapshot, Store, found_in
 from goodarm.errors import DamagedJournal, GoodarmError, Refused, RuleFailed, UnusableStore
 
 SNAPSHOT_EVERY = 2_000
-"""Entries between two snapshots, and at least two per arm: folded one by one in a fraction of a second."""
+"""Number of entries between two snapshots (at least two per arm). Folding them takes a fraction of a second."""
 
 Clock = Callable[[], float]
 log = logging.getLogger("goodarm.campaign")
 
 
 class Limits(NamedTuple):
-    """What a campaign may grow to; None where there is no limit. What has been asked may always be told.
+    """Maximum size of a campaign; None for no limit. Rewards of outstanding tickets may always be told.
 
-    tickets : tickets and blocks that are out
-    entries : of the journal
+    tickets : outstanding tickets and blocks
+    entries : entries of the journal
     """
 
     tickets: int | None = None
@@ -36,33 +36,33 @@ class Limits(NamedTuple):
 
 
 class Session:
-    """A store, a campaign in it, and the fold of its journal as far as it has been read."""
+    """A campaign in a store, and the fold of the entries read so far."""
 
     def __init__(self, store: Store, name: str, clock: Clock) -> None:
         self.store = store
         self.name = name
         self.clock = clock
         self.verdicts_seen: list[Event] = []
-        """Committed verdicts that have not been announced yet, from any process."""
+        """Committed verdicts of any process that have not been announced yet."""
         self._own: list[Event] = []
         self._own_from = 0
-        """Verdicts of the transaction under way, which count once it is committed; from where on of this operation."""
+        """Verdicts of the open transaction, and where those of this operation begin."""
         self._thread = threading.RLock()
         self._under_way = False
-        """Is a transaction under way?"""
+        """Whether a transaction is open."""
         self._written: list[Event] = []
         self._endings: dict[tuple[int | None, str], Event] = {}
-        """Of the entries that are kept for the commit: those that `Store.ending` would find once they are written."""
+        """Entries of this transaction that `Store.ending` would find after the commit."""
         self._unsaved = 0
         self._fold: Fold | None = None
         self._heard = 0
-        """The newest committed entry of a discarded state: verdicts after it have not been announced."""
+        """The newest committed entry of a discarded state. Verdicts after it have not been announced."""
         self._stuck: set[int] = set()
-        """Tickets that can't expire because a rule fails at them."""
+        """Tickets that can't expire because a rule raises an error for them."""
         self._lapsing: int | None = None
         self.limits = Limits()
         self.by = ""
-        """Who makes the changes that follow: the id of a server's token. Their entries carry it."""
+        """Id of the server token whose changes follow. Their entries carry it."""
         self.campaign = found_in(store, name)
         self.snapshot_at = 0
 
@@ -71,7 +71,7 @@ class Session:
         """The state as it was last read."""
         with self._thread:
             if self._fold is None:
-                if self._under_way:  # the store would show what this transaction has written so far
+                if self._under_way:  # the store would return this transaction's uncommitted entries
                     raise _half_done()
                 self._fold = self._load()
                 if self._heard:
@@ -81,12 +81,12 @@ class Session:
             return self._fold
 
     def _throw_away(self, committed: int) -> None:
-        """Discard the state, so that the next access reads it again: entries after `committed` may never be written."""
+        """Discard the state, which may contain entries that were never committed. The next access reads it again."""
         self._fold = None
         self._heard = committed
 
     def refresh(self) -> Fold:
-        """The state as it is now in the store."""
+        """The state, up to date with the store."""
         with self._thread:
             fold = self.fold
             if not self._under_way:
@@ -107,7 +107,7 @@ class Session:
             raise
 
     def _load(self) -> Fold:
-        """Load from the snapshot if there is one that fits, else from the first entry."""
+        """Load from a valid snapshot, or else from the first entry."""
         first = next(iter(self.store.read(self.campaign, 0, 1)), None)
         if first is None:
             raise DamagedJournal(f"the campaign {self.name!r} has no first entry. Restore the store from a backup.")
@@ -131,7 +131,7 @@ class Session:
 
     @contextmanager
     def transaction(self) -> Iterator[Fold]:
-        """The right to write: everything is committed at the end, or nothing. Inside of another one, a part of that."""
+        """Exclusive right to write: all is committed at the end, or nothing. A nested one joins the outer one."""
         with self._thread:
             if self._under_way:
                 yield self.fold
@@ -146,7 +146,7 @@ class Session:
                     _refuse_other_rules(self.fold)
                     self._lapse_all()
                     yield self.fold
-                    if self._fold is None:  # the caller may have caught the error and gone on
+                    if self._fold is None:  # the caller may have caught the error and continued
                         raise _half_done()
                     self.flush()
                     self._keep_snapshot()
@@ -163,9 +163,9 @@ class Session:
 
     @contextmanager
     def operation(self) -> Iterator[Fold]:
-        """One operation, in the transaction under way or in a new one.
+        """One operation, in the open transaction or in a new one.
 
-        A refused operation changes nothing. One that fails half-way undoes the whole transaction.
+        A refused operation changes nothing. An operation that fails half-way undoes the whole transaction.
         """
         with self._thread:
             shared = self._under_way
@@ -188,7 +188,7 @@ class Session:
         reward: float | None = None,
         content: dict[str, Any] | None = None,
     ) -> None:
-        """Apply an entry and keep it for the commit, with the verdicts that follow from it."""
+        """Apply an entry and queue it for the commit, with the verdicts that follow from it."""
         fold = self._fold
         if fold is None:
             raise _half_done()
@@ -208,7 +208,7 @@ class Session:
             self._own.append(event)
 
     def _apply(self, fold: Fold, event: Event) -> None:
-        """Apply an entry and keep it if that succeeds: an entry at which a rule fails could never be read back."""
+        """Apply an entry, and queue it only on success: an entry that makes a rule fail could never be read back."""
         try:
             fold.apply(event)
         except BaseException:
@@ -220,7 +220,7 @@ class Session:
             self._endings[event.ticket, ending] = event
 
     def ending(self, ticket: int, ending: str) -> Event | None:
-        """The entry that ended a ticket, or a part of a block; written, or kept for the commit."""
+        """The entry that ended a ticket or a part of a block, committed or queued."""
         return self._endings.get((ticket, ending)) or self.store.ending(self.campaign, ticket, ending)
 
     def _clear(self) -> None:
@@ -228,7 +228,7 @@ class Session:
         self._endings.clear()
 
     def own_verdicts(self) -> list[int]:
-        """The arms that the operation under way has decided."""
+        """The arms that the current operation has decided."""
         return [event.arm or 0 for event in self._own[self._own_from :]]
 
     def next_verdict(self) -> Event | None:
@@ -237,21 +237,21 @@ class Session:
             return self.verdicts_seen.pop(0) if self.verdicts_seen and not self._under_way else None
 
     def now(self) -> float:
-        """The time, which never goes back in a journal."""
+        """The current time, at least that of the newest entry."""
         return max(float(self.clock()), self.fold.at)
 
     def flush(self) -> None:
-        """Hand the kept entries to the store."""
+        """Hand the queued entries to the store."""
         if self._written:
             self._unsaved += len(self._written)
             self.store.append(self.campaign, self._written)
             self._clear()
 
     def _lapse_all(self) -> None:
-        """End tickets whose time has passed, except those at which a rule fails.
+        """Expire overdue tickets, except those for which a rule fails.
 
-        These stay out, and count at their worst like every reward that is not told. If the error were raised here,
-        nothing could be told, voided or ended any more.
+        Such tickets stay outstanding and count at their worst like every missing reward. Raising the error here would
+        block every later operation of the campaign.
         """
         while True:
             try:
@@ -264,12 +264,12 @@ class Session:
                     raise
                 log.warning("ticket %d of %r can't expire, a rule fails: %s", self._lapsing, self.name, error)
                 self._stuck.add(self._lapsing)
-                self._clear()  # nothing has reached the store yet: begin again without this ticket
+                self._clear()  # nothing has reached the store yet: start again without this ticket
                 self._own.clear()
                 self._fold = self._load()
 
     def _lapse(self) -> None:
-        """End the tickets whose time has passed: time enters here, and is written to the journal."""
+        """Expire overdue tickets, and write the time of each to the journal."""
         self._lapsing = None
         fold = self.fold
         terms = fold.terms
@@ -302,14 +302,14 @@ class Session:
 
 
 def _half_done() -> UnusableStore:
-    """An error that callers may retry: another operation of the same transaction has failed."""
+    """A retryable error: another operation of the same transaction failed."""
     return UnusableStore(
         "an operation in the same transaction failed half-way; nothing of the transaction was written. Try again."
     )
 
 
 def _is_refusal(error: BaseException) -> bool:
-    """Was an operation refused before it changed anything? Anything else may have been cut off half-way."""
+    """Whether an operation was refused before it changed anything. Any other error may have struck half-way."""
     return isinstance(error, GoodarmError) and not isinstance(error, UnusableStore | DamagedJournal | RuleFailed)
 
 

@@ -1,4 +1,4 @@
-"""A snapshot: a fold as bytes, so that opening a long campaign need not read all of it. A cache, nothing more."""
+"""A snapshot is a fold as bytes: a cache that avoids reading a long journal from its first entry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BOOK_FIELDS = ("weight", "status", "asked", "told", "total", "missing", "void", 
 
 
 def pack(fold: Fold) -> bytes | None:
-    """The fold without what follows from the first entry; None if it is too large to be written often."""
+    """The fold as bytes, without the content of the first entry; None if it is too large to be written often."""
     step = fold.step.pack()
     if step is None:
         return None
@@ -56,12 +56,12 @@ def pack(fold: Fold) -> bytes | None:
 
 
 def _sum(body: bytes) -> bytes:
-    """A damaged snapshot would be a state that nobody could tell from a true one."""
+    """Checksum of a snapshot. Without it, a damaged snapshot could pass as a valid state."""
     return blake2b(body, digest_size=SUM_BYTES).digest()
 
 
 def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
-    """The fold again; None if the snapshot is of another version, or damaged."""
+    """Restore the fold; None if the snapshot is damaged or of another version."""
     body = packed[SUM_BYTES:]
     if packed[:SUM_BYTES] != _sum(body):
         return None
@@ -70,7 +70,7 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     if head.get("format") != FORMAT:
         return None
     fold = Fold(created)
-    if head["rules"] != fold.rules:  # a replay by today's rules may find another state
+    if head["rules"] != fold.rules:  # replaying with the present rules may give another state
         return None
     fold.step.unpack(body[8 + size :])
     for entry in map(ArmEntry.from_json, head["later"]):

@@ -1,4 +1,4 @@
-"""What was agreed when a campaign was created: the first entry of its journal, never changed afterwards."""
+"""The terms of a campaign: the first entry of its journal, never changed afterwards."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from goodarm.verdict import Criterion, Guarantee
 from goodarm.version import __version__
 
 CASES_FORMAT = 3
-"""The first format of journals that has fixed test sets."""
+"""First journal format with fixed test sets."""
 STOP_AFTER_FORMAT = 4
-"""The first format of journals whose campaign may end after a number of good arms."""
+"""First journal format with `stop_after`."""
 SCORES_FORMAT = 5
-"""The first format of journals whose cases may have scores or be evaluated several times."""
+"""First journal format with scores of cases and repeated evaluations."""
 COSTS_FORMAT = 7
-"""The first format of journals whose arms may have costs, and whose campaign a budget."""
+"""First journal format with costs and budgets."""
 UNITS_FORMAT = 8
 """The first format of journals whose tickets may belong to units."""
 FORMAT = max(
     CASES_FORMAT, SCORES_FORMAT, STOP_AFTER_FORMAT, COSTS_FORMAT, UNITS_FORMAT, *(kind.format for kind in KINDS)
 )
-"""The newest format of journals. A journal has the oldest format that can express it."""
+"""Newest journal format. A journal is written in the oldest format that can express it."""
 BY_BETS = "value+bet-mixture"
 SOURCE = "source:"
-"""Begins a fingerprint of source code. Without it a fingerprint is of byte code, as goodarm 0.1.0 wrote it."""
+"""Prefix of fingerprints of source code. goodarm 0.1.0 wrote fingerprints of byte code, without a prefix."""
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
 MOST_REPEATS = 1_000_000
 UNANSWERED = ("wait", "zero", "void")
@@ -51,7 +51,7 @@ UNANSWERED = ("wait", "zero", "void")
 
 @dataclass(frozen=True)
 class Terms:
-    """The question, the policy, and what happens to tickets that are not answered.
+    """The question, the policy, and the treatment of unanswered tickets.
 
     after      : seconds after which a ticket is overdue; with `unanswered` "zero" or "void" it ends then
     reserve    : the share of delta that is kept for arms added later
@@ -59,8 +59,8 @@ class Terms:
     rules      : fingerprint of the rules' code when the campaign was created
     cases      : the fixed test set; None if samples never run out
     stop_after : the number of good arms after which the campaign ends; None if every arm is to be decided
-    repeats    : how often an arm is evaluated on each case
-    budget     : what all samples together may cost, in the unit of the arms' costs; None if they may cost anything
+    repeats    : number of evaluations of an arm on each case
+    budget     : maximum total cost of all samples, in the unit of the arms' costs; None for no limit
     units      : how the rows of a person, session or machine become one reward; None where each ticket is one
     """
 
@@ -126,7 +126,7 @@ class Terms:
         }
 
     def shown(self) -> dict[str, Any]:
-        """What people are shown of the terms."""
+        """The terms as shown to people."""
         question = self.question.shown(self.rewards)
         return {
             "question": question,
@@ -170,7 +170,7 @@ class Terms:
 
     @cached_property
     def evidence(self) -> Evidence[Any]:
-        """How the question is answered."""
+        """The evidence that answers the question."""
         return evidence_for(self.question, self.rewards, [arm.tenths for arm in self.arms])
 
     @property
@@ -185,7 +185,7 @@ class Terms:
 
     @property
     def by_totals(self) -> bool:
-        """Is evidence a function of the totals, pending tickets at their worst? Otherwise in the order of asking."""
+        """Whether the evidence follows from totals, pending tickets at their worst, or needs the order of asking."""
         return by_totals(self.made, self.rewards)
 
     @property
@@ -197,17 +197,17 @@ class Terms:
 
     @cached_property
     def judged(self) -> tuple[ArmEntry, ...]:
-        """The arms that get verdicts."""
+        """The arms that can get a verdict."""
         return tuple(arm for arm in self.arms if self.question.judges(arm.id))
 
     @cached_property
     def costs(self) -> list[float] | None:
-        """What a sample of each arm costs; None where no cost was given."""
+        """Cost of a sample of each arm; None if no cost was given."""
         return [arm.price for arm in self.arms] if any(arm.cost is not None for arm in self.arms) else None
 
     @property
     def weights(self) -> list[float] | None:
-        """Each arm's share of delta at the start; None where all are equal and nothing is kept back."""
+        """Initial share of delta of each arm; None if all shares are equal and there is no reserve."""
         given = [arm.weight for arm in self.judged]
         if all(weight is None for weight in given):
             return [(1.0 - self.reserve) / len(given)] * len(given) if self.reserve else None
@@ -216,7 +216,7 @@ class Terms:
 
     @property
     def shares(self) -> list[float]:
-        """Each arm's share of delta at the start; 0 for arms that get no verdict."""
+        """Initial share of delta of each arm; 0 for arms without verdicts."""
         given = iter(self.weights or [1.0 / len(self.judged)] * len(self.judged))
         return [next(given) if self.question.judges(arm.id) else 0.0 for arm in self.arms]
 
@@ -226,13 +226,13 @@ class Terms:
         return self.reserve * k / ((k + m - 1) * (k + m))
 
     def label(self, guarantee: str) -> str:
-        """A guarantee with the assumption that it rests on, as it is shown beside every verdict."""
+        """The guarantee with its assumption, as shown beside every verdict."""
         promised = self.made.guarantee not in (Guarantee.NONE, Guarantee.HEURISTIC)
         return f"{guarantee} if {self.rewards.assumption}" if promised and self.rewards.assumption else guarantee
 
     @property
     def promise(self) -> str:
-        """What is promised about the verdicts, in words."""
+        """The guarantee of the verdicts in words."""
         limit = f"{self.delta * 100:g}%"
         if self.made.guarantee is Guarantee.NONE:
             return "the policy gives no verdicts"
@@ -249,7 +249,7 @@ class Terms:
 
 
 def rules_fingerprint(policy: Policy) -> str:
-    """A hash of the source of the rules that choose and decide, the same under every version of Python."""
+    """Hash of the normalised source of the rules. It does not depend on the Python version."""
     functions: list[Callable[..., Any]] = [policy.sampling.formula, policy.identification.formula]
     if isinstance(policy.identification, EvidenceRule):
         functions.append(policy.identification.observe)
@@ -260,7 +260,7 @@ def rules_fingerprint(policy: Policy) -> str:
 
 
 def check_name(name: Any) -> None:
-    """Refuse what can't be a campaign's name."""
+    """Refuse an invalid campaign name."""
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > 200:
         raise InvalidValue(f"a campaign's name must be a printable string of at most 200 characters; got {name!r}.")
     if name in (".", ".."):
@@ -268,7 +268,7 @@ def check_name(name: Any) -> None:
 
 
 def check_terms(terms: Terms) -> None:
-    """Refuse what makes no sense together."""
+    """Refuse invalid combinations."""
     if terms.unanswered not in UNANSWERED:
         raise UnknownName("way to treat unanswered tickets", str(terms.unanswered), UNANSWERED)
     if terms.unanswered != "wait" and terms.after is None:
@@ -301,7 +301,7 @@ def check_terms(terms: Terms) -> None:
 
 
 def _check_goal(terms: Terms) -> None:
-    """Refuse a number of good arms that the campaign can't find."""
+    """Refuse a `stop_after` that the campaign can't reach."""
     if terms.stop_after is None:
         return
     if terms.made.guarantee is Guarantee.NONE:
@@ -314,7 +314,7 @@ def _check_goal(terms: Terms) -> None:
 
 
 def _check_costs(terms: Terms) -> None:
-    """Refuse costs that the policy can't take into account, and a budget that buys nothing."""
+    """Refuse costs that the policy can't use, and a budget below the cost of one sample."""
     costs = terms.costs or [1.0]
     if len(set(costs)) > 1 and not isinstance(terms.made.sampling, IndexRule):
         raise InvalidValue(
@@ -419,7 +419,7 @@ def agreed(
     window: float | str | timedelta | None = None,
     unit_limit: float | None = None,
 ) -> Terms:
-    """The terms, with every part checked."""
+    """Check every part and build the terms."""
     times = check_whole("repeats", repeats, 1, MOST_REPEATS)
     case_set, rewards, entries = _on_cases(cases, rewards, read_arms(arms), scores, times)
     delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))

@@ -1,4 +1,4 @@
-"""Tickets: what an ask hands out and a tell brings back, and the book of those that are out."""
+"""Tickets and blocks: their text form, the order of asking, and the parts of a block."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from goodarm.question import Reward
 
 
 class Ticket(NamedTuple):
-    """One sample to take: `ticket` goes back with the reward. On a fixed test set it names the case too."""
+    """One sample to take. Tell its reward with `ticket`. On a fixed test set it also names the case."""
 
     ticket: str
     arm: str
     case: str | None = None
 
     def as_json(self) -> dict[str, str]:
-        """The fields that this ticket has."""
+        """The fields as JSON, without empty ones."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 class Block(NamedTuple):
-    """Many samples in one entry: how many of each arm. `ticket` goes back with each part.
+    """Many samples in one entry, as a count per arm. Tell each part with `ticket`.
 
     On a fixed test set, `cases` names the cases of each arm.
     """
@@ -37,21 +37,21 @@ class Block(NamedTuple):
     cases: dict[str, list[str]] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The fields that this block has."""
+        """The fields as JSON, without empty ones."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 TicketGiven = Ticket | WaitingTicket | str
-"""A ticket as a caller may pass it: from `ask`, from `waiting`, or its text."""
+"""Forms in which a caller may pass a ticket: from `ask`, from `waiting`, or its text."""
 
 
 def check_letters(key: str, number: int) -> str:
-    """Four letters that reveal a ticket of another campaign, or a typing error."""
+    """Four check letters that detect tickets of another campaign and typing errors."""
     return blake2b(f"{key}{number}".encode(), digest_size=2).hexdigest()
 
 
 def spell(key: str, number: int) -> str:
-    """A ticket as people and programs pass it on.
+    """The text form of a ticket.
 
     >>> spell("a campaign's key", 17)
     '17-a8f0'
@@ -81,7 +81,7 @@ def read_ticket(key: str, given: Any, handed_out: int) -> int:
 
 
 class Waiting:
-    """A ticket in the order of asking: told, void or still out, and what was known when it was asked."""
+    """A ticket in the order of asking: its reward if told, and the information available when it was asked."""
 
     __slots__ = ("arm", "asked", "resolved", "reward")
 
@@ -93,7 +93,7 @@ class Waiting:
 
 
 class Queue:
-    """Tickets of one arm in the order of asking: rewards leave it only when all earlier tickets are resolved.
+    """Tickets of one arm in the order of asking. A reward leaves the queue only when all earlier tickets are resolved.
 
     >>> queue = Queue()
     >>> queue.join(1, 0, Asked(1, 0)); queue.join(2, 0, Asked(2, 0))
@@ -114,22 +114,22 @@ class Queue:
         self.waiting[ticket] = Waiting(arm, asked)
 
     def resolve(self, ticket: int, reward: float | None) -> None:
-        """The ticket came back with a reward, or with none."""
+        """Resolve a ticket with its reward, or None if it is void."""
         found = self.waiting[ticket]
         found.resolved = True
         found.reward = reward
 
     def leave(self) -> Iterator[Waiting]:
-        """Those at the front that are resolved, in order."""
+        """Remove and return the resolved tickets at the front, in order."""
         while self.order and self.waiting[self.order[0]].resolved:
             yield self.waiting.pop(self.order.popleft())
 
 
-# Blocks: many pulls in one entry, told in parts. By totals only: counts merge in any order.
+# Blocks: many samples in one entry, told in parts. They need a rule by totals, since parts come in any order.
 
 
 class OpenBlock:
-    """A block that is out: how many of its samples have not been told, per arm, and the cases of each arm if any."""
+    """An outstanding block: untold samples per arm, and the cases of each arm on a fixed test set."""
 
     __slots__ = ("at", "cases", "out")
 
@@ -147,7 +147,7 @@ class OpenBlock:
         return sum(self.out.values())
 
     def take(self, arm: int, told: int) -> None:
-        """This many pulls of an arm came back."""
+        """Subtract told samples of an arm."""
         left = self.out[arm] - told
         if left:
             self.out[arm] = left
@@ -160,7 +160,7 @@ Part = list[tuple[int, int, Reward]]
 
 
 def read_part(given: Any, index: Mapping[str, int], total_of: Callable[[Any, int], Reward | None]) -> Part:
-    """The rows of a part as a caller gives them, each checked by itself; `total_of` reads a sum of rewards."""
+    """Parse and check the rows of a part; `total_of` reads a sum of rewards."""
     if not isinstance(given, Mapping):
         raise InvalidValue(f"a part is a dictionary {{arm: (told, total)}}; got {given!r}.")
     rows = []
@@ -191,7 +191,7 @@ def _counts(name: str, given: Any, total_of: Callable[[Any, int], Reward | None]
 
 
 def check_part(block: OpenBlock, rows: Part, names: Sequence[str]) -> None:
-    """Refuse more than the block has left."""
+    """Refuse rewards that the block does not have left."""
     for arm, told, _ in rows:
         if told > block.out.get(arm, 0):
             raise Refused(

@@ -1,4 +1,4 @@
-"""A campaign as a file, chain included: JSON Lines or Parquet. This is how it moves from one store to another."""
+"""Export and import a campaign with its chain, as JSON Lines or Parquet, to move it between stores."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def restore(store: Store, name: str, path: str | Path) -> int:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Explain files that are missing, cut off or something else."""
+    """Explain a file that is missing, truncated or of another kind."""
     try:
         yield
     except OSError as error:
@@ -68,7 +68,7 @@ def _append(store: Store, campaign: int, first: Event, others: Iterator[Event]) 
 
 
 def exported_name(path: str | Path) -> str:
-    """The name that a campaign was exported under."""
+    """The campaign's name in the file."""
     source = Path(path)
     with _readable(source):
         if source.suffix == ".parquet":

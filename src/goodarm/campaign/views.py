@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from goodarm.simulation.stop import Stop
 
 SHOWN_STATUS = {states.PAUSED: "suspended"}
-"""Words that people read where the journal has others."""
+"""Words shown to people in place of the journal's."""
 
 
 def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[ArmRow]:
-    """Several arms as they are now; without a time, as they were after the newest entry."""
+    """Rows of these arms at a time; by default at the newest entry."""
     wanted = list(arms)
     if not wanted:
         return []
@@ -59,7 +59,7 @@ def arm_rows(fold: Fold, arms: Iterable[int], now: float | None = None) -> list[
 
 
 def announce(callbacks: Iterable[Callable[[ArmRow], None]], row: ArmRow) -> None:
-    """Call all of them, though some raise: each hears of a verdict once. The first error is raised afterwards."""
+    """Call every callback, also if some raise. The first error is raised afterwards."""
     errors: list[Exception] = []
     for callback in list(callbacks):
         try:
@@ -111,13 +111,13 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
 
 
 def verdicts_of(fold: Fold, now: float) -> Verdicts:
-    """All arms, decided and open."""
+    """All arms, decided and undecided."""
     tally = tally_of(fold, now)
     return Verdicts(tally.good, tally.bad, tally.open, arm_rows(fold, range(len(fold.books)), now))
 
 
 def tally_of(fold: Fold, now: float) -> Tally:
-    """Counts over all arms. A retired arm without a verdict is neither good, bad nor open."""
+    """Counts over all arms. A retired arm without a verdict counts as neither good, bad nor undecided."""
     good = bad = suspended = retired = told = missing = void = 0
     question = fold.terms.question
     arms = len(fold.books) - len(question.references)
@@ -159,9 +159,9 @@ def tally_of(fold: Fold, now: float) -> Tally:
 
 
 def _answer(fold: Fold, undecided: int) -> str:
-    """Whether the good arms that the campaign was to stop after are found, or certain not to exist.
+    """The answer of a campaign with `stop_after`: the good arms are found, or certain not to exist.
 
-    An arm that is suspended or was retired without a verdict may be good, so it leaves the second question open.
+    A suspended or retired arm without a verdict may be good, so there is no second answer while one exists.
     """
     if fold.terms.stop_after is None:
         return ""
@@ -169,25 +169,25 @@ def _answer(fold: Fold, undecided: int) -> str:
 
 
 def bounds_of(fold: Fold, arm: int | None = None) -> Bounds:
-    """alpha and beta of the policy, at one arm if it is given; unknown where its rules have no such bound."""
+    """alpha and beta of the policy, at one arm if given; NaN where its rules have no such bound."""
     now = fold.step.bounds(arm)
     alpha, beta = (float(now.get(name, math.nan)) for name in ("alpha", "beta"))
     return Bounds(alpha if math.isfinite(alpha) else math.nan, beta, fold.terms.made.learner is not None)
 
 
 def is_open(book: Book) -> bool:
-    """Has the arm neither a verdict nor been retired?"""
+    """Whether the arm has no verdict and is not retired."""
     return book.decision is None and book.status != states.RETIRED
 
 
 def remaining_of(fold: Fold, draws: int) -> Remaining:
-    """Expected further pulls of each arm; 0 for those that are not open."""
+    """Expected further samples of each arm; 0 for those that are not undecided."""
     return forecast_of(fold, draws)(None)
 
 
 def forecast_of(fold: Fold, draws: int) -> Callable[[Stop | None], Remaining]:
-    """The same as a function of what is known now. It does not use the fold, so another thread can run it."""
-    from goodarm.planning import remaining  # a first ask need not wait for it
+    """The same as a function of a copy of the present state, which another thread can run."""
+    from goodarm.planning import remaining  # imported late, so a first ask does not wait for it
 
     question = fold.terms.question
     if question.no_forecast:
@@ -221,12 +221,12 @@ def forecast_of(fold: Fold, draws: int) -> Callable[[Stop | None], Remaining]:
 
 
 def finish_of(fold: Fold) -> Finish | None:
-    """How many more samples until no arm is undecided; before the first reward, the plan. None if nobody can tell."""
+    """Further samples until every arm is decided; before the first reward, the plan. None if there is no estimate."""
     return finishing(fold)(None)
 
 
 def finishing(fold: Fold) -> Callable[[Stop | None], Finish | None]:
-    """The same as a function of what is known now. It does not use the fold, so another thread can run it.
+    """The same as a function of a copy of the present state, which another thread can run.
 
     Rewards whose spread is not declared (`bet-mixture` outside of a fixed test set) can't be forecast from the totals.
     """
@@ -246,13 +246,13 @@ def finishing(fold: Fold) -> Callable[[Stop | None], Finish | None]:
 
 
 def _planned(terms: Terms, arms: int, stop: Stop | None) -> Finish | None:
-    from goodarm.planning.quick import quick_plan  # a first ask need not wait for it
+    from goodarm.planning.quick import quick_plan  # imported late, so a first ask does not wait for it
 
     try:
         made = quick_plan(
             threshold=terms.question.bar, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed
         )
-    except GoodarmError:  # there is no plan for these rewards
+    except GoodarmError:  # no plan exists for these rewards
         return None
     found = Forecast(made.median, made.low, made.high)
     if found.told and found.high < LIMIT:
@@ -278,11 +278,11 @@ def _to_finish(
 
 
 LIMIT = 1e12
-"""Plans that end there count as never."""
+"""Number of samples from which on a plan counts as never ending."""
 
 
 def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
-    """The open arms with the most evidence, nearest to their verdict first."""
+    """The undecided arms closest to a verdict, closest first."""
     judges = fold.terms.question.judges
     still = [book.number for book in fold.books if is_open(book) and judges(book.entry.id)]
     rows = {arm: fold.step.row(arm) for arm in still}
@@ -290,7 +290,7 @@ def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
     return arm_rows(fold, still[:many], now)
 
 
-# Tickets that are out, and what the overdue ones cost: verdicts held back, and rewards that wait for them.
+# Outstanding tickets, and the effects of overdue ones: verdicts held back, and rewards that wait for them.
 #
 # By totals, every pending ticket counts at its worst, so that an arm may lack a verdict only because of tickets without
 # an answer. In the order of asking, told rewards wait behind them. What would follow without these tickets is computed
@@ -298,10 +298,10 @@ def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
 
 
 class Cost(NamedTuple):
-    """What the overdue tickets of one arm cost.
+    """Effects of the overdue tickets of one arm.
 
-    tickets   : how many of them there are
-    held_back : the verdict that would be there if they had never been asked for; empty if there would be none
+    tickets   : number of overdue tickets
+    held_back : the verdict that the arm would have without these tickets; empty if none
     waiting   : told rewards that wait behind them, for rules in the order of asking
     """
 
@@ -314,7 +314,7 @@ NOTHING = Cost(0)
 
 
 def overdue_tickets(fold: Fold, now: float) -> Counter[int]:
-    """How many tickets of each arm have been out for longer than `after`."""
+    """Number of tickets of each arm whose reward has been missing for longer than `after`."""
     counts: Counter[int] = Counter()
     after = fold.terms.after
     if after is None:
@@ -329,7 +329,7 @@ def overdue_tickets(fold: Fold, now: float) -> Counter[int]:
 
 
 def costs(fold: Fold, now: float, arms: Iterable[int] | None = None) -> dict[int, Cost]:
-    """What they cost, arm by arm; arms without any are left out."""
+    """Effects of overdue tickets per arm; arms without any are left out."""
     counts = overdue_tickets(fold, now)
     wanted = counts if arms is None else [arm for arm in arms if arm in counts]
     return {arm: _cost(fold, arm, counts[arm]) for arm in wanted}
@@ -344,18 +344,18 @@ def _cost(fold: Fold, arm: int, tickets: int) -> Cost:
 
 
 def waiting_of(fold: Fold, now: float, limit: int) -> list[WaitingTicket]:
-    """Tickets are numbered in the order of asking, so that the smallest numbers are the oldest."""
+    """The oldest tickets. Tickets are numbered in the order of asking, so these have the smallest numbers."""
     most = check_whole("limit", limit, 1)
     out = [*islice(fold.pending, most), *islice(fold.blocks, most)]
     return [_waiting(fold, ticket, now) for ticket in sorted(out)[:most]]
 
 
 LONG = 3600.0
-"""Seconds after which a ticket without a time limit looks abandoned."""
+"""Age in seconds from which a ticket without a time limit counts as abandoned."""
 
 
 def abandoned(fold: Fold, now: float) -> str:
-    """What to do about tickets whose worker seems to have died; empty if there are none.
+    """A hint about tickets whose worker seems to have died; empty if there are none.
 
     If the terms name a time after which tickets are overdue, the campaign deals with them itself.
     """
@@ -389,7 +389,7 @@ def _waiting(fold: Fold, ticket: int, now: float) -> WaitingTicket:
 
 
 def html(text: str, fold: Fold) -> str:
-    """The text, then a small table."""
+    """HTML with the text and a small table."""
     lines = "".join(f"<p>{escape(line)}</p>" for line in text.split("\n"))
     rows = "".join(
         f"<tr><td>{escape(row.label)}</td><td>{row.pulls:,}</td><td>{row.pending:,}</td><td>{row.mean:.4g}</td>"

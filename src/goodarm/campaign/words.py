@@ -1,4 +1,4 @@
-"""A campaign in words: the same sentence in the terminal, the notebook, the JSON and the page."""
+"""A campaign in words. Terminal, notebook, JSON and page show the same sentence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute
 
 
 def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
-    """One sentence: what is known, what is left to do, what is promised.
+    """One sentence with the verdicts so far, the samples still needed, and the guarantee.
 
     358 of 2,000 above 2%, 671 below, 971 undecided; 38 million to 61 million more samples to finish; the probability
     of any wrong verdict is at most 5%
@@ -36,7 +36,7 @@ def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
 
 
 def to_finish(finish: Finish) -> str:
-    """What it will take, in words.
+    """The samples still needed, in words.
 
     >>> to_finish(Finish(813.0, 667.0, 995.0)), to_finish(Finish(813.0, 667.0, 995.0, "all means 0.2 above the bar"))
     ('670 to 1,000 more samples to finish', 'planned: 670 to 1,000 samples, guessing all means 0.2 above the bar')
@@ -50,7 +50,7 @@ def to_finish(finish: Finish) -> str:
 
 
 def _answer(terms: Terms, answer: str, above: str) -> str:
-    """How a campaign that stops after a number of good arms has ended."""
+    """The result of a campaign with `stop_after`, in words."""
     wanted = terms.stop_after or 0
     words = {
         FOUND: f"{_counted(wanted, 'arm')} {above} found, so the campaign has ended",
@@ -60,7 +60,7 @@ def _answer(terms: Terms, answer: str, above: str) -> str:
 
 
 def details(tally: Tally) -> list[str]:
-    """What is out, and what became of tickets that were not answered."""
+    """Outstanding tickets, and the fate of unanswered ones."""
     lines = [f"{tally.told:,} rewards told, {tally.pending:,} tickets out"]
     if tally.overdue:
         lines[0] += f", {tally.overdue:,} of them overdue: counted at their worst until they are told or voided"
@@ -96,7 +96,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def count_words(value: float) -> str:
-    """A number to two figures, as people say it.
+    """A number rounded to two figures, in words.
 
     >>> count_words(46_123_000), count_words(8_437), count_words(37), count_words(0.0)
     ('46 million', '8,400', '37', '0')

@@ -1,8 +1,7 @@
 """`Campaign.run`: a pool of workers that ask, evaluate and tell until every arm is decided.
 
-Each worker holds one ticket at a time. Its reward and the ask for the next ticket are one transaction. A process that
-is killed therefore loses only the evaluations that are under way. Their tickets stay out, and the next `run` starts
-with them.
+Each worker holds one ticket at a time. It tells the reward and asks for the next ticket in one transaction, so a killed
+process loses only its current evaluations. Their tickets stay outstanding, and the next `run` starts with them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Watch = Callable[["Tally"], None]
 Result = TypeVar("Result")
 
 MOST_RESUMED = 100_000
-"""Maximum number of tickets of an earlier run that are evaluated first."""
+"""Maximum number of outstanding tickets of an earlier run to evaluate first."""
 LONGEST_PAUSE = 60.0
 """Maximum number of seconds between two attempts at one evaluation."""
 
@@ -37,13 +36,13 @@ class Pool:
     """The workers of one `run`, in one event loop.
 
     evaluate : called with a ticket, returns its reward; a plain function runs in a thread
-    workers  : evaluations under way at once
+    workers  : maximum number of concurrent evaluations
     retries  : attempts after the first one that raised
     pause    : seconds before the first retry; each further one waits twice as long
     failed   : what to do when the last attempt raised. "stop": finish what is under way, then raise; "void": withdraw
                the ticket; a number: tell it as the reward
-    resume   : evaluate the tickets first that are out already
-    limit    : evaluations to make at most; None for no limit
+    resume   : evaluate outstanding tickets first
+    limit    : maximum number of evaluations; None for no limit
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class Pool:
         self.failure: BaseException | None = None
 
     async def run(self) -> None:
-        """Start the workers and wait for them. Ctrl-C lets each one finish and tell what it has in hand."""
+        """Start the workers and wait for them. Ctrl-C lets each one finish its evaluation and tell the reward."""
         self.threads = ThreadPoolExecutor(self.workers, thread_name_prefix="goodarm")
         self.changed = asyncio.Condition()
         tasks = [asyncio.ensure_future(self._worker()) for _ in range(self.workers)]
@@ -102,7 +101,7 @@ class Pool:
             self.changed.notify_all()
 
     async def _next(self) -> Ticket | None:
-        """The next ticket to evaluate; None if there is none and no reward under way can lead to one."""
+        """The next ticket to evaluate; None if there is none and no running evaluation can lead to one."""
         while True:
             seen = self.finished
             if self.stopping or self.left == 0:
@@ -118,7 +117,7 @@ class Pool:
                 await self.changed.wait_for(lambda: self.finished > seen or self.under_way == 0)  # noqa: B023  called before `seen` changes
 
     async def _evaluated(self, ticket: Ticket) -> Ticket | None:
-        """Evaluate one ticket and tell its reward; the ticket after it."""
+        """Evaluate one ticket and tell its reward; returns the next ticket."""
         following: Ticket | None = None
         try:
             reward = await self._attempts(ticket)
@@ -127,7 +126,7 @@ class Pool:
             elif self.stopping or self.left == 0 or self.out:
                 await self._in_time(self.campaign.tell, ticket, reward)
             else:
-                self._start()  # before the await, so that workers do not exceed the limit together
+                self._start()  # before the await: concurrent workers must not exceed the limit together
                 following = await self._in_time(self.campaign.step, ticket, reward)
                 if following is None:
                     self._finish()
@@ -145,19 +144,19 @@ class Pool:
         self.left = None if self.left is None else self.left - 1
 
     def _finish(self) -> None:
-        """Take back a start that found no ticket."""
+        """Undo a start that found no ticket."""
         self.under_way -= 1
         self.left = None if self.left is None else self.left + 1
 
     async def _in_time(self, tell: Callable[[Ticket, float], Result], ticket: Ticket, reward: float) -> Result | None:
-        """What telling returns; None for a reward that came too late, which the journal notes."""
+        """Tell a reward; None if it came too late, which the journal records."""
         try:
             return await asyncio.to_thread(tell, ticket, reward)
         except LateReward:
             return None
 
     async def _attempts(self, ticket: Ticket) -> float | None:
-        """The reward of a ticket, after as many attempts as it takes; None for a ticket to withdraw."""
+        """The reward of a ticket, with retries; None for a ticket to withdraw."""
         for attempt in range(self.retries + 1):
             try:
                 return await self._evaluate(ticket)
@@ -193,7 +192,7 @@ def _tickets_out(campaign: Campaign) -> list[Ticket]:
 
 
 def complete(work: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine to its end, also where an event loop runs already, as in a notebook."""
+    """Run a coroutine to completion, also inside a running event loop, as in a notebook."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -215,7 +214,7 @@ def complete(work: Coroutine[Any, Any, None]) -> None:
 
 
 def progress_bar(campaign: Campaign) -> tuple[Watch, Callable[[], None]]:
-    """A line on stderr with the decided arms, for people who watch a terminal; how to update and to end it."""
+    """Show the decided arms on a line of stderr; returns functions to update and to end it."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,7 +1,7 @@
 """The command line: one file per verb. A verb parses, calls and prints; it computes nothing.
 
-To add a verb, write its function in a file of its own and add it to VERBS. These files import nothing heavy at the
-top, so that `goodarm --help` answers at once.
+To add a verb, write its function in a new file and add it to VERBS. These files import nothing heavy at the top, so
+`goodarm --help` is fast.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _say_warning(
 
 
 class _Verbs(Verbs):
-    """Errors that we raise on purpose become one message and exit code 2; Ctrl-C becomes 130."""
+    """Turn goodarm's errors into one message and exit code 2, and Ctrl-C into exit code 130."""
 
     def invoke(self, ctx: Any) -> Any:
         warnings.showwarning = _say_warning
@@ -109,6 +109,6 @@ def main() -> None:
     """The entry point of the command `goodarm`."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # a terminal without Greek letters gets a ? instead of a traceback, and so do bytes that are no text
+            # terminals without Greek letters show ? instead of a traceback
             stream.reconfigure(errors="replace")
     app()

@@ -1,4 +1,4 @@
-"""What `goodarm campaign` shows: tables of arms, entries as lines, the live view."""
+"""Output of `goodarm campaign`: tables of arms, journal entries, and the live view."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from goodarm.cli._show import console, on_one_line
-from goodarm.question import OPEN
+from goodarm.question import OPEN, UNDECIDED
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -25,7 +25,7 @@ NEAREST = 12
 
 
 def table(rows: Iterable[ArmRow], estimate: str, title: str | None = None) -> Table:
-    """One row per arm; `estimate` is what the question calls the estimate of an arm."""
+    """A table with one row per arm; `estimate` is the question's name for the estimate."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -52,11 +52,11 @@ def _state(row: ArmRow) -> str:
     """The verdict, or why there is none."""
     if row.verdict != OPEN:
         return f"{row.verdict}: {on_one_line(row.failed)}" if row.failed else row.verdict
-    return row.state or "undecided"
+    return row.state or UNDECIDED
 
 
 def _out(row: ArmRow) -> str:
-    """Tickets that are out, and what the overdue ones among them hold back."""
+    """Outstanding tickets, and the verdicts that overdue ones hold back."""
     words = [f"{row.pending:,}", f"({row.overdue:,} overdue)" if row.overdue else ""]
     return " ".join(filter(None, [*words, f"hold back {row.held_back}" if row.held_back else ""]))
 
@@ -82,7 +82,7 @@ def entry_text(entry: dict[str, Any], as_json: bool) -> str:
 
 
 def watch_json(campaign: Campaign, every: float) -> None:
-    """One JSON object per line whenever something has happened, until no arm is undecided."""
+    """Print one JSON object per change until every arm is decided."""
     shown = -1
     while True:
         number = campaign.number
@@ -96,7 +96,7 @@ def watch_json(campaign: Campaign, every: float) -> None:
 
 
 def watch_table(campaign: Campaign, every: float) -> None:
-    """The live view, until no arm is undecided."""
+    """Show the live view until every arm is decided."""
     from rich.live import Live
 
     with Live(_view(campaign), console=console(), auto_refresh=False) as live:
@@ -122,5 +122,5 @@ def _view(campaign: Campaign) -> Group:
     decided = tally.good + tally.bad
     bar = ProgressBar(total=tally.arms, completed=decided, width=60)
     progress = Text(f"{decided:,} of {tally.arms:,} arms decided")
-    rows = table(campaign.nearest(NEAREST), campaign.terms.question.labels.estimate, "nearest to a verdict")
+    rows = table(campaign.nearest(NEAREST), campaign.terms.question.labels.estimate, "closest to a verdict")
     return Group(Text(str(campaign)), progress, bar, rows)

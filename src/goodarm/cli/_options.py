@@ -25,7 +25,7 @@ def whole(text: str | int) -> int:
 
 
 def number(text: str | float) -> float:
-    """A number, or a percentage; whether it lies in its range is checked where the range is known.
+    """Parse a number or a percentage. Its range is checked later, where it is known.
 
     >>> number("0.05"), number("1.5%")
     (0.05, 0.015)
@@ -68,10 +68,10 @@ Horizon = Annotated[
 ]
 NumberOfRuns = Annotated[int, typer.Option("--runs", parser=whole, metavar="R", help="Runs of each policy.")]
 Seed = Annotated[int, typer.Option(parser=whole, metavar="S", help="Same seed, same result.")]
-Delta = Annotated[float, typer.Option(parser=number, metavar="D", help="Probability of error that is allowed.")]
+Delta = Annotated[float, typer.Option(parser=number, metavar="D", help="Allowed probability of error.")]
 Threshold = Annotated[
     float | None,
-    typer.Option(parser=number, metavar="X", show_default=_ITS_OWN, help="The bar that a good arm's mean reaches."),
+    typer.Option(parser=number, metavar="X", show_default=_ITS_OWN, help="The bar that a good arm's mean must reach."),
 ]
 ErrorCriterion = Annotated[
     str | None,
@@ -88,7 +88,7 @@ Goal = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(parser=whole, metavar="W", show_default="all cores", help="How many runs are played at a time."),
+    typer.Option(parser=whole, metavar="W", show_default="all cores", help="Number of runs played in parallel."),
 ]
 Backend = Annotated[str, typer.Option(metavar="B", help="Where runs are played: threading, loky, dask or ray.")]
 OutFolder = Annotated[
@@ -96,7 +96,8 @@ OutFolder = Annotated[
     typer.Option("--out", parser=some_path, metavar="DIR", help="Folder for the rows, the summary and the figure."),
 ]
 Informed = Annotated[
-    bool, typer.Option("--informed", help="Also work out the informed limit; takes seconds. Rewards in [0, 1] only.")
+    bool,
+    typer.Option("--informed", help="Also compute the informed limit (seconds). Rewards in [0, 1] only."),
 ]
 StopAfter = Annotated[
     int | None,

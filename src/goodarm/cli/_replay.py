@@ -1,4 +1,4 @@
-"""What else `goodarm compare replay:LOG` needs: the log's columns and scale, and a note on what it can't show."""
+"""Options of `goodarm compare replay:LOG`: the log's columns and scale, and a note on its limits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def replayed(
 
 
 def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
-    """Say so when arms were pulled more often than the log has rows for them."""
+    """Print a note if arms were pulled more often than the log has rows for them."""
     if not environment.startswith("replay:") or not finished:
         return
     import numpy as np

@@ -1,4 +1,4 @@
-"""What every verb prints with: plain text through rich, or one JSON object."""
+"""Output of verbs: plain text through rich, or one JSON object."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ INTERRUPTED = 130
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that takes every text literally: names of policies and files are not markup."""
+    """A console without markup: names of policies and files are printed literally."""
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
 def in_options(message: str) -> str:
-    """A message that names Python's arguments, as `threshold=0.05`, in the language of the command line.
+    """Translate Python arguments in a message, such as `threshold=0.05`, to command-line options.
 
     >>> in_options("Give one, for example `threshold=0.05`, or `from_table`.")
     'Give one, for example --threshold 0.05, or --from-table.'
@@ -48,7 +48,7 @@ def print_json(value: Any) -> None:
 
 
 def on_one_line(text: str) -> str:
-    """Somebody else's text as part of a line: what would break the line or control the terminal is spelled out.
+    """Foreign text for one line of output, with line breaks and control characters escaped.
 
     >>> on_one_line("tea \u2615"), on_one_line("a\\n2-beef"), on_one_line("\\x1b[2J")
     ('tea ☕', 'a\\\\n2-beef', '\\\\x1b[2J')

@@ -1,4 +1,4 @@
-"""What every verb's help has in common: flags shown as flags, and examples at the end."""
+"""Common style of help texts: flags without types, and examples at the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 
 class Verb(TyperCommand):
-    """A command whose help shows a flag without the type of a value that it does not take."""
+    """A command whose help shows flags without a value type."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return plain_flags(super().get_params(ctx))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from goodarm.campaign import Campaign, Told
 
 NOT_AS_IT_SAYS = 1
-"""Exit code of `check` when the journal does not hold up."""
+"""Exit code of `check` if the journal fails it."""
 
 EXAMPLES = (
     "goodarm campaign create sqlite:///my.db prompts --arms a,b,c --threshold 0.7",
@@ -27,7 +27,7 @@ EXAMPLES = (
 )
 
 campaign = typer.Typer(
-    no_args_is_help=True, help="Live campaigns: ask which arm to try, tell what happened, learn what is certain."
+    no_args_is_help=True, help="Live campaigns: ask which arm to sample, tell its reward, get certified verdicts."
 )
 
 StoreAddress = Annotated[
@@ -38,14 +38,16 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name."
 Arms = Annotated[
     str, typer.Option(metavar="FILE|a,b,c", help="Ids: a .csv with a column id, a .txt with one per line, or a list.")
 ]
-Bar = Annotated[float | None, typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean reaches.")]
+Bar = Annotated[
+    float | None, typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean must reach.")
+]
 Control = Annotated[str | None, typer.Option(metavar="ID", help="In place of a threshold: the arm to compare with.")]
 Margin = Annotated[float, typer.Option(parser=number, metavar="M", help="By how much better than the control.")]
 OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value+gap-mixture.")]
 RewardFamily = Annotated[
     str, typer.Option(metavar="R", help="bounded (in [0, 1]), nonnegative[:CAP], gaussian:SCALE or sub-gaussian:SCALE.")
 ]
-Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="About how many samples there will be.")]
+Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="Approximate number of samples.")]
 Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share of delta kept for arms added later.")]
 After = Annotated[str | None, typer.Option(metavar="TIME", help="When a ticket is overdue: 90s, 30min, 2h, 7d.")]
 Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="What becomes of overdue tickets.")]
@@ -59,7 +61,7 @@ Scores = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="With --cases: a judge's scores, a .csv or .jsonl with arm, case and score."),
 ]
-Repeats = Annotated[int, typer.Option(parser=whole, metavar="R", help="Evaluate an arm this often on each case.")]
+Repeats = Annotated[int, typer.Option(parser=whole, metavar="R", help="Number of evaluations of an arm on each case.")]
 SeveralBars = Annotated[
     str | None,
     typer.Option(metavar="B", help="In place of a threshold: metrics with bars, 'correct >= 0.9, slow <= 0.05'."),
@@ -68,7 +70,8 @@ Costs = Annotated[
     str | None, typer.Option(metavar="C|a=1,b=20", help="Cost of a sample; or give the arms' file a column cost.")
 ]
 Budget = Annotated[
-    float | None, typer.Option(parser=number, metavar="B", help="What all samples together may cost; then it ends.")
+    float | None,
+    typer.Option(parser=number, metavar="B", help="Maximum total cost of all samples."),
 ]
 PerUnit = Annotated[
     str | None,
@@ -81,7 +84,7 @@ UnitLimit = Annotated[
 OneUnit = Annotated[str | None, typer.Option(metavar="ID", help="In a campaign of units: the unit that comes.")]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
 RequestKey = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Any text; asking again with it prints the same tickets again.")
+    str | None, typer.Option(metavar="TEXT", help="Any text; repeating it prints the same tickets again.")
 ]
 OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="As ask printed it.")]
 OneReward = Annotated[
@@ -176,7 +179,7 @@ def ask(
     unit: OneUnit = None,
     json: Json = False,
 ) -> None:
-    """Ask which arms to try next: one ticket per line, or JSON."""
+    """Ask which arms to sample next: one ticket per line, or JSON."""
     with _opened(store, name) as found:
         tickets = found.ask(number, key=key, unit=unit)
     if json:
@@ -190,7 +193,7 @@ def ask(
 def tell(
     store: StoreAddress, name: Name, ticket: OneTicket = None, reward: OneReward = None, json: Json = False
 ) -> None:
-    """Tell what happened: TICKET REWARD, or lines `ticket reward` from standard input."""
+    """Tell rewards: TICKET REWARD, or lines `ticket reward` from standard input."""
     if ticket is not None and reward is None:
         raise InvalidValue(f"the reward of {ticket} is missing. Write: goodarm campaign tell STORE NAME TICKET REWARD.")
     pairs = _lines() if ticket is None else [(ticket, _reward(reward))]
@@ -320,7 +323,7 @@ def resume(store: StoreAddress, name: Name, arm: OneArm) -> None:
 
 @campaign.command()
 def retire(store: StoreAddress, name: Name, arm: OneArm) -> None:
-    """Never ask for an arm again; that implies no verdict."""
+    """Never ask for an arm again. This gives it no verdict."""
     with _opened(store, name) as found:
         found.retire(arm)
 
@@ -331,14 +334,14 @@ def end(
     name: Name,
     reason: Annotated[str, typer.Option(metavar="WHY", help="Why it ends; the journal keeps it.")] = "",
 ) -> None:
-    """End a campaign: nothing more is asked, but tickets that are out may still be told."""
+    """End a campaign. Rewards of outstanding tickets may still be told."""
     with _opened(store, name) as found:
         found.end(reason)
 
 
 @campaign.command()
 def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """Which arms are good, which are bad, which are undecided."""
+    """List good, bad and undecided arms."""
     with _opened(store, name) as found:
         result = found.verdicts()
         if json:
@@ -352,7 +355,7 @@ def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
 
 @campaign.command()
 def arms(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """All arms, with what is known about each."""
+    """All arms with all their fields."""
     from goodarm.cli._campaign_table import table
 
     with _opened(store, name) as found:
@@ -368,7 +371,7 @@ def history(
     store: StoreAddress,
     name: Name,
     after: Annotated[int, typer.Option(parser=whole, metavar="N", help="Start after this entry.")] = 0,
-    limit: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="At most this many entries.")] = None,
+    limit: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="Maximum number of entries.")] = None,
     json: Json = False,
 ) -> None:
     """The journal, one entry per line; with --json one JSON object per line."""
@@ -395,11 +398,11 @@ def check(
     store: StoreAddress,
     name: Name,
     head: Annotated[
-        str | None, typer.Option(metavar="N:CHAIN", help="As `goodarm campaign head` printed it some time ago.")
+        str | None, typer.Option(metavar="N:CHAIN", help="An earlier output of `goodarm campaign head`.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Replay the journal and compare; exit code 1 when something differs."""
+    """Replay the journal and compare; exit code 1 if something differs."""
     from goodarm.campaign import open_store
     from goodarm.campaign.check import check_named
     from goodarm.campaign.journal import Head
@@ -435,7 +438,7 @@ def import_(
     name: Name,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="As export wrote it.")],
 ) -> None:
-    """Put an exported campaign into a store under a name."""
+    """Import an exported campaign into a store under a name."""
     from goodarm.campaign import Campaign
 
     with Campaign.import_from(store, file, name) as found:
@@ -470,7 +473,7 @@ def watch(
     every: Annotated[float, typer.Option(parser=number, metavar="SECONDS", help="Between two looks.")] = 1.0,
     json: Json = False,
 ) -> None:
-    """A live table until no arm is undecided: the sentence, the progress, the arms nearest to a verdict."""
+    """A live table until every arm is decided: the sentence, the progress, the arms closest to a verdict."""
     from goodarm.cli._campaign_table import watch_json, watch_table
 
     if not 0.0 < every <= LONGEST_WAIT:

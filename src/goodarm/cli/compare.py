@@ -60,7 +60,7 @@ def compare(
     out: OutFolder = None,
     json: Json = False,
 ) -> None:
-    """Play several policies on the same rewards and show what each found, when, and how often it was wrong."""
+    """Play several policies on the same rewards, and show the arms found, rounds and wrong verdicts of each."""
     from goodarm.report.files import results_folder
     from goodarm.simulation.compare import REWARD, ComparisonRequest, play
 
@@ -94,7 +94,7 @@ def compare(
 
 
 def _check(request: ComparisonRequest, out: Path | None) -> None:
-    """Everything that can be wrong with the request, before anything is played or written."""
+    """Check the whole request before anything is played or written."""
     _ = request.specs
     if out is not None:
         from goodarm.report.files import SUMMARY, refuse_other_results
@@ -104,7 +104,7 @@ def _check(request: ComparisonRequest, out: Path | None) -> None:
 
 
 def _show_verdicts(results: Comparison, out: Path | None, json: bool) -> Summary:
-    """Everything after the play when the goal was to find good arms."""
+    """Output for the goal of finding good arms."""
     from goodarm.report.files import write_files
     from goodarm.simulation.summary import summarise
 
@@ -133,7 +133,7 @@ def _print(summary: Summary, json: bool) -> None:
 
 
 def _show_rewards(results: Comparison, out: Path | None, json: bool) -> RewardSummary:
-    """Everything after the play when the goal was reward."""
+    """Output for the goal of collecting reward."""
     from goodarm.report import rewards
     from goodarm.report.files import write_rewards
 
@@ -151,7 +151,7 @@ def _show_rewards(results: Comparison, out: Path | None, json: bool) -> RewardSu
 
 
 def _say_written(paths: list[Path], json: bool) -> None:
-    """The paths; on stderr when stdout has a JSON object."""
+    """Print the paths, on stderr if stdout has a JSON object."""
     for path in paths:
         typer.echo(f"written: {path}", err=json)
 

@@ -1,4 +1,4 @@
-"""`goodarm data`: which datasets there are, where their files are, and how to get them."""
+"""`goodarm data`: list, locate and download datasets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`goodarm environments`: where rewards can come from."""
+"""`goodarm environments`: list environments."""
 
 from __future__ import annotations
 

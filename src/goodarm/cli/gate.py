@@ -35,7 +35,7 @@ def gate(
     case: Annotated[str | None, _option("Column of the test cases of a fixed test set.", "COLUMN")] = None,
     cases: Annotated[
         int | None,
-        typer.Option(parser=whole, metavar="N", help="How many cases the test set has.", show_default=False),
+        typer.Option(parser=whole, metavar="N", help="Number of cases of the test set.", show_default=False),
     ] = None,
     repeats: Annotated[
         int | None,
@@ -48,7 +48,7 @@ def gate(
     junit: Annotated[Path | None, _file("Write JUnit XML, one test case per arm.")] = None,
     json: Json = False,
 ) -> None:
-    """Exit with 0 if every arm clears the bar, with 1 if one is below it, with 3 if it is not certain yet."""
+    """Exit with 0 if every arm clears the bar, 1 if one is below it, 3 if some are undecided and none is below."""
     from goodarm.judgement import judge
     from goodarm.report import gate as report
     from goodarm.whole_files import explained, write_text

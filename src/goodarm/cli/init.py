@@ -18,7 +18,7 @@ def init(
     example: Annotated[str, typer.Option(metavar="NAME", help="prompts, headlines, laboratory or paper.")] = "prompts",
     json: Json = False,
 ) -> None:
-    """Write a small project that runs: a script to change, and a README."""
+    """Write a small runnable project: a script to adapt, and a README."""
     from goodarm.projects import write_project
 
     written = write_project(example, folder)

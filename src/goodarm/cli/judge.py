@@ -45,7 +45,7 @@ Source = Annotated[
 
 def judge(
     source: Source,
-    threshold: Annotated[float | None, _number("The bar that a good arm's mean reaches.", "X")] = None,
+    threshold: Annotated[float | None, _number("The bar that a good arm's mean must reach.", "X")] = None,
     arm: Annotated[str | None, _option("Column of the arms' names.", "COLUMN")] = None,
     reward: Annotated[str | None, _option("Column of the rewards.", "COLUMN")] = None,
     delta: Delta = 0.05,
@@ -70,18 +70,19 @@ def judge(
     propensity: Annotated[str | None, _option("Weight rows by 1/propensity; needs --cap.", "COLUMN")] = None,
     cap: Annotated[float | None, _number("The largest weight.", "C")] = None,
     time: Annotated[str | None, _option("Column that says when a row happened.", "COLUMN")] = None,
-    max_arms: Annotated[int | None, _whole("At most this many arms are ever judged; each gets delta/N.", "N")] = None,
+    max_arms: Annotated[int | None, _whole("Maximum number of arms ever judged; each gets delta/N.", "N")] = None,
     ledger: Annotated[
-        str | None, _option("File that remembers the shares of delta from look to look; made if absent.", "FILE")
+        str | None, _option("File that records the shares of delta between looks; created if missing.", "FILE")
     ] = None,
     by_appearance: Annotated[
-        bool, typer.Option("--by-appearance", help="The k-th arm to appear gets delta/(k (k+1)); any number may come.")
+        bool,
+        typer.Option("--by-appearance", help="The k-th arm to appear gets delta/(k (k+1)); no limit on arms."),
     ] = False,
     unit: Annotated[
         str | None, _option("Column of persons or sessions: all rows of one are one reward.", "COLUMN")
     ] = None,
     per_unit: Annotated[
-        str, typer.Option(metavar="mean|any|sum|ratio", help="What the reward of a unit is, from its rows.")
+        str, typer.Option(metavar="mean|any|sum|ratio", help="How the rows of a unit become one reward.")
     ] = "mean",
     denominator: Annotated[
         str | None, _option("With --per-unit ratio: column that rewards are divided by; else rows.", "COLUMN")
@@ -93,7 +94,7 @@ def judge(
         str | None, _option("Count a unit's rows for this long from its first, as 7d; needs a time.", "TIME")
     ] = None,
     case: Annotated[str | None, _option("Column of the test cases of a fixed test set.", "COLUMN")] = None,
-    cases: Annotated[int | None, _whole("How many cases the test set has.", "N")] = None,
+    cases: Annotated[int | None, _whole("Number of cases of the test set.", "N")] = None,
     repeats: Annotated[int | None, _whole("With --case: evaluations of each case; their mean counts.", "R")] = None,
     score: Annotated[
         str | None, _option("With --case: a judge's scores, also in rows without a reward.", "COLUMN")
@@ -102,8 +103,8 @@ def judge(
     metric: Annotated[str | None, _option("The score that counts in a result file.", "NAME")] = None,
     table: Annotated[str | None, _option("Table of a database.", "NAME")] = None,
     query: Annotated[str | None, _option("Query of a database.", "SQL")] = None,
-    separator: Annotated[str | None, _option("Of CSV files, if it can't be detected.", "CHARACTER")] = None,
-    encoding: Annotated[str | None, _option("Of CSV files, if it can't be detected.", "NAME")] = None,
+    separator: Annotated[str | None, _option("For CSV files, if not detected.", "CHARACTER")] = None,
+    encoding: Annotated[str | None, _option("For CSV files, if not detected.", "NAME")] = None,
     memory: Annotated[str | None, _option("Limit for DuckDB, as 1GiB; the rest goes through the disk.", "SIZE")] = None,
     out: Annotated[
         Path | None,
@@ -113,7 +114,7 @@ def judge(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Which arms of a log clear the bar, which do not, and how much more is needed; true however often you looked."""
+    """Judge the arms of a log: which clear the bar, which do not, and how much more data the others need."""
     from goodarm.judgement import judge as ask
 
     if out is not None:
@@ -190,7 +191,7 @@ def _print(found: Judgement, json: bool) -> None:
 
 @contextmanager
 def _progress(source: str) -> Iterator[Progress]:
-    """A bar on stderr while the log is read, only where someone is watching."""
+    """A progress bar on stderr while the log is read, in a terminal only."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
     screen = console(stderr=True)

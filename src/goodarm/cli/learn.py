@@ -54,9 +54,10 @@ Options = Annotated[
     ),
 ]
 Budget = Annotated[
-    int, typer.Option(parser=whole, metavar="N", help="Runs that learning may take; with --objective paper, epochs.")
+    int,
+    typer.Option(parser=whole, metavar="N", help="Maximum runs for learning; with --objective paper, epochs."),
 ]
-Calibrate = Annotated[bool, typer.Option("--calibrate", help="Learn the bound for deciding too, and test it.")]
+Calibrate = Annotated[bool, typer.Option("--calibrate", help="Also learn the bound for deciding, and test it.")]
 LearningRuns = Annotated[int, typer.Option(parser=whole, metavar="N", help="Runs on which the bound is learned.")]
 Tests = Annotated[int, typer.Option(parser=whole, metavar="N", help="Fresh runs on which the bound is tested.")]
 Check = Annotated[
@@ -64,7 +65,7 @@ Check = Annotated[
     typer.Option(
         parser=whole,
         metavar="R",
-        help="Fresh runs that say what was gained over where learning started, and over value; 0: none.",
+        help="Fresh runs to measure the gain over the initial policy and over value; 0: none.",
     ),
 ]
 PolicyFile = Annotated[
@@ -95,7 +96,7 @@ def learn(
     out: PolicyFile = Path("policy.json"),
     json: Json = False,
 ) -> None:
-    """Learn a policy's parameters before it is used, and write it as a file that any --policy accepts."""
+    """Learn a policy's parameters offline, and write a file that any --policy accepts."""
     from goodarm.learning.gain import gains
     from goodarm.learning.train import learn as learn_policy
     from goodarm.report.learned import advice, as_json, check_file, lines, write
@@ -147,7 +148,7 @@ def _numbers(options: list[str]) -> dict[str, float]:
 
 
 def _log_of(environment: str) -> Path | None:
-    """The file that is meant, if a file is: its name has the ending of a table and no `kind:` before it."""
+    """The path of a log, if the argument is one: it ends like a table and has no `kind:` prefix."""
     path = Path(environment)
     return path if ":" not in environment and path.suffix in (".csv", ".tsv", ".txt", ".parquet") else None
 
@@ -185,7 +186,7 @@ def _family(
 
 @contextmanager
 def _progress(steps: int, runs: int) -> Iterator[Watch]:
-    """A bar on stderr that shows score and parameter as they move, only where someone is watching."""
+    """A progress bar on stderr with score and parameter, in a terminal only."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     screen = console(stderr=True)

@@ -25,16 +25,16 @@ EXAMPLES = (
 
 Bar = Annotated[
     float | None,
-    typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean reaches; rewards are in [0, 1]."),
+    typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean must reach; rewards are in [0, 1]."),
 ]
 Versus = Annotated[
     float | None,
     typer.Option(parser=number, metavar="X", help="In place of a threshold: the mean of the control to compare with."),
 ]
-Margin = Annotated[float, typer.Option(metavar="M", help="By how much an arm is to be better than the control.")]
+Margin = Annotated[float, typer.Option(metavar="M", help="By how much an arm must be better than the control.")]
 Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]
 Gap = Annotated[
-    float | None, typer.Option(metavar="G", help="Every mean lies this far from the threshold, half above.")
+    float | None, typer.Option(metavar="G", help="Assumed distance of every mean from the threshold, half above.")
 ]
 Means = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Means from the columns arm and mean of a CSV or Parquet file.")
@@ -48,14 +48,16 @@ OnCases = Annotated[
 Budget = Annotated[
     float | None, typer.Option(parser=number, metavar="T", help="Maximum number of samples; with --cost, of money.")
 ]
-Cost = Annotated[float | None, typer.Option(parser=number, metavar="C", help="What a sample costs: plan in money too.")]
+Cost = Annotated[
+    float | None, typer.Option(parser=number, metavar="C", help="Cost of a sample; adds costs to the plan.")
+]
 Simulated = Annotated[
     int | None,
     typer.Option(
         "--runs",
         parser=whole,
         metavar="R",
-        show_default="as many as take a few seconds",
+        show_default="as many as fit into a few seconds",
         help="Simulated runs of each setting.",
     ),
 ]
@@ -84,7 +86,7 @@ def plan(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """How many samples an arm and a campaign will take, and what a looser goal would save."""
+    """Estimate the samples that an arm and a campaign need, and the savings of a looser goal."""
     from goodarm.planning import plan as make_plan
     from goodarm.report.files import plan_about, refuse_other_results, results_folder, write_plan
 
@@ -116,13 +118,13 @@ def plan(
         print_json(as_json(made))
     else:
         _print(made)
-    for path in written:  # on stderr, so that stdout stays the text or the JSON object
+    for path in written:  # on stderr: stdout has only the text or the JSON object
         typer.echo(f"written: {path}", err=True)
 
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A bar on stderr, only where someone is watching."""
+    """A progress bar on stderr, in a terminal only."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     screen = console(stderr=True)

@@ -1,4 +1,4 @@
-"""`goodarm policies`: the policies that have a name, and the rules that any policy can be made of."""
+"""`goodarm policies`: list named policies, and the rules that policies consist of."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Name = Annotated[
 
 
 def policies(name: Name = None, json: Json = False) -> None:
-    """List named policies, sampling rules, identification rules and models of the arms, with what they promise."""
+    """List named policies, sampling rules, identification rules and models of the arms, with their guarantees."""
     from goodarm.report import catalogue
 
     if name is not None:

@@ -38,7 +38,7 @@ Out = Annotated[
         "--out",
         parser=some_path,
         metavar="DIR",
-        help="Folder for the report; an interrupted one goes on in it.",
+        help="Folder for the report; an interrupted one is continued.",
     ),
 ]
 
@@ -52,7 +52,7 @@ def reproduce(
     out: Out = Path("reproduction"),
     json: Json = False,
 ) -> None:
-    """Measure the paper's Table 1 and Figures 1 to 4 and write a report. Interrupted, it goes on when called again."""
+    """Measure the paper's Table 1 and Figures 1 to 4 and write a report. An interrupted run can be continued."""
     from goodarm.paper.report import summarise
     from goodarm.paper.report_files import write_reproduction
     from goodarm.paper.reproduction import reproduce as play
@@ -65,7 +65,7 @@ def reproduce(
         with results_folder(out / "finished"), _progress() as progress:  # nothing finished: no folder is left
             finished = play(request, out, progress)
     except KeyboardInterrupt:
-        kept = f"What is finished is in {out / 'finished'}; the same command goes on from there."
+        kept = f"What is finished is in {out / 'finished'}; the same command continues from there."
         typer.echo(f"goodarm: interrupted. {kept if out.exists() else 'Nothing was finished yet.'}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     found = summarise(finished)
@@ -76,7 +76,7 @@ def reproduce(
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """One bar on stderr, only where someone is watching."""
+    """A progress bar on stderr, in a terminal only."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bars
 

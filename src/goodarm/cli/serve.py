@@ -16,7 +16,7 @@ EXAMPLES = (
 
 
 def read_store(store: str) -> str:
-    """The store itself, or the first line of the file named by file:PATH: the process list must not show a password."""
+    """The store's address, or the first line of file:PATH, which keeps a password out of the process list."""
     from pathlib import Path
 
     from goodarm.errors import InvalidValue
@@ -39,7 +39,7 @@ Store = Annotated[
     ),
 ]
 Host = Annotated[str, typer.Option(metavar="H", help="Where to listen; beyond this machine it needs a token.")]
-Port = Annotated[int, typer.Option(metavar="P", help="0 takes a free one.")]
+Port = Annotated[int, typer.Option(metavar="P", help="0 chooses a free port.")]
 ServerWorkers = Annotated[int, typer.Option("--workers", metavar="N", help="Processes that answer.")]
 Demo = Annotated[bool, typer.Option("--demo", help="A temporary store with a campaign fed by simulated visitors.")]
 Private = Annotated[bool, typer.Option("--private-webhooks", help="Webhooks may call loopback and private addresses.")]
@@ -53,13 +53,13 @@ WebhookPorts = Annotated[
     str, typer.Option("--webhook-ports", metavar="P,P", help="Ports that webhooks may call, separated by commas.")
 ]
 MostTickets = Annotated[
-    int, typer.Option("--most-tickets", metavar="N", help="Tickets that may be out per campaign; more are refused.")
+    int, typer.Option("--most-tickets", metavar="N", help="Maximum outstanding tickets per campaign; more are refused.")
 ]
 MostEntries = Annotated[
-    int, typer.Option("--most-entries", metavar="N", help="Entries a journal may have before asks are refused.")
+    int, typer.Option("--most-entries", metavar="N", help="Maximum entries of a journal; then asks are refused.")
 ]
 RootPath = Annotated[
-    str, typer.Option("--root-path", metavar="/P", help="The path below which a proxy serves it, such as /goodarm.")
+    str, typer.Option("--root-path", metavar="/P", help="Path prefix behind a proxy, such as /goodarm.")
 ]
 LogLevel = Annotated[
     str, typer.Option("--log-level", metavar="L", help="debug, info (logins too), warning, error or critical.")
@@ -67,9 +67,7 @@ LogLevel = Annotated[
 LogFormat = Annotated[str, typer.Option("--log-format", metavar="text|json", help="Lines of the log, on stderr.")]
 StalledAfter = Annotated[
     float,
-    typer.Option(
-        "--stalled-after", metavar="S", help="Seconds after which a client that does not read or ask on is dropped."
-    ),
+    typer.Option("--stalled-after", metavar="S", help="Seconds after which an idle client is disconnected."),
 ]
 
 

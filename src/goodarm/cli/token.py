@@ -1,4 +1,4 @@
-"""`goodarm token`: who may use a served store."""
+"""`goodarm token`: access tokens of a served store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLES = ("goodarm token create --role writer --name shop", "goodarm token lis
 
 token = typer.Typer(no_args_is_help=True, help="Make, list and revoke the tokens of a served store.")
 RoleName = Annotated[str, typer.Option("--role", metavar="admin|writer|reader", help="What the token allows.")]
-TokenName = Annotated[str, typer.Option("--name", metavar="TEXT", help="Whose it is, for the list.")]
+TokenName = Annotated[str, typer.Option("--name", metavar="TEXT", help="Owner, shown in the list.")]
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def create(role: RoleName, store: Store = "sqlite:///goodarm.db", name: TokenNam
 
 @token.command("list")
 def show(store: Store = "sqlite:///goodarm.db", json: Json = False) -> None:
-    """All tokens: role, when they were made, last used and revoked."""
+    """All tokens with role and times of creation, last use and revocation."""
     with _tokens(store) as tokens:
         found = tokens.all()
     if json:
@@ -72,7 +72,7 @@ def revoke(
     id: Annotated[str, typer.Argument(metavar="ID", help="As shown by `goodarm token list`.")],
     store: Store = "sqlite:///goodarm.db",
 ) -> None:
-    """Refuse a token, and the browsers that logged in with it, from now on."""
+    """Revoke a token and the browser sessions that it opened."""
     with _tokens(store) as tokens:
         tokens.revoke(id)
     typer.echo(f"token {id} is revoked; running servers refuse it within a second", err=True)

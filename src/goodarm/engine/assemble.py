@@ -1,4 +1,4 @@
-"""From a policy and a problem to a compiled loop with everything that it is called with."""
+"""Build the compiled loop of a policy on a problem, and its arguments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Loop = Callable[..., tuple[Pool, bool]]
 
 @dataclass
 class State:
-    """Everything that a run needs to go on: the tables, the pool, and the model's belief where there is a model."""
+    """The state of a run: the tables, the pool, and the model's belief if there is a model."""
 
     tables: Tables
     pool: Pool
@@ -56,7 +56,7 @@ class State:
 
     @property
     def round(self) -> int:
-        """Rounds that were played."""
+        """Number of rounds played."""
         return int(self.tables.progress[ROUND])
 
     @property
@@ -65,16 +65,16 @@ class State:
 
     @property
     def goes_on(self) -> bool:
-        """Is there a verdict left to give, and one that is wanted?"""
+        """Whether an arm is undecided and more verdicts are wanted."""
         return self.open_arms > 0 and good_so_far(self.arms) < int(self.tables.progress[WANTED])
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """A compiled loop and everything it is called with that does not change from run to run.
+    """A compiled loop and the arguments that all runs share.
 
-    model : the model of the arms with its features; None for arms that are believed in one by one
-    columns   : columns of the table of arms, 8 and more
+    model : the model of the arms with its features; None for independent arms
+    columns   : number of columns of the table of arms, at least 8
     """
 
     policy: Policy
@@ -87,7 +87,7 @@ class Assembly:
     scan: bool = False
 
     def start(self, horizon: float, wanted: int = NEVER) -> State:
-        """The state before the first round of a run, which ends after `wanted` good verdicts if not before."""
+        """The state before the first round. The run ends after `wanted` good verdicts at the latest."""
         arms, fdr = self.problem.arms, self.policy.criterion is Criterion.FDR
         due = _whole(first_fit(self.policy, self.bar))
         progress = np.array([0, arms, due, NEVER, 0, wanted], dtype=np.int64)
@@ -107,7 +107,7 @@ class Assembly:
         return State(tables, start_pool(self.policy, self.bar, horizon), belief)
 
     def advance(self, state: State, source: Any, generator: Generator, until: int, trace: NDArray[np.int64]) -> None:
-        """Play on until round `until`, until no arm is open, or until the model wants its upkeep; gives it that."""
+        """Play until round `until` or until every arm is decided, and run the model's upkeep when it is due."""
         progress = state.tables.progress
         if self.model is None:
             state.pool, _ = self.loop(
@@ -124,11 +124,11 @@ class Assembly:
             progress[UPKEEP_DUE] = self.model.upkeep(state.belief, state.arms, state.round, self.bar)
 
     def misfit(self, arms: Table) -> float:
-        """How badly the model fits the arms that were pulled, as a standard score; nan if nothing is to be asked."""
+        """Misfit of the model on the arms that were pulled, as a standard score; NaN without a model."""
         return misfit(arms, self.problem.bar) if self.model and self.model.testable else math.nan
 
     def uncompiled(self) -> Assembly:
-        """The same loop as plain Python: slow, and nothing has to be compiled."""
+        """The same loop as plain Python: slow, but without compilation."""
         return replace(self, loop=self.loop.py_func)  # type: ignore[attr-defined]  # numba's dispatcher has it
 
 
@@ -139,17 +139,17 @@ def _whole(due: float) -> int:
 def assemble(
     policy: Policy, problem: Problem, reward: Formula, features: Row | None = None, *, scan: bool = False
 ) -> Assembly:
-    """Compile a pairing for rewards that are drawn by `reward(i, means, extra, key)`, key the number of a case if any.
+    """Compile a pairing for rewards drawn by `reward(i, means, extra, key)`; `key` is the number of a case, if any.
 
     features : of the arms, for a model that brings none of its own
-    scan     : look at every arm in every round instead of using a tree; the trees' reference
+    scan     : scan all arms in every round instead of using a tree; the reference for the trees
     """
     policy.check(problem.rewards)
     draw = drawn(reward) if math.isinf(problem.bar.cases) else drawn_cases(reward)
     if policy.model is not None:
         return _with_model(policy, problem, draw, features)
     loop = independent.build(parts_of(policy, draw, scan=scan), kind_of(policy))
-    # rewards come at once, and each arm's own decide: what a purse needs, unless verdicts are given by rank
+    # a purse needs immediate rewards and a verdict per arm from its own rewards, so it excludes verdicts by rank
     bar = problem.bar._replace(purse=0.0 if policy.criterion is Criterion.FDR else 1.0)
     return Assembly(policy, problem, bar, loop, loop_parameters(policy), columns=columns_for(policy), scan=scan)
 
@@ -173,7 +173,7 @@ def kind_of(policy: Policy) -> Kind:
 
 
 def columns_for(policy: Policy) -> int:
-    """An arm is one cache line, unless the identification rule asks for several numbers of memory."""
+    """Floats per arm: 8, one cache line, unless the identification rule needs several numbers of memory."""
     memory = policy.identification.memory
     return ARM_FIELDS + (memory if memory > 1 else 0)
 
@@ -202,7 +202,7 @@ def loop_parameters(policy: Policy) -> tuple[Any, ...]:
 
 
 def start_pool(policy: Policy, bar: Bar, horizon: float) -> Pool:
-    """What is believed of all arms before the first reward."""
+    """The pool before the first reward."""
     learner = policy.learner
     if learner is None:
         return Pool(0.0, horizon, Nothing())
@@ -210,7 +210,7 @@ def start_pool(policy: Policy, bar: Bar, horizon: float) -> Pool:
 
 
 def first_fit(policy: Policy, bar: Bar) -> float:
-    """The round after which the pool is learned for the first time; inf if never."""
+    """The round of the learner's first fit; inf if there is none."""
     learner = policy.learner
     if learner is None:
         return math.inf

@@ -1,12 +1,12 @@
-"""Plain functions as compiled code: how they are compiled, and when that pays.
+"""Compile plain functions, and decide when compiling pays.
 
-Rules are plain Python functions and call others. Before numba can compile a loop around them, each one must be
-registered with it. numba's disk cache looks only at the file of the loop, so that an edited rule would be served from a
-stale cache. `goodarm.fingerprint` walks over all functions that a loop reaches, for both purposes.
+Rules are plain Python functions and call others. Each of them must be registered with numba before numba can compile a
+loop around them. numba's disk cache checks only the file of the loop, so it would return stale code for an edited rule.
+For both purposes `goodarm.fingerprint` walks over all functions that a loop reaches.
 
-Loading numba and one compiled function takes most of a second, which a process that makes a single step should not
-spend. `Patience` is the one decision between Python and compiled code; every amount of patience is listed here. Both
-round alike, except for log-gamma (`as_native_rounds`), so that the decision changes no result.
+Loading numba and one compiled function takes most of a second, too long for a process that makes a single step.
+`Patience` decides between Python and compiled code, and all its values are listed here. Both give the same bits except
+for log-gamma (`as_native_rounds`), so the decision changes no result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from goodarm.rules.parameters import Formula
 
 
 class Patience(NamedTuple):
-    """How much work runs as Python before a function is compiled.
+    """Amount of work to run as Python before compiling a function.
 
     per_call : Maximum number of items (arms, entries) that one call handles as Python
     in_total : Maximum number of items that all calls of a process together handle as Python
@@ -39,7 +39,7 @@ class Patience(NamedTuple):
     uncached: float | None = None
 
     def compiles(self, items: float, before: float = 0.0) -> bool:
-        """Does a call with this many items, after `before` items in earlier calls, run as compiled code?
+        """Whether a call with this many items, after `before` items in earlier calls, runs as compiled code.
 
         >>> Patience(per_call=10, in_total=15).compiles(8), Patience(per_call=10, in_total=15).compiles(8, before=8)
         (False, True)
@@ -47,7 +47,7 @@ class Patience(NamedTuple):
         return items > self.per_call or items + before > self.in_total
 
     def waits(self, items: float, before: float) -> bool:
-        """Does such a call run as compiled code even where that means to wait for the compiler?
+        """Whether such a call runs as compiled code even if it must wait for the compiler.
 
         >>> Patience(10, 15, uncached=100).waits(8, before=8), Patience(10, 15).waits(8, before=8)
         (False, True)
@@ -56,9 +56,9 @@ class Patience(NamedTuple):
 
 
 ALWAYS = Patience(0)
-"""Compile at the first call: for functions that Python rounds differently, or that take long for any input."""
+"""Compile at the first call. For functions that Python rounds differently, or that are slow for any input."""
 SLOW_RULE = Patience(1, 50, uncached=4000)
-"""Single evaluations of a rule that takes half a millisecond as Python. The compiler takes about two seconds for it."""
+"""Single evaluations of a rule that takes half a millisecond as Python and about two seconds to compile."""
 EVERY_ARM = Patience(5000)
 """A pass over all arms with a quick rule. Python takes up to a quarter of a second, at geometrically spaced rounds."""
 EVERY_ARM_OF_SLOW_RULE = Patience(1000, 1000, uncached=4000)
@@ -66,31 +66,31 @@ EVERY_ARM_OF_SLOW_RULE = Patience(1000, 1000, uncached=4000)
 FIT_OF_SLOW_RULE = Patience(200, 0, uncached=2000)
 """A fit to all arms that takes about two milliseconds per arm as Python."""
 BLOCK = Patience(16)
-"""Arms that are judged after a block was told."""
+"""Arms to judge after a block was told."""
 AGAINST_CONTROL = Patience(100, 100)
 """Evidence of arms against a control, about a millisecond per arm as Python."""
 INDICES = Patience(2000)
 """Indices of arms against a control."""
 TOTALS = Patience(2000)
-"""Arms of a table. The decision must not depend on earlier calls: a verdict's interval is compared bit for bit."""
+"""Arms of a table. The decision must not depend on earlier calls: intervals of verdicts are compared bit for bit."""
 DIFFERENCES = Patience(10)
 """Arms of a table of differences from a control, a tenth of a second per arm as Python."""
 JOURNAL = Patience(20_000)
-"""Entries of a journal that are replayed in one piece."""
+"""Entries of a journal to replay in one piece."""
 
 Value = TypeVar("Value")
 _registered: set[Any] = set()
 _inlined: set[FunctionType] = set()
 _registering = threading.RLock()
-"""Two threads that compile at once must not find a function marked as registered before numba knows it."""
+"""Held while functions are registered: another thread must not see a function as registered too early."""
 
 
 def compiled(loop: Callable[..., Any]) -> Any:
-    """The function, compiled when first called, or from the disk cache.
+    """The function, compiled at its first call or loaded from the disk cache.
 
-    numba names its cache file after the function's qualified name. With the fingerprint in that name, changed rules
-    have another file, so that a stale one is never read; and two processes which compile different loops at once do
-    not write into one file, whose entries numba numbers without a lock.
+    numba names its cache file after the function's qualified name. This name contains the fingerprint, so changed rules
+    use another file and stale code is never read. Two processes that compile different loops also write to different
+    files; numba numbers the entries of a file without a lock.
     """
     if not can_compile():
         raise GoodarmError(
@@ -99,7 +99,7 @@ def compiled(loop: Callable[..., Any]) -> Any:
         )
     from numba import njit
 
-    from goodarm.engine.disk_cache import keep_on_disk  # it imports numba, which takes long
+    from goodarm.engine.disk_cache import keep_on_disk  # imports numba, which is slow
 
     assert isinstance(loop, FunctionType)
     register([loop])
@@ -114,25 +114,25 @@ def can_compile() -> bool:
     """Is numba installed?"""
     try:
         return find_spec("numba") is not None
-    except ValueError:  # it is hidden: `sys.modules["numba"] = None`
+    except ValueError:  # hidden by `sys.modules["numba"] = None`
         return False
 
 
 def is_on_disk(function: Any) -> bool:
-    """Has an earlier process compiled this function, and left the result in the disk cache?"""
+    """Whether the disk cache has compiled code of this function."""
     from goodarm.engine.disk_cache import is_kept
 
     return is_kept(function.dispatcher)
 
 
 BYTES_PER_SECOND = 2000.0
-"""Byte code that the compiler turns into machine code in a second, about."""
+"""Approximate bytes of byte code compiled per second."""
 
 
 def seconds_to_compile(function: Any) -> float:
-    """About how long the first call of a compiled function waits for the compiler: 0 if its code is ready.
+    """Approximate seconds that the first call waits for the compiler; 0 if the code is ready.
 
-    Ready means that this process has compiled it, or that an earlier one has left it in the disk cache.
+    Code is ready if this process has compiled it or the disk cache has it.
     """
     if function.dispatcher.signatures or is_on_disk(function):
         return 0.0
@@ -140,10 +140,10 @@ def seconds_to_compile(function: Any) -> float:
 
 
 def inlined(function: Formula) -> Formula:
-    """Mark a function that runs in every round, to be compiled into its callers together with all that it calls.
+    """Mark a function of the inner loop for inlining, together with the functions it calls.
 
-    Left to itself the compiler calls the larger ones, with thirty arguments on the stack and the references of every
-    array counted: up to a tenth of a round.
+    The compiler would not inline the larger ones by itself. Their calls pass thirty arguments and count the references
+    of every array, which takes up to a tenth of a round.
     """
     assert isinstance(function, FunctionType)
     _inlined.add(function)
@@ -151,16 +151,16 @@ def inlined(function: Formula) -> Formula:
 
 
 def borrowed(value: Value) -> Value:
-    """The arrays in a value, for the time of a call whose caller keeps them alive: itself in Python.
+    """Borrow the arrays in a value for a call whose caller keeps them alive. In Python, returns the value.
 
-    Compiled code counts the references to every array that it hands on. In a round of `value` that would be 13 atomic
-    additions and as many subtractions, an eighth of its time. A borrowed array has no count. It must not be returned.
+    Compiled code counts the references to every array that it passes on. In a round of `value` that costs 13 atomic
+    additions and 13 subtractions, an eighth of the time. A borrowed array has no count and must not be returned.
     """
     return value
 
 
 def _teach_borrowing() -> None:
-    """Tell numba how `borrowed` is compiled: the array's owner is left out of it."""
+    """Tell numba how to compile `borrowed`: copy the array's descriptor without its owner."""
     from numba.core import types
     from numba.extending import intrinsic, overload
 
@@ -197,9 +197,9 @@ def _teach_borrowing() -> None:
 def named_by_content(function: FunctionType, content: str) -> FunctionType:
     """A copy of the function whose qualified name ends in its fingerprint.
 
-    numba names machine code after the function's qualified name and a counter. Loops that were compiled in different
-    processes and loaded from the disk cache into one meet under the same names; the linker then keeps one of them, and
-    a loop would call another rule's function. With the content in the name, the same name is the same code.
+    numba names machine code after the function's qualified name and a counter. Loops compiled by different processes
+    can therefore have the same name. When one process loads both from the disk cache, the linker keeps one of them, and
+    a loop would call another rule's function. With the fingerprint in the name, equal names mean equal code.
     """
     copy = FunctionType(
         function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
@@ -211,7 +211,7 @@ def named_by_content(function: FunctionType, content: str) -> FunctionType:
 
 
 def register(functions: Iterable[FunctionType]) -> None:
-    """Tell numba that it may compile these functions and everything they call."""
+    """Register these functions, and all functions they call, with numba."""
     from numba.extending import overload
 
     with _registering:
@@ -227,7 +227,7 @@ def register(functions: Iterable[FunctionType]) -> None:
 
 
 def _always(implementation: FunctionType) -> Any:
-    """The same implementation whatever the types of the arguments."""
+    """One implementation for all argument types."""
 
     def chosen(*arguments: Any, **named: Any) -> FunctionType:
         return implementation
@@ -236,9 +236,9 @@ def _always(implementation: FunctionType) -> Any:
 
 
 class JustInTime:
-    """A function that runs as Python until its patience is over, then compiled.
+    """A function that runs as Python until its patience is exhausted, and then as compiled code.
 
-    over : place of the argument whose length is the number of items of a call; None if each call is one item
+    over : position of the argument whose length is the number of items of a call; None if each call is one item
     """
 
     def __init__(self, function: Formula, patience: Patience, over: int | None) -> None:
@@ -258,11 +258,11 @@ class JustInTime:
             self._done += items
             return self.py_func(*arguments)
         found = self._code()
-        self._ready = True  # after the code, since another thread may look
+        self._ready = True  # set after the code: another thread may read it
         return found(*arguments)
 
     def _is_due(self, items: int) -> bool:
-        """Is the compiled code on the disk, or is it time to wait for the compiler? The disk is asked now and then."""
+        """Whether to switch: the disk has the code, or it is time to wait for the compiler. Checks the disk rarely."""
         if self._patience is not ALWAYS and not can_compile():
             return False
         if self._patience.waits(items, self._done):
@@ -282,7 +282,7 @@ _made: dict[tuple[Formula, Patience, int | None], JustInTime] = {}
 
 
 def just_in_time(function: Formula, patience: Patience = ALWAYS, over: int | None = None) -> JustInTime:
-    """The function as Python or compiled, whichever pays; made once, so that it is compiled once."""
+    """The `JustInTime` of a function, made once so that it is compiled once."""
     key = (function, patience, over)
     if key not in _made:
         _made[key] = JustInTime(*key)
@@ -290,12 +290,12 @@ def just_in_time(function: Formula, patience: Patience = ALWAYS, over: int | Non
 
 
 def plain(function: Formula) -> Formula:
-    """The Python function behind a `JustInTime`, for a loop that is compiled as a whole."""
+    """The Python function of a `JustInTime`, for loops that are compiled as a whole."""
     found: Formula = getattr(function, "py_func", function)
     return found
 
 
 def as_native_rounds(function: Formula) -> Formula:
-    """The function itself, unless it calls log-gamma, the one function that Python rounds differently."""
+    """The function itself; compiled if it calls log-gamma, the only function that Python rounds differently."""
     inside = any("lgamma" in each.__code__.co_names for each in reachable([function]))  # type: ignore[list-item]  # plain functions
     return just_in_time(function) if inside else function

@@ -1,4 +1,4 @@
-"""numba's disk cache, as something that may be missing: compiled code is kept where possible, and made anew elsewhere.
+"""numba's disk cache as an optional one: compiled code is kept if possible, and compiled again if not.
 
 numba raises where a cache can't be used: no folder is writable (a service without a home on a read-only disk), the disk
 is full, or a file names a module that an upgrade has moved. In each of these cases the function can still be compiled,
@@ -20,13 +20,13 @@ _said = False
 
 
 class DiskCache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Reads and writes what it can."""
+    """A cache whose failures are not errors."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled function, or None if the file can't be read: it was written by other code, or damaged."""
         try:
             return super().load_overload(sig, target_context)
-        except Exception as error:  # unpickling runs the constructors of what is in the file, which may raise anything
+        except Exception as error:  # unpickling runs constructors of the file's content, which may raise anything
             log.info("compile %s again, its cache can't be read: %s", self._name, error)
             return None
 
@@ -36,7 +36,7 @@ class DiskCache(FunctionCache):  # type: ignore[misc]  # numba has no types
             super().save_overload(sig, data)
         except OSError as error:
             _say(str(error))
-        except Exception:  # saving reads the index first, and has the same troubles as `load_overload`
+        except Exception:  # saving reads the index first, so it can fail like `load_overload`
             try:
                 self.flush()
                 super().save_overload(sig, data)
@@ -45,10 +45,10 @@ class DiskCache(FunctionCache):  # type: ignore[misc]  # numba has no types
 
 
 def is_kept(dispatcher: Any) -> bool:
-    """Is the function on the disk, compiled for some types of arguments?"""
+    """Whether the disk has the function, compiled for some argument types."""
     try:
         return bool(dispatcher._cache._cache_file._load_index())
-    except Exception:  # no cache, a damaged one, or another version of numba: then it has to be compiled
+    except Exception:  # no cache, a damaged one, or another version of numba: compile
         return False
 
 
@@ -63,7 +63,7 @@ def keep_on_disk(dispatcher: Any) -> None:
 
 
 def _say(reason: str) -> None:
-    """Log once per process that every process will compile."""
+    """Warn once per process that compiled code is not kept."""
     global _said
     if not _said:
         _said = True

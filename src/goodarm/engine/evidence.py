@@ -1,6 +1,6 @@
 """The evidence for each kind of question: which policies can answer it, the live step, and the intervals.
 
-`goodarm.question` says what is asked; here is what answers it. A new kind of question has one entry in `EVIDENCE`.
+`goodarm.question` defines the questions, and this module their answers. A new kind has one entry in `EVIDENCE`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 Asked = TypeVar("Asked", bound=Question)
 
 REPLACED = ("versus", "gap-mixture")
-"""Identification rules that `versus` replaces without an error: itself, and the default."""
+"""Identification rules that `versus` may replace silently: itself and the default."""
 PAIRED = "bet-mixture"
 """The identification rule for paired differences."""
 NO_SHARE = 1e-12
@@ -51,7 +51,7 @@ _PLUS = re.compile(r"\+(?![^()]*\))")
 
 
 class Seen(NamedTuple):
-    """What an interval is computed from: samples whose reward counts, their sum, and samples that are pending."""
+    """Input of an interval: number of counted rewards, their sum, and number of pending samples."""
 
     pulls: float
     total: Reward
@@ -64,7 +64,7 @@ class Seen(NamedTuple):
 
 
 class MetricState(NamedTuple):
-    """What is known of one metric of an arm, in the metric's own direction.
+    """Estimates of one metric of an arm, in the metric's own direction.
 
     metric, bar, at_least : the metric, its bar, and on which side of it good arms lie
     mean, low, high : of the told rewards, and the values that the evidence has not refuted; NaN: not known
@@ -90,13 +90,13 @@ class MetricState(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """What a live step is made of.
+    """Arguments of a live step.
 
     arms     : ids of all arms, reference arms included
     horizon  : planned number of samples, inf without a plan
-    features : of the arms, for a model that brings none of its own
+    features : features of the arms, for a model without its own
     weights  : each arm's share of delta, reference arms excluded; 1/K each if None
-    costs    : of a sample of each arm, reference arms included; 1 each if None
+    costs    : cost of a sample of each arm, reference arms included; 1 each if None
     """
 
     policy: Policy
@@ -110,25 +110,25 @@ class Setup(NamedTuple):
 
 
 class Evidence(ABC, Generic[Asked]):
-    """How questions of one kind are answered."""
+    """The answer to one kind of question: policies, live step and intervals."""
 
     def __init__(self, question: Asked) -> None:
         self.question = question
 
     @abstractmethod
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
-        """The policy that answers the question, from what was asked for."""
+        """The policy that answers the question, from the caller's choice."""
 
     @abstractmethod
     def check(self, policy: Policy, problem: Problem) -> None:
-        """Refuse a policy that can't answer the question live; called once, when a campaign is created."""
+        """Refuse a policy that can't answer the question live. Called once, at the creation of a campaign."""
 
     @abstractmethod
     def step(self, given: Setup) -> LiveStep:
         """The live step of a campaign."""
 
     def levels(self, problem: Problem, weights: Floats, offsets: Floats) -> Floats:
-        """The evidence that refutes a value at each arm's own share of delta.
+        """Evidence that refutes a value at each arm's share of delta.
 
         weights : shares of delta
         offsets : evidence that the live step gives each arm for its share
@@ -139,15 +139,15 @@ class Evidence(ABC, Generic[Asked]):
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
     ) -> tuple[Floats, Floats]:
-        """Values that the evidence has not refuted: lower and upper ends, pending samples at their worst.
+        """Lower and upper ends of the values that the evidence has not refuted, with pending samples at their worst.
 
-        references : what was seen of the question's reference arms
+        references : totals of the question's reference arms
         """
 
     def metrics(
         self, policy: Policy, problem: Problem, seen: Seen, weight: float, verdict: int = 0
     ) -> list[MetricState]:
-        """Each metric of an arm with this share of delta, where a reward has several."""
+        """Estimates of each metric of an arm with this share of delta, where a reward has several."""
         return []
 
 
@@ -237,7 +237,7 @@ class ControlEvidence(Evidence[Control]):
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
     ) -> tuple[Floats, Floats]:
-        """Of the difference from the control; the control's pending samples count at their worst, too."""
+        """Interval of the difference from the control. The control's pending samples count at their worst, too."""
         held = references[self.question.arm]
         if not arms or held.pulls + held.pending == 0.0:
             return np.full(len(arms), np.nan), np.full(len(arms), np.nan)
@@ -395,7 +395,7 @@ class BarsEvidence(Evidence[Bars]):
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
     ) -> tuple[Floats, Floats]:
-        """Of min_j (mean_j - bar_j), the smallest distance from a bar.
+        """Interval of min_j (mean_j - bar_j), the smallest distance from a bar.
 
         low  : the smallest of the metrics' lower ends minus their bars, since all of them must be refuted for good
         high : the shift s of all bars at which mean_j E-_j(bar_j + s) is the level: min_j (mean_j - bar_j) >= s says
@@ -474,7 +474,7 @@ def _columns(arms: Sequence[Seen], side: int) -> tuple[Floats, Floats]:
 
 @cache
 def _shifts(one_side: Formula) -> Formula:
-    """A loop over arms: the largest shift of all bars that the average evidence for bad has not refuted.
+    """Loop over arms: the largest shift of all bars that the average evidence for bad has not refuted.
 
     The end agrees with the verdict: it lies below 0 exactly where the evidence at the bars themselves suffices.
     """
@@ -484,7 +484,7 @@ def _shifts(one_side: Formula) -> Formula:
     ) -> bool:
         top, kept = -math.inf, np.full(len(thresholds), -math.inf)
         for j in range(len(thresholds)):
-            if thresholds[j] + shift > 0.0:  # no mean lies below 0, and nothing refutes that
+            if thresholds[j] + shift > 0.0:  # no mean lies below 0, so nothing can refute this end
                 kept[j] = one_side(-1.0, pulls, sums[j], bar_at(bar, thresholds[j] + shift), *values)
             top = max(top, kept[j])
         if top == -math.inf:
@@ -525,7 +525,7 @@ EVIDENCE: dict[type[Question], Callable[[Any], Evidence[Any]]] = {
 def evidence_for(
     question: Question, rewards: Rewards = Bounded(), tenths: Sequence[Sequence[int]] = ()
 ) -> Evidence[Any]:
-    """How a question is answered: against a control on a fixed test set, by pairs; with a judge's scores, by these."""
+    """The evidence for a question: pairs against a control on a fixed test set, score bets with a judge's scores."""
     if isinstance(rewards, ScoredCases):
         if not isinstance(question, Threshold):
             raise InvalidValue("scores are for arms that are compared with a threshold. Leave out scores or control.")

@@ -1,7 +1,7 @@
-"""A rule that can't be compiled, or fails while it runs: which rule, which line and what to do, in one message.
+"""Explain a rule that can't be compiled or that fails: one message with the rule, the line and the remedy.
 
-numba says where it stopped in one of two ways: `File "rules.py", line 6` or `Raised from rules.py (8)`. The first place
-that lies in a user's function is the innermost one: what was called there failed.
+numba reports a location in one of two forms: `File "rules.py", line 6` or `Raised from rules.py (8)`. The first
+location in a user's function is the innermost one, where the call failed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Explained:
         try:
             return self.dispatcher(*arguments)
         except TypeError as error:
-            if "got None" not in str(error):  # what numba says of a result that is None on some branch
+            if "got None" not in str(error):  # numba's error for a result that is None on some branch
                 raise
             raise (without_a_number(self.py_func) or error) from error
         except Exception as error:
@@ -45,7 +45,7 @@ class Explained:
             raise (explained(error, self.py_func) or error) from error
 
     def __getattr__(self, name: str) -> Any:
-        if name == "dispatcher":  # not set yet, while it is copied
+        if name == "dispatcher":  # not set yet during copying
             raise AttributeError(name)
         return getattr(self.dispatcher, name)
 
@@ -79,7 +79,7 @@ R = TypeVar("R")
 
 
 def explains_rules(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a method that calls rules as Python: an error in a user's rule becomes a goodarm error that names it."""
+    """Decorate a method that calls rules as Python: errors in a user's rule become goodarm errors that name it."""
 
     @wraps(method)
     def call(*arguments: P.args, **named: P.kwargs) -> R:
@@ -119,12 +119,12 @@ def _where(code: CodeType, line: int) -> str:
 
 
 def _is_ours(module: str) -> bool:
-    """Is the function part of goodarm or of a package that goodarm needs?"""
+    """Whether the function belongs to goodarm or to one of its dependencies."""
     return root(module) in ("goodarm", "numba", "numpy")
 
 
 def _holding(functions: Iterable[FunctionType], file: str, line: int) -> Iterable[FunctionType]:
-    """The users' functions that contain this line; the shortest first, since one may be nested in another."""
+    """User functions that contain this line, shortest first, since they may be nested."""
     found = []
     for function in functions:
         code = function.__code__

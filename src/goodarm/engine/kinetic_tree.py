@@ -1,4 +1,4 @@
-"""Kinetic tree: the largest of K lines mean + clock * slope while the clock moves on, without a scan over K.
+"""Kinetic tree: the largest of K lines mean + clock * slope as the clock advances, without a scan over K.
 
 tree[node] = (mean, slope, due, arm): the line and the arm that win below this node, and the first clock at which this
 decision, or one below it, can change. Node 0 holds (clock, last clock of the run). Winners are always decided by
@@ -19,11 +19,11 @@ COLUMNS = 4
 HALF_ULP = 2.0**-53
 TINY = 2.0**-1000
 CLOSED = -1e300
-"""The mean of a decided arm: below all others, and a number, so that differences of two are numbers too."""
+"""Mean of a decided arm: below all others, and finite, so differences of two are numbers."""
 
 
 def empty(arms: int) -> Table:
-    """A tree of `arms` leaves, all closed."""
+    """A tree with `arms` leaves, all closed."""
     leaves = leaves_for(arms)
     tree = np.zeros((2 * leaves, COLUMNS))
     tree[:, 0] = CLOSED
@@ -33,7 +33,7 @@ def empty(arms: int) -> Table:
 
 
 def set_leaf(tree: Table, arm: int, mean: float, slope: float) -> None:
-    """Write a leaf without looking at its ancestors."""
+    """Write a leaf without updating its ancestors."""
     note_nan(tree, slope)
     leaf = tree.shape[0] // 2 + arm
     tree[leaf, 0] = mean
@@ -41,12 +41,12 @@ def set_leaf(tree: Table, arm: int, mean: float, slope: float) -> None:
 
 
 def soonest(clock: float) -> float:
-    """Strictly after the clock, also where it is 0 or below: otherwise `advance` would not end."""
+    """The first time strictly after the clock, also if the clock is 0 or negative: `advance` relies on it to end."""
     return clock + 4.0 * HALF_ULP * abs(clock) + TINY
 
 
 def crossing(lead: float, closing: float, margin: float, clock: float, soon: float) -> float:
-    """The first clock at which the rival may overtake; never later than the truth, inf if it can't.
+    """A lower bound of the clock at which the rival overtakes; inf if it can't.
 
     lead, closing : of the means, and by how much the rival's line is steeper; soon : `soonest(clock)`
     """
@@ -57,12 +57,12 @@ def crossing(lead: float, closing: float, margin: float, clock: float, soon: flo
 
 
 def rounding(mean: float, slope: float, rival_mean: float, rival_slope: float, reach: float) -> float:
-    """More than all rounding errors of the two evaluations, at any clock of size up to `reach`."""
+    """Upper bound of the rounding errors of the two evaluations at any clock up to `reach`."""
     return 8.0 * HALF_ULP * (abs(mean) + abs(rival_mean) + reach * (abs(slope) + abs(rival_slope)))
 
 
 def duel(tree: Table, node: int, clock: float, reach: float, soon: float) -> None:
-    """Decide a node anew from its two children."""
+    """Recompute a node from its two children."""
     left, right = 2 * node, 2 * node + 1
     mean, slope = tree[left, 0], tree[left, 1]
     rival_mean, rival_slope = tree[right, 0], tree[right, 1]
@@ -79,7 +79,7 @@ def duel(tree: Table, node: int, clock: float, reach: float, soon: float) -> Non
 
 
 def climb(tree: Table, node: int, clock: float, last: float) -> None:
-    """Decide a node and all its ancestors anew."""
+    """Recompute a node and all its ancestors."""
     reach, soon = max(abs(clock), abs(last)), soonest(clock)
     while node >= 1:
         duel(tree, node, clock, reach, soon)
@@ -87,14 +87,14 @@ def climb(tree: Table, node: int, clock: float, last: float) -> None:
 
 
 def build(tree: Table, clock: float, last: float) -> None:
-    """All inner nodes from the leaves."""
+    """Compute all inner nodes from the leaves."""
     reach, soon = max(abs(clock), abs(last)), soonest(clock)
     for node in range(tree.shape[0] // 2 - 1, 0, -1):
         duel(tree, node, clock, reach, soon)
 
 
 def advance(tree: Table, clock: float, last: float) -> int:
-    """Move the clock on, repair what has fallen due, and return the winning arm."""
+    """Advance the clock, recompute the nodes that are due, and return the winning arm."""
     leaves = tree.shape[0] // 2
     while tree[1, 2] <= clock:
         node = 1
@@ -110,7 +110,7 @@ def advance(tree: Table, clock: float, last: float) -> int:
 
 
 def change(tree: Table, arm: int, mean: float, slope: float, clock: float, last: float) -> None:
-    """Change one line and the path above it; what has won so far stays in registers on the way up."""
+    """Change one line and recompute the path above it. The winner so far stays in registers on the way up."""
     set_leaf(tree, arm, mean, slope)
     reach, soon = max(abs(clock), abs(last)), soonest(clock)
     node = tree.shape[0] // 2 + arm
@@ -120,7 +120,7 @@ def change(tree: Table, arm: int, mean: float, slope: float, clock: float, last:
         rival = node ^ 1
         rival_mean, rival_slope = tree[rival, 0], tree[rival, 1]
         rival_value = rival_mean + clock * rival_slope
-        # a tie goes to the left child, whose number is even; no branch here, since it could not be predicted
+        # a tie goes to the left child, whose number is even; written without a branch, which would be unpredictable
         lost = (rival_value > value) | ((rival_value == value) & (rival < node))
         lead, closing = mean - rival_mean, rival_slope - slope
         margin = rounding(mean, slope, rival_mean, rival_slope, reach)

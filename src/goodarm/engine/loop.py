@@ -41,11 +41,11 @@ ROUND, OPEN, FIT_DUE, UPKEEP_DUE, FRESH, WANTED = range(6)
 the first arm that was never pulled, and the good verdicts after which a simulated run ends (`NEVER`: no such end)."""
 NEVER = np.iinfo(np.int64).max
 NO_TRACE: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-"""Given in place of a trace, where the arms of the rounds are not recorded."""
+"""Placeholder for a trace if the arms of the rounds are not recorded."""
 
 
 class Parts(NamedTuple):
-    """The functions that the rounds of a pairing are made of."""
+    """The functions that make up a round."""
 
     prepare: Callable[..., None]
     """(kept, arms, pool, bar, parameters): make the selector ready for the next choice, from scratch."""
@@ -68,22 +68,22 @@ class Parts(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The arrays that a run leaves behind and goes on from."""
+    """The arrays that hold the state of a run."""
 
     arms: Table  # (K, 8 or more), rows of `Arm`
     decided_at: NDArray[np.int64]  # (K,), round of the verdict, 0 while open
-    kept: Any  # the selector's own
+    kept: Any  # the selector's working memory
     progress: NDArray[np.int64]  # (6,): see `ROUND`
     ledger: Ledger  # for e-BH; two empty lists under fwer
     settled: NDArray[np.int64]  # scratch for e-BH
 
 
 class Kind(NamedTuple):
-    """What distinguishes the loops of two pairings apart from their functions; constants of the compiled code.
+    """Constants of the compiled code that differ between pairings.
 
     fdr     : verdicts by rank (e-BH) instead of one by one
     rows    : the identification rule keeps more than one number per arm
-    outside : arms and rewards come from outside, in any order: also of arms that are decided or closed
+    outside : arms and rewards come from outside in any order, also for decided or suspended arms
     waits   : no verdict before every arm was pulled once (`IdentificationRule.waits`)
     """
 
@@ -94,10 +94,10 @@ class Kind(NamedTuple):
 
 
 def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
-    """The loop over the rounds of a pairing, as plain Python. Its second result is for models: does it want upkeep?
+    """The loop over the rounds of a pairing, as plain Python. Its second result is for models: whether upkeep is due.
 
-    The round is one function although it is long: split into `choose` and `absorb` it made the simulator 40 to 60%
-    slower, inlined by numba still 7 to 15%. What differs between callers are the parts and a few constants.
+    The round is one long function. Split into `choose` and `absorb` it made the simulator 40 to 60% slower, and with
+    numba's inlining still 7 to 15%. Callers differ in the parts and a few constants.
     """
     prepare, choose, update, reward, as_asked, observe, decide, fit, next_round = parts
     fdr, rows, outside, waits = kind
@@ -124,7 +124,7 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
             s = before.total + x
             ready = fresh >= count
             if outside and abs(before.verdict) == 1.0:
-                # a verdict is final: the reward is counted, and nothing else moves
+                # a verdict is final: count the reward and change nothing else
                 arms[a, PULLS], arms[a, TOTAL], arms[a, MEAN], arms[a, WIDTH] = n, s, s / n, 1.0 / math.sqrt(n)
             else:
                 for_good, for_bad, memory = observe(before, x, as_asked(present, source), bar, *observing)
@@ -168,7 +168,7 @@ def rounds(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
 
 
 def good_so_far(arms: Table) -> int:
-    """Arms that were called good."""
+    """Number of arms called good."""
     good = 0
     for i in range(len(arms)):
         if arms[i, VERDICT] > 0.0:
@@ -177,34 +177,34 @@ def good_so_far(arms: Table) -> int:
 
 
 def number_changes(before: Arm, memory: float) -> float:
-    """A rule that keeps one number returns it."""
+    """Memory of a rule with one number, which it returns."""
     return memory
 
 
 def row_stays(before: Arm, memory: float) -> Any:
-    """A rule that keeps several numbers writes them into the arm's row; its return value is not used."""
+    """Memory of a rule with several numbers, which it writes into the arm's row. The return value is unused."""
     return before.memory
 
 
 def all_of_it(source: Any) -> Any:
-    """An arm that comes from outside is read from the same place as its reward."""
+    """The source for an arm from outside, the same as for its reward."""
     return source
 
 
 def none_of_it(source: Any) -> int:
-    """A chosen arm needs no source. Passing its arrays would update reference counts in every round."""
+    """The source for a chosen arm: none. Passing arrays would update reference counts in every round."""
     return 0
 
 
 def nothing_changes(*arguments: Any) -> None:
-    """While a journal or a log is replayed nothing is chosen; the selector is prepared at the end, if at all."""
+    """Selector functions for replays, which choose nothing. The selector is prepared at the end, if at all."""
 
 
 _loops: dict[tuple[Parts, Kind], Callable[..., tuple[Pool, bool]]] = {}
 
 
 def build(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
-    """The compiled loop of a pairing; compiled when first called, from the disk cache when nothing has changed."""
+    """The compiled loop of a pairing, compiled at its first call or loaded from the disk cache."""
     key = (parts, kind)
     if key not in _loops:
         _loops[key] = compiled(rounds(parts, kind))

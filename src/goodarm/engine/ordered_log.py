@@ -1,7 +1,7 @@
-"""A log folded in its order: the round of `loop.py` with arms and rewards read from arrays, batch after batch.
+"""Fold a log in its order: the round of `loop.py` with arms and rewards read from arrays, batch by batch.
 
-Every row is a pull that was answered at once, so that a bet sees the pool as it was before its own reward and nothing
-later. A verdict is final: later rewards of the arm are counted and move nothing else.
+Every row is a pull with an immediate reward, so a bet sees the pool as it was before its own reward. A verdict is
+final: later rewards of the arm are counted and change nothing else.
 
 >>> import numpy as np
 >>> from goodarm.policies import policy
@@ -33,7 +33,7 @@ from goodarm.verdict import Criterion
 
 
 class Rows(NamedTuple):
-    """Consecutive rows of a log, and how many of them were read."""
+    """Consecutive rows of a log, and the number read so far."""
 
     arms: NDArray[np.int64]
     rewards: NDArray[np.float64]
@@ -56,8 +56,8 @@ def logged_reward(i: int, pulls: float, source: Rows) -> float:
 class OrderedLog:
     """The rewards of a log, one after the other, under the identification rule of a policy.
 
-    pool   : what is believed of all arms from the first row to the last; without it, it is learned from the log
-    offset : log(K w) of each arm, with w its share of delta: where its evidence starts. Without it all shares are 1/K
+    pool   : a fixed pool for all rows; without it, the pool is learned from the log
+    offset : log(K w) of each arm, where w is its share of delta and its evidence starts; without it all shares are 1/K
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class OrderedLog:
         self.generator = generator(0, 0, POLICY)
 
     def absorb(self, arms: NDArray[np.int64], rewards: NDArray[np.float64]) -> None:
-        """The next rows of the log, compiled: some ten million of them per second."""
+        """Absorb the next rows of the log, compiled: about ten million per second."""
         rows = Rows(
             np.require(arms, np.int64, ["C", "W"]),
             np.require(rewards, np.float64, ["C", "W"]),
@@ -97,15 +97,15 @@ class OrderedLog:
 
     @property
     def verdicts(self) -> NDArray[np.int8]:
-        """1 good, -1 bad, 0 open."""
+        """1 for good, -1 for bad, 0 for undecided."""
         return self.state.arms[:, VERDICT].astype(np.int8)
 
     @property
     def decided_at(self) -> NDArray[np.int64]:
-        """The row of the verdict, counted from 1; 0 while open."""
+        """The row of the verdict, counted from 1; 0 while undecided."""
         return self.state.decided_at
 
     @property
     def evidence(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """log E+ and log E-, as they were at the verdict."""
+        """log E+ and log E-, frozen at the verdict."""
         return self.state.arms[:, FOR_GOOD] - self.offset, self.state.arms[:, FOR_BAD] - self.offset

@@ -1,4 +1,4 @@
-"""The parts of a round that come from the rules and from the environment."""
+"""Parts of a round from the rules and the environment."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from goodarm.rules.parameters import Formula, Learner
 from goodarm.streams import reward_key
 
 KEPT_BITS = np.uint64(2)
-"""An order of cases has a key of 62 bits."""
+"""Number of bits of the key of an order of cases: 62."""
 
 
 class Drawn(NamedTuple):
-    """Where a simulated reward comes from: the arms' means, what else the environment brings, streams, the key."""
+    """Source of simulated rewards: the arms' means, the environment's other data, streams, and the key."""
 
     means: Row
     extra: Row
@@ -32,7 +32,7 @@ class Drawn(NamedTuple):
 
 @cache
 def drawn(reward: Formula) -> Formula:
-    """The simulator's reward: the n-th of an arm is the same whatever the policy."""
+    """The simulator's reward. The n-th reward of an arm is the same for every policy."""
 
     def draw(i: int, pulls: float, source: Drawn) -> float:
         return reward(i, source.means, source.extra, reward_key(source.run, source.streams[i], pulls))  # type: ignore[no-any-return]  # an environment's function has no declared result
@@ -42,7 +42,7 @@ def drawn(reward: Formula) -> Formula:
 
 @cache
 def drawn_cases(reward: Formula) -> Formula:
-    """The simulator's reward where an arm draws each case at most once, in a random order of its own.
+    """The simulator's reward on a fixed test set: an arm draws each case at most once, in its own random order.
 
     reward : reward(i, means, extra, case), as `goodarm.environments.matrix` has it: one number per case and arm
     """
@@ -56,13 +56,13 @@ def drawn_cases(reward: Formula) -> Formula:
 
 
 def present_pool(pool: Pool, source: Any) -> Pool:
-    """Where a pull is answered at once, the pool as of asking is the pool as it is."""
+    """The pool at the time of asking, which is the present pool if rewards are immediate."""
     return pool
 
 
 @cache
 def identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
-    """observe and decide of a rule that looks at the pulled arm."""
+    """`observe` and `decide` of a rule that uses the pulled arm only."""
     if isinstance(rule, EvidenceRule):
 
         def decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
@@ -82,7 +82,7 @@ def identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
 
 
 def learner_parts(learner: Learner | None) -> tuple[Formula, Formula]:
-    """fit and next_round of what is learned, or of nothing."""
+    """`fit` and `next_round` of a learner, or no-ops."""
     return (learner.fit, learner.next_round) if learner else (_keep_pool, _never)
 
 
@@ -103,7 +103,7 @@ def fit_beside_model(fit: Formula, by_belief: bool = False) -> Formula:
 
 
 def learner_parts_beside_model(learner: Learner | None) -> tuple[Formula, Formula]:
-    """fit and next_round of what is learned beside a model of the arms."""
+    """`fit` and `next_round` of a learner beside a model of the arms."""
     fit, next_round = learner_parts(learner)
     if learner is not None and learner.fit_belief is not None:
         return fit_beside_model(learner.fit_belief, by_belief=True), next_round

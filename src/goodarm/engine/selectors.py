@@ -1,6 +1,6 @@
-"""How a sampling rule finds its arm: by winner tree, by kinetic tree, by its own choice, or by a plain scan.
+"""Selectors find a sampling rule's arm: by winner tree, kinetic tree, the rule's own choice, or a plain scan.
 
-Each is three plain functions. The scan is the reference: the trees choose the same arms.
+Each selector is three plain functions. The scan is the reference: the trees choose the same arms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from goodarm.rules.parameters import Formula, Setting, parameters_of, take
 from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
 FOREVER = 2.0**53
-"""The last round that a float counts exactly; used as the horizon if none was given."""
+"""The last round that a float counts exactly; the default horizon."""
 
 NO_INDEX = (
     "a sampling rule's index is NaN: it can't be compared, and no arm can be chosen by it. Return a number for every "
@@ -29,7 +29,7 @@ NO_INDEX = (
 
 
 class Selector(NamedTuple):
-    """A way to find the arm."""
+    """Three functions that find the arm."""
 
     prepare: Formula
     """(kept, arms, pool, bar, parameters): make ready for the next choice, from scratch."""
@@ -56,7 +56,7 @@ def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]
 
 
 def refuse_nan(kept: Table) -> None:
-    """Refuse an index that was NaN, from what a selector keeps: a tree that counts it, or the arms' last indices."""
+    """Refuse a NaN index, found in the selector's memory: a tree that counts NaN, or the arms' latest indices."""
     if kept[:1, -1:].any() if kept.ndim == 2 else np.isnan(kept).any():
         raise RuleFailed(NO_INDEX)
 
@@ -75,7 +75,7 @@ def in_turn(select: Formula) -> Formula:
 
 @cache
 def at_once(select: Formula) -> Formula:
-    """Use the selector from the first round on: a model has a mean and a width for arms that were never pulled."""
+    """Use the selector from the first round: a model has a mean and a width for arms that were never pulled."""
 
     def choose(
         kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any, fresh: int, source: Any
@@ -87,7 +87,7 @@ def at_once(select: Formula) -> Formula:
 
 @cache
 def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool = False) -> Selector:
-    """The selector of a rule; `scan` asks for the plain one, `rows` shows the rule the arm's whole row as memory.
+    """The selector of a rule; `scan` requests the plain scan, `rows` passes the arm's whole row as memory.
 
     kept : the identification rule keeps likelihoods there, which the index may read
     """
@@ -103,15 +103,15 @@ def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool 
 
 
 def _nothing(tree: Table, *arguments: Any) -> None:
-    """For selectors that keep nothing."""
+    """No update, for selectors without memory."""
 
 
 def own_choice(choose: Formula) -> Formula:
-    """A rule's own choice, checked; the first argument is whatever a loop keeps for choosing."""
+    """A rule's own choice, checked. The first argument is the loop's working memory for choosing."""
 
     def select(kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
         i = choose(arms, pool, bar, generator, *parameters[0])
-        # compiled code checks no bounds, and a second verdict on an arm would spoil the counts
+        # compiled code checks no bounds, and a second verdict on an arm would corrupt the counts
         if i < 0 or i >= len(arms) or not may_be_sampled(arms, i, bar):
             raise RuleFailed(
                 "a sampling rule chose an arm that is decided or does not exist; it must choose an open one"

@@ -1,12 +1,12 @@
 """The round for models that change the belief about every arm with each pull: choose -> reward -> evidence -> model.
 
-No tree helps here, since every index moves in every round; the loop scans. The table of arms is the same as in
-`loop.py`, kept column by column, so that the scan and the model's rewrite of means and widths are plain vector loops.
+Every index changes in every round, so the loop scans instead of using a tree. The table of arms is that of `loop.py`,
+stored by columns: the scan and the model's update of means and widths are plain vector loops.
 
-There is usually no initial phase: before the first reward the model's prior gives every arm a mean and a width, and
-the sampling rule chooses from these. An arm may stay without a single pull; a rule that decides by own evidence never
-looks at such an arm, a rule that decides by the model looks at every open arm after each pull. The rules of the paper
-are the exception: they pull each arm once (`SamplingRule.each_first`), and then judge only the arm that was pulled
+There is usually no initial phase: before the first reward the model's prior gives every arm a mean and a width, and the
+sampling rule chooses from these. An arm may never be pulled. A rule that decides by an arm's own evidence ignores such
+an arm; a rule that decides by the model checks every undecided arm after each pull. The rules of the paper are the
+exception: they pull each arm once (`SamplingRule.each_first`), and then judge only the arm that was pulled
 (`IdentificationRule.waits`).
 """
 
@@ -61,7 +61,7 @@ from goodarm.verdict import Criterion
 
 
 class StructuredParts(NamedTuple):
-    """The functions that the rounds are made of; `choose`, `reward` and the last two as in `loop.Parts`."""
+    """The functions that make up a round; `choose`, `reward` and the last two as in `loop.Parts`."""
 
     choose: Formula
     reward: Formula
@@ -97,12 +97,12 @@ def parts_for(policy: Policy, tell: Formula, reward: Formula, fit: Formula, next
 
 
 def as_it_is(arm: Arm, pool: Pool, source: Any) -> tuple[Arm, Pool]:
-    """If a pull is answered at once, arm and pool are as they were when it was asked for."""
+    """Arm and pool at the time of asking, unchanged if rewards are immediate."""
     return arm, pool
 
 
 def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
-    """The loop over the rounds of a pairing with a model, as plain Python; stops early where the model wants upkeep."""
+    """The loop over the rounds of a pairing with a model, as plain Python; stops early if the model's upkeep is due."""
     choose, reward, as_asked, observe, tell, judge, fit, next_round = parts
     _, rows, outside, waits = kind
     read, write = (read_arm_with_row, write_arm_beside_row) if rows else (read_arm, write_arm)
@@ -163,7 +163,7 @@ _loops: dict[tuple[StructuredParts, Kind], Callable[..., tuple[Pool, bool]]] = {
 
 
 def build(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
-    """The compiled loop of a pairing; compiled when first called, from the disk cache when nothing has changed."""
+    """The compiled loop of a pairing, compiled at its first call or loaded from the disk cache."""
     key = (parts, kind)
     if key not in _loops:
         _loops[key] = compiled(rounds(parts, kind))
@@ -171,7 +171,7 @@ def build(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]
 
 
 def first_largest(scores: Row) -> int:
-    """Place of the largest number; ties go to the first."""
+    """Index of the largest number; ties go to the first."""
     best, leader = scores[0], 0
     for i in range(1, len(scores)):
         if scores[i] > best:
@@ -181,7 +181,7 @@ def first_largest(scores: Row) -> int:
 
 @cache
 def scan_for(rule: SamplingRule, everyone: bool, rows: bool = False) -> Formula:
-    """How a sampling rule finds its arm among the open ones, or among all of them; `rows` as in `selector_for`."""
+    """The function by which a sampling rule finds its arm; `rows` as in `selector_for`."""
     read = read_arm_with_row if rows else read_arm
     if isinstance(rule, IndexRule):
         return _index_scan(rule.index, everyone, read)
@@ -229,7 +229,7 @@ def judge_for(rule: IdentificationRule, fdr: bool) -> Formula:
 
 
 def give_verdict(tables: Tables, i: int, verdict: float, pool: Pool) -> int:
-    """Give arm i a verdict, if it is one; returns by how many that lowers the number of open arms."""
+    """Give arm i its verdict, if any; returns the number of arms newly decided."""
     if verdict == 0.0:
         return 0
     was_open = tables.arms[i, VERDICT] == 0.0
@@ -262,7 +262,7 @@ def judge_the_pulled(decide: Formula, rows: bool) -> Formula:
 def _judge_all_by_factor(factor: Formula) -> Formula:
     def judge(tables: Tables, a: int, numbers: Row, worn: bool, pool: Pool, bar: Bar, given: Any) -> int:
         arms = tables.arms
-        if worn:  # the widths have just cancelled to about 0
+        if worn:  # rounding has just cancelled the widths to about 0
             return 0
         size = factor(numbers[LOG_DET], numbers[REGULARISER], pool, bar, *given)
         if size == math.inf:
@@ -271,7 +271,7 @@ def _judge_all_by_factor(factor: Formula) -> Formula:
         for i in range(len(arms)):
             if arms[i, VERDICT] == 0.0:
                 verdict = decide_around(arms[i, MEAN], size * arms[i, WIDTH], bar)
-                if verdict != 0.0:  # a call for every arm would cost twenty times the loop
+                if verdict != 0.0:  # calling a function for every arm would take twenty times as long
                     found += give_verdict(tables, i, verdict, pool)
         return found
 

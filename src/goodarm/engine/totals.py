@@ -1,8 +1,8 @@
-"""Evidence, deciding intervals and pulls still needed of many arms at once, from their pulls and totals.
+"""Evidence, deciding intervals and further pulls of many arms, from their pulls and totals.
 
-For rules by totals only. Each loop over the arms is closed over the rule's own formula. A few arms are computed as
-Python and many as compiled code (`goodarm.engine.compile`), equal totals only once: a million arms take seconds. A
-campaign's table of arms and a judgement on a log come from here.
+For rules by totals only. Each loop over the arms is closed over the rule's own formula. A few arms run as Python and
+many as compiled code (`goodarm.engine.compile`). Equal totals are computed once, so a million arms take seconds.
+Campaigns' tables of arms and judgements on logs use this module.
 
 >>> import numpy as np
 >>> from goodarm.problem import Problem
@@ -45,11 +45,11 @@ Floats = NDArray[np.float64]
 CHUNK = 1 << 16
 """Number of arms that one thread computes at a time."""
 CLOSE = 1e-4
-"""An end of an interval is found to within this share of its distance from the mean."""
+"""Relative precision of an interval's end, as a share of its distance from the mean."""
 BASE = 4.0
-"""About what a mixture pays for not knowing the mean; another value would only be slower."""
+"""Approximate cost in evidence of a mixture over unknown means. It affects speed only."""
 NEVER = 1e15
-"""Needing more pulls than this is never."""
+"""Number of pulls from which on a verdict counts as never."""
 
 _NO_POOL = Pool(0.0)
 
@@ -83,7 +83,7 @@ def interval_from_totals(
     values: tuple[float, ...] | None = None,
     patience: Patience = TOTALS,
 ) -> tuple[Floats, Floats]:
-    """The thresholds that the arm's evidence has not refuted: the ends of the interval that decides, shapes (K,).
+    """The thresholds that the arm's evidence has not refuted: the ends of the deciding interval, shapes (K,).
 
     low  : every threshold below it is refuted from above, log E+ >= needed there
     high : every threshold above it is refuted from below
@@ -103,9 +103,9 @@ def more_pulls_needed(
     values: tuple[float, ...] | None = None,
     patience: Patience = TOTALS,
 ) -> Floats:
-    """About how many more pulls until a verdict, if the arm goes on with the mean that it has now; shape (K,).
+    """Approximate further pulls until a verdict if the arm's mean stays as it is; shape (K,).
 
-    0 where the evidence is there; inf where the mean is the threshold; nan without a pull.
+    0 if the evidence suffices; inf if the mean equals the threshold; NaN without a pull.
     """
     return _spread("wait", rule, pulls, totals, bar, needed, values, patience)[0]
 
@@ -137,17 +137,17 @@ def _spread(
 
 
 def in_chunks(work: Callable[[slice], None], size: int) -> None:
-    """Do the work on parts of arrays of that size, in threads where there are several parts."""
+    """Run the work on chunks of the arrays, in threads if there are several chunks."""
     parts = [slice(start, start + CHUNK) for start in range(0, size, CHUNK)]
     for part in parts[:1]:
-        work(part)  # alone, so that it is compiled before threads ask for it
+        work(part)  # first without threads, to compile it once
     if len(parts) > 1:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(work, parts[1:]))
 
 
 def _distinct(n: Floats, s: Floats, needed: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.int64]]:
-    """The distinct triples, and which of them each arm has."""
+    """The distinct triples, and each arm's index into them."""
     order = np.lexsort((needed, s, n))
     sorted_ = [np.ascontiguousarray(each[order]) for each in (n, s, needed)]
     new = np.ones(n.size, dtype=bool)
@@ -184,7 +184,7 @@ def _built(make: Callable[[Formula], Callable[..., None]], formula: Formula, fas
     return built
 
 
-# The loops over arms. Each is made once per rule around its own formula, and runs as Python or compiled.
+# Loops over arms. Each is made once per rule around the rule's formula, and runs as Python or compiled.
 
 
 @cache
@@ -199,7 +199,7 @@ def either_side(totals: Formula) -> Formula:
 
 
 def own_bar(bar: Bar, needed: float) -> Bar:
-    """The problem for an arm with a share of delta of its own: K/delta becomes exp(needed)."""
+    """The problem for an arm with its own share of delta: K/delta becomes exp(needed)."""
     return bar_with(bar, bar.arms * math.exp(-needed), needed)
 
 
@@ -225,16 +225,17 @@ def evidence_loop(totals: Formula) -> Callable[..., None]:
 
 @cache
 def _end_of(one_side: Formula) -> Formula:
-    """How one end of an arm's interval is found; made once per rule, as the compiler knows functions by identity.
+    """The function that finds one end of an arm's interval. It is made once per rule: numba caches functions by
+    identity.
 
-    Evidence grows like the square of the distance from the mean, so that its root, `height`, is nearly a line:
-    regula falsi on that, between a threshold that is not refuted (inner) and one that is (outer).
+    Evidence grows like the square of the distance from the mean, so its root, `height`, is nearly linear. Regula falsi
+    on the root narrows the gap between a threshold that is not refuted (inner) and one that is (outer).
     """
     height = _height_of(one_side)
     bracket = _bracket_of(height)
 
     def end(n: float, s: float, side: float, needed: float, bar: Any, values: Any) -> float:
-        """The refuted threshold that is nearest to the mean, on one side of it."""
+        """The refuted threshold nearest to the mean, on one side."""
         mean, goal = s / n, math.sqrt(needed + BASE)
         inner, h_inner, outer, h_outer = bracket(n, s, side, goal, bar, values)
         if h_outer == goal:
@@ -247,7 +248,7 @@ def _end_of(one_side: Formula) -> Formula:
             if step == 0 and (guess - inner) * (guess - outer) < 0.0:
                 x = guess
             elif step % 4 < 3 and math.isfinite(h_outer):
-                # a little to either side of the line's answer, in turns, so that the bracket closes from both sides
+                # alternate slightly to either side of the root estimate: the bracket closes from both sides
                 aside = 0.3 * CLOSE * (outer - mean) * (-1.0 if step % 2 else 1.0)
                 line = inner + (outer - inner) * (goal - h_inner) / (h_outer - h_inner) + aside
                 x = line if (line - inner) * (line - outer) < 0.0 else x
@@ -277,7 +278,7 @@ def _bracket_of(height: Formula) -> Formula:
         mean = s / n
         limit = (0.0 if side < 0.0 else 1.0) if bar.bounded > 0.0 else side * math.inf
         inner, h_inner = mean, 0.0
-        if side * (bar.threshold - mean) > 0.0:  # the bar itself is one end of the bracket: the verdict agrees
+        if side * (bar.threshold - mean) > 0.0:  # start at the bar, to agree with the verdict
             h_bar = height(n, s, bar.threshold, side, bar, values)
             if h_bar >= goal:
                 return inner, h_inner, bar.threshold, h_bar
@@ -300,9 +301,9 @@ def _bracket_of(height: Formula) -> Formula:
 def _totals_left(one_side: Formula) -> Formula:
     """The interval of a finite set: smallest and largest total T that the evidence has not refuted, divided by N.
 
-    S successes are known and N - n cases are left, so that T lies in [S, S + N - n]; once every case is drawn the
-    interval is one point. Both ends are found by bisection over whole totals. The first total looked at is the bar's,
-    so that the interval agrees with the verdict.
+    S successes are known and N - n cases are left, so T lies in [S, S + N - n]; once every case is drawn the interval
+    is one point. Bisection over integer totals finds both ends. It starts at the bar's total, so the interval agrees
+    with the verdict.
     """
 
     def totals_left(n: float, s: float, needed: float, bar: Any, values: Any) -> tuple[float, float]:
@@ -337,12 +338,12 @@ def _totals_left(one_side: Formula) -> Formula:
 
 
 def root(x: float) -> float:
-    """Square root, 0 of what is negative."""
+    """Square root; 0 for negative numbers."""
     return math.sqrt(x) if x > 0.0 else 0.0
 
 
 def first_gap(n: float, mean: float, goal: float, bar: Bar) -> float:
-    """About how far from the mean the interval ends."""
+    """Approximate distance of the interval's end from the mean."""
     variance = mean * (1.0 - mean) if bar.bounded > 0.0 else bar.sigma * bar.sigma
     return goal * math.sqrt(2.0 * variance / n) + (goal * goal / n if bar.bounded > 0.0 else 0.0)
 
@@ -391,9 +392,9 @@ def _missing_radius(radius: Formula) -> Formula:
 
 @cache
 def _wait_of(missing: Formula) -> Formula:
-    """Pulls until nothing is missing any more, the mean staying what it is, to within a hundredth.
+    """Pulls until the evidence suffices if the mean stays as it is, to within 1%.
 
-    What is missing falls nearly in a line with the pulls: regula falsi, with a bisection now and then.
+    The missing evidence falls almost linearly with the pulls: regula falsi with occasional bisection.
     """
 
     def wait(n: float, s: float, needed: float, bar: Any, values: Any) -> float:
@@ -427,7 +428,7 @@ def _wait_of(missing: Formula) -> Formula:
 
 
 def rate_of(mean: float, bar: Bar) -> float:
-    """Evidence per pull, at best, of an arm of that mean."""
+    """Maximum evidence per pull of an arm with this mean."""
     if bar.bounded > 0.0:
         return bernoulli_kl(mean, bar.threshold)
     return (mean - bar.threshold) ** 2 / (2.0 * bar.sigma * bar.sigma)
@@ -456,5 +457,5 @@ def radius_interval_loop(radius: Formula) -> Callable[..., None]:
 
 
 def arm_of(pulls: float, total: float) -> Arm:
-    """An arm of which only the totals are known."""
+    """An arm with known totals only."""
     return Arm(pulls, total, total / pulls, 1.0 / math.sqrt(pulls), 0.0, 0.0, 0.0, 0.0)

@@ -19,7 +19,7 @@ def leaves_for(arms: int) -> int:
 
 
 def empty(arms: int) -> Table:
-    """A tree of `arms` leaves, all at -inf."""
+    """A tree with `arms` leaves, all at -inf."""
     leaves = leaves_for(arms)
     tree = np.full((2 * leaves, COLUMNS), -np.inf)
     tree[leaves : leaves + arms, 1] = np.arange(arms)
@@ -28,19 +28,19 @@ def empty(arms: int) -> Table:
 
 
 def note_nan(tree: Table, index: float) -> None:
-    """NaN is neither larger nor smaller: an arm that has it would be pulled always, or never. Noted in node 0."""
+    """Record a NaN index in node 0. NaN does not compare, so its arm would be pulled always or never."""
     if index != index:
         tree[0, -1] = 1.0
 
 
 def set_leaf(tree: Table, arm: int, index: float) -> None:
-    """Write a leaf without looking at its ancestors; `build` must follow."""
+    """Write a leaf without updating its ancestors; `build` must follow."""
     note_nan(tree, index)
     tree[tree.shape[0] // 2 + arm, 0] = index
 
 
 def build(tree: Table) -> None:
-    """All inner nodes from the leaves."""
+    """Compute all inner nodes from the leaves."""
     for node in range(tree.shape[0] // 2 - 1, 0, -1):
         left, right = 2 * node, 2 * node + 1
         child = right if tree[right, 0] > tree[left, 0] else left
@@ -49,14 +49,14 @@ def build(tree: Table) -> None:
 
 
 def push(tree: Table, arm: int, index: float) -> None:
-    """Change one leaf and the path above it; NaN loses against nobody, and so shows at the top."""
+    """Change one leaf and the path above it. A NaN never loses a comparison, so it reaches the top."""
     node = tree.shape[0] // 2 + arm
     tree[node, 0] = index
     winner = float(arm)
     while node > 1:
         sibling = node ^ 1
         rival = tree[sibling, 0]
-        # the sibling is the left child when node is odd: then it also wins a tie
+        # if node is odd its sibling is the left child, which also wins a tie
         lost = (rival > index) | ((rival == index) & ((node & 1) == 1))
         index = rival if lost else index
         winner = tree[sibling, 1] if lost else winner
@@ -66,7 +66,7 @@ def push(tree: Table, arm: int, index: float) -> None:
 
 
 def top(tree: Table) -> int:
-    """The arm with the largest index; an index that is NaN is noted in node 0."""
+    """The arm with the largest index. A NaN index is recorded in node 0."""
     if tree[1, 0] != tree[1, 0]:
         tree[0, -1] = 1.0
     return int(tree[1, 1])

@@ -1,4 +1,4 @@
-"""Environments: where rewards come from."""
+"""Environments: sources of simulated rewards."""
 
 from goodarm.environments._base import Environment, Instance
 from goodarm.environments.laws import bernoulli, beta, gaussian

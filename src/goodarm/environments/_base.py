@@ -1,4 +1,4 @@
-"""An environment says where rewards come from: arms with means, a law around each, and the bar they are asked about.
+"""Environments: arms with means, a law of rewards around each mean, and a bar.
 
 A reward is a plain function reward(arm, means, extra, key) of the arm's number, the true means, a table of
 numbers that the environment provides, and the key of this one reward (see `goodarm.streams`).
@@ -27,15 +27,15 @@ BOUNDED = Bounded()
 
 
 class Instance(NamedTuple):
-    """One draw of an environment: what a run is played on."""
+    """One draw of an environment for one run."""
 
     means: Floats  # (K,) true means
-    extra: Floats  # whatever else the reward function needs
+    extra: Floats  # other data of the reward function
     streams: NDArray[np.int64]  # (K,) which reward stream belongs to which arm; 0 .. K-1 unless arms were permuted
     columns: int = 0  # the first `columns` * K numbers of `extra` belong to the arms: blocks of K, one number per arm
 
     def permuted(self, order: NDArray[np.int64]) -> Instance:
-        """The same arms in another order, each with its own rewards; the columns of `extra` move with them."""
+        """The same arms in another order, with their rewards and their columns of `extra`."""
         count = self.columns * self.means.size
         moved = self.extra[:count].reshape(self.columns, self.means.size)[:, order].ravel()
         extra = np.concatenate([moved, self.extra[count:]]) if count else self.extra
@@ -49,8 +49,8 @@ class Environment:
     draw    : generator -> means; an environment with fixed means ignores the generator
     columns : how many numbers an arm has in `extra`: its first `columns` * K are blocks of K, in the arms' order
     reading : how the environment reads its source, printed with every result
-    labels  : the arms' names, in their order; empty where arms have only numbers
-    describe: () -> features, (K, d): what is known of the arms before any pull; None where nothing is
+    labels  : names of the arms in order; empty if arms have only numbers
+    describe: () -> features of the arms, shape (K, d); None without features
     """
 
     name: str
@@ -79,13 +79,13 @@ class Environment:
 
     @property
     def features(self) -> Floats | None:
-        """What is known of the arms before any pull, one row per arm; None where nothing is."""
+        """Features of the arms, one row per arm; None without features."""
         return self.describe() if self.describe else None
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells it from others of its name: a hash of the code of its rewards and of its draw of means, of two
-        such draws, of the reward family, of the features and of everything else it holds.
+        """Identity of the environment: a hash of the code of its rewards and of its draw of means, of two such draws,
+        of the reward family, of the features and of its other fields.
 
         >>> from goodarm.environments import bernoulli
         >>> bernoulli([0.4, 0.6], 0.5).fingerprint == bernoulli([0.4, 0.6], 0.5).fingerprint
@@ -97,7 +97,7 @@ class Environment:
 
     @property
     def description(self) -> str:
-        """The same without goodarm's own code: what tells the environments of two calls apart."""
+        """The same without goodarm's own code, to distinguish the environments of two calls."""
         return self._hash(ours=False)
 
     def _hash(self, ours: bool) -> str:
@@ -112,7 +112,7 @@ class Environment:
         return digest.hexdigest()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Functions written anywhere, lambdas too, go along by value: what was played can be pickled."""
+        """Pickle functions by value, lambdas included."""
         import cloudpickle
 
         kept = {name: value for name, value in self.__dict__.items() if name != "fingerprint"}
@@ -126,7 +126,7 @@ class Environment:
         self.__dict__.update(state, **functions)
 
     def problem(self, delta: float = 0.05) -> Problem:
-        """The question that is asked of this environment."""
+        """The problem of this environment."""
         return Problem(threshold=self.threshold, arms=self.arms, delta=delta, rewards=self.rewards)
 
     def with_threshold(self, threshold: float) -> Environment:
@@ -135,7 +135,7 @@ class Environment:
 
 
 MeansOrDraw = ArrayLike | Callable[[Generator], ArrayLike]
-"""The means themselves, or a function that draws them anew for each run from numpy's generator."""
+"""The means, or a function that draws them for each run from a numpy generator."""
 
 
 class Means(NamedTuple):
@@ -147,7 +147,7 @@ class Means(NamedTuple):
 
 
 def means_of(means: MeansOrDraw, bounded: bool) -> Means:
-    """Given means, or a distribution of them: a function is called with each run's own generator.
+    """Fixed means, or a function that is called with each run's generator.
 
     >>> means_of(lambda rng: rng.beta(2, 8, size=100), bounded=True)[0]
     100
@@ -172,7 +172,7 @@ def means_of(means: MeansOrDraw, bounded: bool) -> Means:
 
 
 def _first(draw: Callable[[Generator], ArrayLike]) -> ArrayLike:
-    """One draw, to see what kind of function it is."""
+    """Draw once to check the function."""
     try:
         return draw(np.random.default_rng(0))
     except Exception as error:  # whatever a user's function raises
@@ -204,5 +204,5 @@ def checked_means(means: ArrayLike, bounded: bool) -> Floats:
 
 
 def fixed(means: Floats) -> Callable[[Generator], Floats]:
-    """A draw that is always the same."""
+    """A constant draw."""
     return lambda generator: means

@@ -1,4 +1,4 @@
-"""Columns from wherever a table lies: a CSV or Parquet file, a dataframe of any kind that narwhals knows, a mapping."""
+"""Read columns from a CSV or Parquet file, a dataframe that narwhals supports, or a mapping."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Source = Any
 
 
 def title(source: Source) -> str:
-    """How messages call the table."""
+    """The table's name in messages."""
     return str(source) if isinstance(source, str | Path) else "the table"
 
 

@@ -1,1 +1,1 @@
-"""Adapters for the tools that people already use: pytest, Inspect, promptfoo, lm-eval and Optuna."""
+"""Adapters for pytest, Inspect, promptfoo, lm-eval, Optuna and notebooks."""

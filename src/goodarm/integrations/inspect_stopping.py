@@ -5,9 +5,9 @@
     task = Task(dataset, solver=..., scorer=match(), early_stopping=stop_when_certain(threshold=0.8, arms=3))
     eval(task, model=["openai/a", "openai/b", "openai/c"], sample_shuffle=1)
 
-The question is about the pass rate on the samples of the dataset. Samples under way count at their worst, so parallel
-samples, slow samples and samples that fail are all allowed. The proof is that of `gap-mixture` on a fixed test set. It
-needs samples in random order, so the evaluation must shuffle: `sample_shuffle=SEED`, or `dataset.shuffle()`.
+The question is about the pass rate on the samples of the dataset. Pending samples count at their worst, so parallel,
+slow and failing samples are all allowed. The proof is that of `gap-mixture` on a fixed test set. It needs samples in
+random order, so the evaluation must shuffle: `sample_shuffle=SEED`, or `dataset.shuffle()`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def passed_fully(score: float) -> bool:
-    """The default: a sample passes with the full score."""
+    """By default a sample passes with the full score."""
     return score >= 1.0
 
 
@@ -71,7 +71,7 @@ class Progress:
         return len(self.scheduled) - len(self.completed)
 
     def judge(self) -> None:
-        """Decide, with samples under way counted as failed in the evidence for good, as passed in that for bad."""
+        """Decide. Pending samples count as failed in the evidence for good, and as passed in the evidence for bad."""
         from goodarm.rules.identification.gap_mixture import log_average
 
         bar, drawn = self.problem.bar, float(len(self.scheduled))
@@ -81,7 +81,7 @@ class Progress:
             self.verdict = -1
 
     def summary(self) -> dict[str, Any]:
-        """What the log of the evaluation keeps."""
+        """Data for the evaluation's log."""
         from goodarm.engine.totals import interval_from_totals
         from goodarm.rules.identification.gap_mixture import gap_mixture
 
@@ -110,7 +110,7 @@ class Stopping:
     def __init__(
         self, threshold: float, arms: int, delta: float, metric: str | None, passes: Callable[[float], bool]
     ) -> None:
-        Problem(threshold, arms, delta)  # refuses a wrong threshold or delta now
+        Problem(threshold, arms, delta)  # refuse a wrong threshold or delta now
         self.threshold, self.arms, self.delta = threshold, arms, delta
         self.metric, self.passes = metric, passes
         self.started = 0
@@ -142,7 +142,7 @@ class Stopping:
             phrases = Threshold(self.threshold).phrases(SHARES)
             where = phrases.above if progress.verdict > 0 else f"below {SHARES.mean(self.threshold)}"
             return EarlyStop(id=id, epoch=epoch, reason=f"the pass rate is certainly {where}")
-        progress.scheduled.add(id)  # a sample that is tried again after an error is still one sample
+        progress.scheduled.add(id)  # a sample that is retried after an error counts once
         return None
 
     async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, SampleScore]) -> None:
@@ -153,7 +153,7 @@ class Stopping:
         if name not in scores:
             if self.metric is not None and scores:
                 raise InvalidValue(f"there is no score {self.metric!r}; the scorers are {', '.join(scores)}.")
-            return  # a sample without a score stays under way, at its worst
+            return  # a sample without a score stays pending, at its worst
         if id in progress.completed:
             return
         progress.completed.add(id)

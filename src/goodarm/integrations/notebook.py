@@ -40,7 +40,7 @@ MOST_ARMS = 100_000
 def interval_chart(source: Campaign | Judgement) -> Any:
     """A widget that shows every arm of a campaign or a judgement as an interval against the bar.
 
-    Its `refresh()` shows what is known by then; `chosen` is the id of the arm that was clicked last.
+    `refresh()` updates it, and `chosen` is the id of the arm that was clicked last.
     """
     if find_spec("anywidget") is None:
         raise MissingExtra("The interval chart in notebooks", "notebook")
@@ -48,7 +48,7 @@ def interval_chart(source: Campaign | Judgement) -> Any:
 
 
 def shown(source: Campaign | Judgement) -> dict[str, Any]:
-    """What the widget shows: the question with its words, the sentence, and a row per arm."""
+    """Data of the widget: the question with its words, the sentence, and a row per arm."""
     if isinstance(source, Judgement):
         return _of_judgement(source)
     if not isinstance(source, Campaign):
@@ -101,7 +101,7 @@ def _widget() -> type[Any]:
             super().__init__(**shown(source))
 
         def refresh(self) -> None:
-            """Show what is known now."""
+            """Update the chart."""
             now = shown(self._source)
             self.sentence, self.rows = now["sentence"], now["rows"]
 
@@ -124,7 +124,7 @@ def _name(file: str) -> str:
 
 
 def _join(file: str, parts: dict[str, str]) -> None:
-    """Put a module behind those that it imports."""
+    """Order a module after its imports."""
     if file in parts:
         return
     text = (STATIC / "js" / file).read_text("utf-8")

@@ -106,7 +106,7 @@ class Comparison:
         self.drawn, self.total, self.for_worse = 0, 0.0, 0.0
 
     def take(self, scores: Mapping[int, float], incumbent: Mapping[int, float]) -> None:
-        """Count the cases that have come since the last look."""
+        """Count the cases since the last check."""
         while self.drawn < len(self.order) and self.order[self.drawn] in scores:
             case = self.order[self.drawn]
             both = scores[case], incumbent[case]

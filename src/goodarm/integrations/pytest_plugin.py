@@ -1,4 +1,4 @@
-"""`@pytest.mark.goodarm(threshold=0.8)`: a test that may fail now and then, as long as its pass rate is high enough.
+"""`@pytest.mark.goodarm(threshold=0.8)`: a test that may fail sometimes, as long as its pass rate is high enough.
 
 The marked test is called again and again until its pass rate is certainly above the threshold (the test passes) or
 certainly below it (the test fails). An assertion that holds is a sample of 1, an assertion that fails a sample of 0; a
@@ -86,7 +86,7 @@ class Trial:
     last_failure: str = ""
 
     def add(self, reward: float, failure: str = "") -> None:
-        """Take one sample into account."""
+        """Add one sample."""
         from goodarm.rules.identification.gap_mixture import totals
 
         self.samples += 1
@@ -134,7 +134,7 @@ class Trial:
         return f"{self}{advice}{last}"
 
     def properties(self) -> list[tuple[str, object]]:
-        """What reports, JUnit files and the summary show of the test."""
+        """Properties of the test for reports, JUnit files and the summary."""
         low, high = self.interval()
         return [
             ("goodarm", str(self)),

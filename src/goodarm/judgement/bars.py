@@ -1,8 +1,8 @@
-"""Several bars on a log: every metric is a column, and an arm is good if each column's mean clears its bar.
+"""Several bars on a log. Every metric is a column, and an arm is good if each column's mean clears its bar.
 
-Each metric is summed by its own scan, as a log with one reward would be. With E+_j and E-_j the evidence of metric j,
-E_good = min_j E+_j and E_bad = mean_j E-_j (`goodarm.rules.identification.several_bars` has the proof). Rows may lack a
-metric that was dropped as NULL: each E_j counts its own rows.
+Each metric is summed by a separate scan, like a log with one reward. With E+_j and E-_j the evidence of metric j,
+E_good = min_j E+_j and E_bad = mean_j E-_j (`goodarm.rules.identification.several_bars` has the proof). A row may lack
+a metric that was dropped as NULL, so each E_j counts its own rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def for_metric(question: Question, metric: Metric) -> Question:
 def sums_of_all(
     source: LogSource, question: Question, progress: Progress
 ) -> tuple[LogColumns, list[Sums], tuple[str, ...]]:
-    """The columns of the first metric, the sums of every metric, and what readers must know about them."""
+    """The columns of the first metric, the sums of every metric, and notes for readers."""
     assert question.bars is not None
     found: list[Sums] = []
     chosen: list[LogColumns] = []

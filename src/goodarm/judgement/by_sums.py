@@ -1,7 +1,7 @@
-"""Verdicts of `bet-mixture` from sums of log(1 + l_j (x - xi)) over an arm's rewards, added up by the engine.
+"""Verdicts of `bet-mixture` from sums of log(1 + l_j (x - xi)) over an arm's rewards.
 
-The sums come out of the same scan as count and total. They do not depend on the order of the rows, nor on where the
-rows were added up, so that the evidence is the same on every engine, to rounding.
+The log's engine computes the sums in the same scan as count and total. They do not depend on the order of the rows, so
+the evidence is the same on every engine, up to rounding.
 
 **Intervals.** The bar xi is known before the scan, and the sums hold for this bar alone. They bound the evidence at any
 other threshold t from below, for the same bets. For l > 0 and rewards in [0, C],
@@ -13,8 +13,8 @@ since 1 + l (x - t) = (1 + l (x - xi)) (1 + l (xi - t)/(1 + l (x - xi))), and th
 at x = 0. The second line needs l t < 1; other bets are left out. A mixture of these lower bounds is at most the
 evidence of these bets at t, a supermartingale of start at most 1 if the mean is at most t. So the t that it refutes are
 refuted for certain, and the interval of all others is as certified as the verdict. At t = xi the bound is the evidence
-itself: the interval never contradicts the verdict. For l < 0 the lines are mirrored (x -> C - x). The farther t is from
-xi, the more is given away: the interval is right and wide, not narrow.
+itself: the interval never contradicts the verdict. For l < 0 the lines are mirrored (x -> C - x). The bound is looser
+the farther t is from xi: the interval is valid but wide.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from goodarm.rules.identification.bet_mixture import sums as one_reward
 
 Floats = NDArray[np.float64]
 STEPS = 40
-"""Number of halvings with which the rows still needed are found."""
+"""Number of bisection steps for the rows still needed."""
 HALVINGS = 30
-"""Number of halvings with which an end of an interval is found."""
+"""Number of bisection steps for an end of an interval."""
 MOST = 1e6
-"""An arm that needs more than this many times its rows counts as never decided."""
+"""Multiple of an arm's rows beyond which it counts as never decided."""
 
 
 def decide_by_sums(
@@ -56,7 +56,7 @@ def decide_by_sums(
     """Judge all arms by their sums of logarithms, together.
 
     logs    : shape (K, J), a sum per arm and bet, in the order of `bet_mixture.bets`
-    pending : rewards that are still to come: 0 for the evidence that an arm is good, 1 for the evidence that it is bad
+    pending : number of missing rewards: counted as 0 in the evidence for good, and as 1 in the evidence for bad
     """
     bar = problem.bar
     waiting = np.broadcast_to(pending, pulls.shape)[:, None]
@@ -119,11 +119,11 @@ def _end(logs: Floats, bet: Floats, pulls: Floats, level: Floats, xi: float, cei
 
 
 def notes(question: Question) -> tuple[str, ...]:
-    """What readers must know about verdicts from sums."""
-    said = ["the intervals of bet-mixture are certified and wide: its sums were added up for this bar alone"]
+    """Notes for readers on verdicts from sums."""
+    said = ["the intervals of bet-mixture are certified but wide, because its sums hold for this bar alone"]
     if isinstance(question.scale.family, NonNegative) and question.scale.family.cap is None:
         said.append(
-            "rewards have no ceiling, so that no arm can be called bad: a single large reward could lift any mean. To "
+            "rewards have no ceiling, so no arm can be called bad: a single large reward could lift any mean. To "
             "judge rewards cut at a cap as well, give `rewards='nonnegative:CAP'`"
         )
     return tuple(said)
@@ -154,7 +154,7 @@ def _loop(fast: bool) -> Callable[..., None]:
 
 
 def _more(logs: Floats, pulls: Floats, above: NDArray[np.bool_], level: Floats, bar: Bar) -> Floats:
-    """About how many more rows until a verdict, if the arm's rewards go on as they did."""
+    """Approximate further rows until a verdict if the arm's rewards continue as before."""
 
     def enough(times: Floats) -> NDArray[np.bool_]:
         both = evidence(logs * times[:, None], bar)

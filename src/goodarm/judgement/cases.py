@@ -1,7 +1,8 @@
-"""Logs of a fixed test set: one row per arm and case, each case at most once per arm.
+"""Logs of a fixed test set, with at most one row per arm and case.
 
-The question is about the share of *these* cases that an arm passes. An arm with a result on every case is decided for
-certain. Arms with fewer are decided by `gap-mixture` without replacement, which needs their cases drawn at random.
+The question concerns the share of *these* cases that an arm passes. An arm with a result on every case is decided with
+certainty. Arms with fewer results are decided by `gap-mixture` without replacement, whose proof needs cases drawn at
+random.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from goodarm.problem import Cases, GradedCases, ScoredCases
 
 
 def on_cases(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> Question:
-    """The same question about a set of known size, once the log was found to fit it."""
+    """The same question with the size of the test set, checked against the log."""
     by_cell = question.cell_by_cell
     if not by_cell:
         _refuse_repeats(source, columns, sums)
@@ -54,7 +55,7 @@ def _refuse_repeats(source: LogSource, columns: LogColumns, sums: Sums) -> None:
 
 
 def _graded(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> bool:
-    """A reward between 0 and 1 counts fully in `any`, and partly in `mean`; 0 and 1 count alike."""
+    """Detect rewards strictly between 0 and 1: `any` counts these as 1, `mean` does not; 0 and 1 agree in both."""
     as_any = source.sums(columns, replace(question, per_unit="any"), silent)
     total = dict(zip(as_any.arm.tolist(), as_any.total.tolist(), strict=True))
     return any(total[arm] != own for arm, own in zip(sums.arm.tolist(), sums.total.tolist(), strict=True))

@@ -1,8 +1,8 @@
-"""Logs of a fixed test set that are judged cell by cell: against a control, with grades, repetitions or scores.
+"""Logs of a fixed test set, judged cell by cell: against a control, with grades, repetitions or scores.
 
-An arm with a result on every case is decided for certain, whatever the order of the rows. For other arms the evidence
-depends on the order in which their cases were drawn, which a column must say. A case counts when all of its results are
-there; one that is not complete holds back all later ones of its arm, as in a campaign.
+An arm with a result on every case is decided with certainty, in any order of the rows. The evidence on other arms
+depends on the order in which their cases were drawn, so a column must give it. A case counts when all of its results
+are known. An incomplete case holds back all later cases of its arm, as in a campaign.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from goodarm.rules.identification.gap_mixture import CERTAIN
 from goodarm.rules.identification.with_scores import DRAWN, first_memory, score_bets, tenth
 
 SEED = 20_261
-"""Of the order of cases that have the same place in the order of the draws."""
+"""Seed of the random order of cases with the same draw time."""
 Rows = list[tuple[Any, ...]]
 
 
 class Cells(NamedTuple):
     """Results of a log, arms × cases.
 
-    result : mean of a cell's rewards; NaN where some are missing
+    result : mean of a cell's rewards; NaN if some are missing
     place  : rank of the last of them in the order of the draws; NaN without such an order
-    score  : the judge's; NaN where there is none
+    score  : the judge's score; NaN if there is none
     """
 
     cases: list[str]
@@ -74,7 +74,7 @@ def read_cells(source: LogSource, question: Question, columns: LogColumns, arms:
 
 
 def _ranks(rows: Rows, drawn: str | None) -> Floats:
-    """The place of each row in the order of the draws; those of the same time in a random order of a fixed seed."""
+    """Rank of each row in the order of the draws. Rows with the same time get a random order with a fixed seed."""
     if drawn is None:
         return np.full(len(rows), np.nan)
     if any(row[3] is None and row[2] is not None for row in rows):
@@ -108,7 +108,7 @@ def decide_cells(
     judged: NDArray[np.bool_],
     shares: Shares,
 ) -> tuple[Arms, tuple[str, ...]]:
-    """Verdicts on the arms of a log, and what readers must know about them."""
+    """Verdicts on the arms of a log, and notes for readers."""
     arms = sums.arm.tolist()
     cells, count = read_cells(source, question, columns, arms), question.cases or 0
     results, which = cells.result, np.flatnonzero(judged)
@@ -121,8 +121,8 @@ def decide_cells(
     if not whole[which].all() and question.drawn is None:
         short = which[int(np.argmin(whole[which]))]
         raise InvalidValue(
-            f"{source.title}: {arms[short]!r} lacks results on some of the {count:,} cases. What it shows so far "
-            "depends on the order in which its cases were drawn: name the column that says it, `order=COLUMN`."
+            f"{source.title}: {arms[short]!r} lacks results on some of the {count:,} cases. Its evidence depends on "
+            "the order in which its cases were drawn: name the column with that order, `order=COLUMN`."
         )
     verdict, evidence = np.zeros(which.size, dtype=np.int8), np.zeros(which.size)
     for j, arm in enumerate(which):
@@ -144,7 +144,7 @@ def decide_cells(
 
 
 def _in_order(place: Floats, results: Floats) -> NDArray[np.int64]:
-    """The arm's cases in the order of its draws, up to the first whose result is not known."""
+    """The arm's cases in the order of its draws, up to the first without a result."""
     drawn = np.flatnonzero(~np.isnan(place))
     ordered = drawn[np.argsort(place[drawn])]
     missing = np.flatnonzero(np.isnan(results[ordered]))
@@ -166,7 +166,7 @@ def _tenths(source: LogSource, question: Question, cells: Cells, name: str, arm:
 def _fold(
     results: Floats, order: NDArray[np.int64], tenths: NDArray[np.int64] | None, problem: Problem, offset: float
 ) -> tuple[int, float]:
-    """Verdict and evidence of an arm from its results in the order of the draws; both are final at the verdict.
+    """Verdict and evidence of an arm from its results in the order of the draws, frozen at the verdict.
 
     offset : log(K w), with w the arm's share of delta
     """
@@ -186,10 +186,10 @@ def _fold(
 
 
 def _notes(question: Question, whole: int, arms: int) -> tuple[str, ...]:
-    notes = [f"{whole:,} of {arms:,} arms have a result on every case and are decided for certain"]
+    notes = [f"{whole:,} of {arms:,} arms have a result on every case and are decided with certainty"]
     if question.versus is not None:
         notes.append(
-            f"mean is that of the difference from {visible(question.versus)} over the cases that both were evaluated on"
+            f"the mean is the mean difference from {visible(question.versus)} over the cases with results of both"
         )
     if whole < arms:
         notes.append(f"cases count in the order of {question.drawn}. Arms that lack cases have no interval")

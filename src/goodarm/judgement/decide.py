@@ -1,4 +1,4 @@
-"""From totals to verdicts: the evidence of every arm, what it needs, and the interval that decides."""
+"""From totals to verdicts: the evidence of every arm, the evidence needed, and the deciding interval."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Decided:
-    """One entry per arm; mean and interval on the rule's scale, [0, 1] for bounded rewards."""
+    """Verdicts, one entry per arm. Mean and interval are on the rule's scale, [0, 1] for bounded rewards."""
 
     mean: Floats
     low: Floats
     high: Floats
-    verdict: NDArray[np.int8]  # 1 good, -1 bad, 0 open
-    evidence: Floats  # for the verdict; for an open arm the larger of the two
-    needs: Floats  # about how many more rows until a verdict; 0 where there is one
+    verdict: NDArray[np.int8]  # 1 good, -1 bad, 0 undecided
+    evidence: Floats  # for the verdict; for an undecided arm the larger side
+    needs: Floats  # approximate further rows until a verdict; 0 once decided
 
 
 def decide(
@@ -38,8 +38,8 @@ def decide(
 ) -> Decided:
     """Judge all arms by their totals, together.
 
-    offset  : log(K w), with w the arm's share of delta; 0 where all shares are equal
-    pending : rewards that are still to come: 0 for the evidence that an arm is good, 1 for the evidence that it is bad
+    offset  : log(K w), where w is the arm's share of delta; 0 if all shares are equal
+    pending : number of missing rewards: counted as 0 in the evidence for good, and as 1 in the evidence for bad
     """
     rule, bar = question.identification, problem.bar
     sides = [(pulls + pending, totals), (pulls + pending, totals + pending)]
@@ -48,7 +48,7 @@ def decide(
     low, high = (interval_from_totals(rule, *sides[j], bar, level)[j] for j, level in enumerate(levels.now))
     verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
     if not np.isnan(for_good).all():
-        # an arm whose evidence is just enough at the threshold itself has high == threshold
+        # if the evidence is just enough at the threshold itself, high == threshold
         verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -62,7 +62,7 @@ def decide(
 
 @dataclass(frozen=True)
 class Levels:
-    """The evidence that verdicts need, for good and for bad, one per arm: now, and if one more arm is called."""
+    """Evidence needed per arm, for good and for bad: at present, and if one more arm is called."""
 
     now: tuple[Floats, Floats]
     next: tuple[Floats, Floats]
@@ -88,7 +88,7 @@ def needed(
 
 
 def _called(evidence: Floats, budget: float) -> int:
-    """How many arms e-BH calls on one side.
+    """Number of arms that e-BH calls on one side.
 
     >>> _called(np.array([3.0, 2.4, 0.1]), budget=3.0)
     2

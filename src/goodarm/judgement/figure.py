@@ -1,4 +1,4 @@
-"""What the forest plot of a judgement shows."""
+"""Data of a judgement's forest plot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from goodarm.judgement.words import amount, visible
 
 
 def info(judgement: Judgement) -> Forest:
-    """The figure's numbers: the first arms of each verdict one by one, the means of all in a histogram."""
+    """Compute the data: lines for the first arms of each verdict, and a histogram of all means."""
     arms, question = judgement.arms, judgement.question
     first = arms.taken(drawn(arms.verdict))
     names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
@@ -31,7 +31,7 @@ def info(judgement: Judgement) -> Forest:
         first.low,
         first.high,
         first.verdict,
-        judgement.words | {0: "undecided"},
+        judgement.verdict_labels,
         edges,
         counts,
         beyond,

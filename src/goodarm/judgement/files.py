@@ -1,4 +1,4 @@
-"""A judgement on disk: the table, the figure and the page. Whole files or none."""
+"""Write a judgement to disk: the table, the figure and the page, each file whole or not at all."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def check_folder(folder: Path) -> None:
-    """Can results be written there? Checked before a log is read, without making the folder."""
+    """Check that results can be written to a folder, without creating it. Called before a log is read."""
     if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
         raise MissingExtra("writing a judgement", "report")
     if folder.exists() and not folder.is_dir():
-        raise UnusableFolder(f"{folder} is a file, not a folder. Give --out a folder; it is made if it does not exist.")
+        raise UnusableFolder(f"{folder} is a file, not a folder. Give --out a folder; it is created if missing.")
     parent = next((each for each in (folder, *folder.absolute().parents) if each.exists()), folder)
     if not os.access(parent, os.W_OK):
         raise UnusableFolder(f"can't write into {folder}: {parent} is not writable. Give --out another folder.")
@@ -62,7 +62,7 @@ def csv_file(judgement: Judgement, path: Path) -> None:
 
 
 def excel_file(judgement: Judgement, path: Path) -> None:
-    """The table on one sheet, the sentence and the conditions on another."""
+    """A workbook with the table on one sheet, and the sentence and the conditions on another."""
     from openpyxl import Workbook
 
     book = Workbook()
@@ -82,7 +82,7 @@ def excel_file(judgement: Judgement, path: Path) -> None:
 
 
 def _cell(value: object) -> object:
-    """A value that Excel can show: numbers that are not finite are left empty, and no text becomes a formula."""
+    """A value for Excel: empty for numbers that are not finite, and text that never becomes a formula."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str):

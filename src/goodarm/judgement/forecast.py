@@ -1,4 +1,4 @@
-"""How many more rows would decide half of the undecided arms, if the log goes on with its present shares of traffic."""
+"""Forecast of the further rows that decide half of the undecided arms, at the present shares of traffic."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from goodarm.rules.identification import RadiusRule
 from goodarm.verdict import Criterion
 
 DRAWS, MOST_ARMS = 50, 100
-"""Simulated continuations of the log, and undecided arms in each; a random sample if there are more."""
+"""Number of simulated continuations of the log, and maximum number of undecided arms in each (a random sample)."""
 FARTHEST = 1000.0
-"""How far to look, as a multiple of the rows so far."""
+"""Horizon of the forecast, as a multiple of the rows so far."""
 SEEN = 5.0
-"""Successes (or failures, whichever are rarer) of all undecided arms together, if all were at the bar, from which there
-is a forecast; for other rewards, rows."""
+"""Minimum data for a forecast: expected successes or failures, whichever are rarer, of all undecided arms if they were
+at the bar; for other rewards, rows."""
 
 
 def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shares: Shares) -> Forecast | None:
-    """More rows until half of the undecided arms have had a verdict; None where nobody could tell.
+    """Further rows until half of the undecided arms have a verdict; None if there is no forecast.
 
-    Not told for ratios of sums (propensities, `per_unit="ratio"`), for rules by a radius, against a control, and for
-    several bars.
+    There is none for ratios of sums (propensities, `per_unit="ratio"`), for rules by a radius, against a control, and
+    for several bars.
     """
     undecided = np.flatnonzero(verdict == 0)
     if question.threshold is None:
@@ -71,7 +71,7 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
 
 
 def _levels(question: Question, problem: Problem, verdict: NDArray[np.int8], shares: Shares) -> Floats:
-    """Evidence that each arm needs; under `fdr` with as many arms called as there are now, and one more."""
+    """Evidence that each arm needs; under `fdr` with one more arm called than at present."""
     called = max(int((verdict > 0).sum()), int((verdict < 0).sum())) + 1
     gained = math.log(called) if question.criterion is Criterion.FDR else 0.0
     return np.broadcast_to(problem.bar.budget - shares.offset - gained, (problem.arms,))

@@ -76,19 +76,19 @@ def judge(
     memory: str | None = None,
     progress: Progress = silent,
 ) -> Judgement:
-    """Judge a log: verdicts that stay true however often you looked before.
+    """Judge a log. The verdicts are valid however often you looked at the data before.
 
     data      : a path, folder or glob (CSV, Parquet, JSON Lines, .gz, .zst), postgresql://..., spark:TABLE, a table
                 (pandas, polars, Arrow, DuckDB relation, Ibis, PySpark), or a dict of columns
-    threshold : the bar that a good arm's mean reaches, in the rewards' own units
-    arm, reward : columns; found by their names where they are not given. `pulls` and `total` of a table of totals
+    threshold : the bar that a good arm's mean must reach, in the rewards' own units
+    arm, reward : columns; by default found by their names. `pulls` and `total` for a table of totals
     rewards   : "bounded", "bounded:LOW,HIGH", "nonnegative", "nonnegative:CAP" or "gaussian:SCALE"
     rule      : an identification rule by totals; with `order`, any
     by        : columns whose values are segments; all segments and arms share delta
     versus, margin : in place of a threshold, is the arm's mean at least that of the arm `versus` plus `margin`?
     bars      : in place of a threshold, several columns with their bars: "correct >= 0.9, slow <= 0.05"; good arms
                 clear every bar, and a bad one names the column that fails
-    order     : a column by which the rewards are folded one by one, as a campaign would have seen them
+    order     : a column that gives the order of the rewards, to fold them one by one like a campaign
     nulls     : "error", "drop" or "zero"
     propensity, cap : weight every row by 1/propensity, at most `cap`
     time      : a column that says when a row happened; found where one column holds times
@@ -176,7 +176,7 @@ def _results(place: Any, format: str, metric: str | None) -> dict[str, Any]:
 def open_source(
     data: Any, *, table: str | None, query: str | None, separator: str | None, encoding: str | None, memory: str | None
 ) -> LogSource:
-    """The source for a place or a table."""
+    """The source for an address or a table."""
     from goodarm.judgement.sources import frames, postgresql
 
     if isinstance(data, str) and data.startswith(postgresql.SCHEMES):
@@ -203,7 +203,7 @@ def _spark_table(name: str) -> LogSource:
 
 
 def judge_source(source: LogSource, question: Question, progress: Progress) -> Judgement:
-    """Columns, sums, checks, verdicts."""
+    """Find columns, compute sums, check them, and decide."""
     if question.bars is not None:
         return _judge_bars(source, question, progress)
     columns = choose_columns(question, source.names(), source.title, source.times())
@@ -250,11 +250,11 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
 
 
 def _check_filter(question: Question, columns: LogColumns) -> tuple[str, ...]:
-    """Refuse a filter by the arm that was shown, where rows are weighted by propensities; warn of one by the reward.
+    """Refuse a filter by the shown arm if rows are weighted by propensities, and warn about a filter by the reward.
 
-    With propensities an arm's evidence counts every row in which the arm could be shown, also those in which another
-    one was. Without these rows its weights are too large on average: with 20 arms and `where` on one of them, 34 of 60
-    logs were judged wrongly at delta = 0.2.
+    With propensities, an arm's evidence counts every row in which the arm could be shown, including rows that showed
+    another arm. Without these rows the weights are too large on average: with 20 arms and a `where` on one of them, 34
+    of 60 logs were judged wrongly at delta = 0.2.
     """
     read = [
         column
@@ -276,7 +276,7 @@ def _check_filter(question: Question, columns: LogColumns) -> tuple[str, ...]:
 
 
 def _judge_bars(source: LogSource, question: Question, progress: Progress) -> Judgement:
-    """The same with several metrics."""
+    """The same for several metrics."""
     columns, sums, said = sums_of_all(source, question, progress)
     first = sums[0]
     with shared(question, columns, first, np.ones(first.arm.size, dtype=bool)) as shares:
@@ -308,7 +308,7 @@ def _judge_bars(source: LogSource, question: Question, progress: Progress) -> Ju
 
 
 def _judged(question: Question, sums: Sums, title: str) -> NDArray[np.bool_]:
-    """Which arms get a verdict: all but the control."""
+    """Whether each arm gets a verdict: all but the control."""
     if question.versus is None:
         return np.ones(sums.arm.size, dtype=bool)
     from goodarm.judgement.versus import control_of
@@ -320,7 +320,7 @@ def _judged(question: Question, sums: Sums, title: str) -> NDArray[np.bool_]:
 
 
 def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
-    """A warning where arms are taken as fixed in advance and one of them first appears late in the log."""
+    """A warning if the arms count as fixed in advance but one of them first appears late in the log."""
     if question.shares_given or sums.first is None or sums.arm.size < 2:
         return ()
     share = source.rows_before(columns, question, float(np.nanmax(sums.first))) / float(sums.rows.sum())
@@ -334,11 +334,11 @@ def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums:
 
 
 REPEATED, FEWEST = 1.1, 30
-"""Rows per value of an unused column within an arm, and number of values, from which a warning is given."""
+"""Minimum rows per value of an unused column within an arm, and minimum number of values, for a warning."""
 
 
 def _repeated_units(source: LogSource, question: Question, columns: LogColumns, rows: int) -> tuple[str, ...]:
-    """A warning where a column that is not used looks like persons, sessions or machines with several rows each."""
+    """A warning if an unused column seems to hold persons, sessions or machines with several rows each."""
     column = unit_like(columns, source.names()) if columns.unit is None and columns.pulls is None else None
     if column is None:
         return ()
@@ -361,7 +361,7 @@ def _arms(
     shares: Shares,
     progress: Progress,
 ) -> tuple[Arms, tuple[str, ...]]:
-    """The arms with their verdicts, and what readers must know about them."""
+    """The arms with their verdicts, and notes for readers."""
     if question.cell_by_cell:
         from goodarm.judgement.cells import decide_cells
 
@@ -388,7 +388,7 @@ def _arms(
 def _against_control(
     question: Question, sums: Sums, totals: Floats, judged: NDArray[np.bool_], shares: Shares
 ) -> tuple[Arms, tuple[str, ...]]:
-    """Each segment's arms against its own control; means and intervals are those of the difference."""
+    """Judge each segment's arms against its control. Means and intervals are of the difference."""
     from goodarm.judgement.versus import decide_versus
 
     segment, arms = segment_numbers(sums), int(judged.sum())
@@ -428,10 +428,10 @@ def _weighted(question: Question, columns: LogColumns, sums: Sums, shares: Share
 
 
 def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
-    """Refuse propensities that are too small for the cap, or can't be true; say what the verdicts hold for.
+    """Refuse propensities that are below 1/cap or impossible; returns notes on the scope of the verdicts.
 
-    The weights 1/p of an arm's rows sum to the number of rows in which it could be shown, on average. A larger sum than
-    chance allows means that propensities are too small; a smaller one, that the arm could not always be shown.
+    On average, the weights 1/p of an arm's rows sum to the number of rows in which it could be shown. A sum larger than
+    chance allows means that propensities are too small. A smaller sum means that the arm could not always be shown.
     """
     assert sums.weight is not None
     assert sums.capped is not None
@@ -472,7 +472,7 @@ def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> 
 
 
 def _placed(question: Question, sums: Sums, found: Decided) -> Arms:
-    """Verdicts in the units of the log."""
+    """Convert verdicts to the units of the log."""
     scale = question.scale
     mean, low, high = (each * scale.length + scale.start for each in (found.mean, found.low, found.high))
     return Arms(sums.segment, sums.arm, sums.pulls, mean, low, high, found.verdict, found.evidence, found.needs)

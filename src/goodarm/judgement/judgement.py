@@ -1,4 +1,4 @@
-"""A judgement: the verdicts on the arms of a log, and everything that people want to know about them."""
+"""A judgement: the verdicts on the arms of a log, with their table, sentence, conditions and files."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import LOOKS, sentence
 from goodarm.plain_table import plain_table
+from goodarm.question import UNDECIDED
 from goodarm.verdict import Guarantee
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 VERDICTS = {1: "good", -1: "bad", 0: "open"}
-"""Names of the verdicts in JSON and in style sheets, for every kind of question."""
+"""Names of the verdicts in JSON and style sheets, the same for every kind of question."""
 TABLES: tuple[Literal["pyarrow", "polars", "pandas"], ...] = ("pyarrow", "polars", "pandas")
 
 
 class MetricColumn(NamedTuple):
-    """One of several metrics: mean and interval of every arm, in the metric's own direction."""
+    """One of several metrics: mean and interval of every arm, in the metric's direction."""
 
     metric: str
     mean: Floats
@@ -40,7 +41,7 @@ class MetricColumn(NamedTuple):
 
 @dataclass(frozen=True)
 class Arms:
-    """One entry per arm, sorted by verdict (good, bad, open) and evidence; means and intervals in the log's units."""
+    """One entry per arm, sorted by verdict (good, bad, undecided) and evidence, in the log's units."""
 
     segment: tuple[NDArray[np.object_], ...]
     arm: NDArray[np.object_]
@@ -87,14 +88,14 @@ class Arms:
                     f"{self.pulls[i]:,.0f}",
                     _figure(self.mean[i]),
                     f"{_figure(self.low[i])} to {_figure(self.high[i])}",
-                    self.word(i, {**VERDICTS, 0: "undecided"}),
+                    self.word(i, {**VERDICTS, 0: UNDECIDED}),
                 ]
                 for i in range(self.arm.size)
             ],
         )
 
     def ranked(self) -> Arms:
-        """Good first, then bad, then open; within each the most evidence first."""
+        """Order of the arms: good, bad, undecided, and within each by decreasing evidence."""
         place = np.select([self.verdict == 1, self.verdict == -1], [0, 1], 2)
         strength = np.where(np.isnan(self.evidence), 0.0, self.evidence)
         return self.taken(np.lexsort((np.arange(self.arm.size), -self.pulls, -strength, place)))
@@ -102,16 +103,16 @@ class Arms:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What `goodarm.judge` returns.
+    """The result of `goodarm.judge`.
 
-    source, rows : where the log is, and how many rows were judged
+    source, rows : name of the log, and number of rows judged
     arms         : the table as arrays
-    notes        : what was chosen or dropped, and what readers should know
-    conditions   : what must be true for the guarantee, and can't be seen in the log
+    notes        : columns chosen, rows dropped, and other notes for readers
+    conditions   : assumptions of the guarantee that the log can't show
     case         : how delta is divided among the arms, see `goodarm.judgement.shares`
     noun, segment_noun : what is counted, in the plural: over all segments ("banner–country pairs") and in one of them
-    forecast     : more rows until half of the undecided arms are decided, at the present shares of traffic; None where
-                   that can't be told
+    forecast     : further rows until half of the undecided arms are decided, at the present shares of traffic; None if
+                   there is no forecast
     """
 
     source: str
@@ -131,7 +132,7 @@ class Judgement:
 
     @property
     def label(self) -> str:
-        """The guarantee with the assumption that it rests on; a range of rewards is checked and is no assumption."""
+        """The guarantee with its assumption. The range of rewards is checked, so it is not an assumption."""
         family = self.question.scale.family
         return f"{self.guarantee} if {family.assumption}" if family.assumption else str(self.guarantee)
 
@@ -139,6 +140,11 @@ class Judgement:
     def words(self) -> dict[int, str]:
         """The verdicts in the words of the question."""
         return {sign: self.question.asked.word(sign) for sign in VERDICTS}
+
+    @property
+    def verdict_labels(self) -> dict[int, str]:
+        """The same for the page and the figure."""
+        return {sign: self.question.asked.label(sign) for sign in VERDICTS}
 
     @property
     def good(self) -> list[Any]:
@@ -151,7 +157,7 @@ class Judgement:
 
     @property
     def open(self) -> list[Any]:
-        """Arms without a verdict."""
+        """Names of the undecided arms."""
         return self._named(0)
 
     def _named(self, verdict: int) -> list[Any]:
@@ -160,7 +166,7 @@ class Judgement:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in plain words."""
+        """The answer in one sentence."""
         return self.sentence_of(self.arms, self.forecast)
 
     def sentence_of(self, arms: Arms, forecast: Forecast | None = None) -> str:
@@ -172,7 +178,7 @@ class Judgement:
         return said if self.label == str(self.guarantee) else f"{said}; {self.label}"
 
     def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:
-        """Each segment with its arms, in the order of the segments' names."""
+        """Each segment with its arms, sorted by the segments' names."""
         if not self.by:
             yield {}, self.arms
             return
@@ -207,7 +213,7 @@ class Judgement:
 
     @property
     def table(self) -> Any:
-        """The table as a dataframe, of the kind that was judged if it was one, otherwise of an installed kind."""
+        """The table as a dataframe: of the judged kind if the log was one, or else of an installed library."""
         import narwhals as nw
 
         wanted = [name for name in TABLES if name == self.table_kind]
@@ -330,10 +336,10 @@ class Judgement:
 
 
 def _figure(value: float) -> str:
-    """A number of a table, to four digits; a dash where it is not known."""
+    """Format a number for a table with four digits; a dash if it is unknown."""
     return "-" if math.isnan(value) else f"{value:.4g}"
 
 
 def _known(value: float) -> float | None:
-    """A number, or None where there is none: JSON has neither NaN nor infinity."""
+    """A number for JSON, which has neither NaN nor infinity: None in place of these."""
     return float(value) if math.isfinite(value) else None

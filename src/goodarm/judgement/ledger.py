@@ -1,12 +1,12 @@
-"""A ledger: the file that remembers which arm got which share of delta at which look.
+"""A ledger: a file that records each arm's share of delta and the look that assigned it.
 
 The first look gives each of its K0 arms (1 - r)/K0 of delta. The m-th arm that comes later gets r
 K0/((K0+m-1)(K0+m)), as in a campaign with a reserve. These sum to r, however many come, so all shares together sum to
-at most 1. An arm keeps its share for ever. The share of a later arm depends only on how many came before it, not on
-how many come with it: how many arms a period brings could depend on rewards.
+at most 1. An arm keeps its share forever. The share of a later arm depends only on the number of arms before it, not on
+the number that arrive with it, which could depend on rewards.
 
-The ledger also keeps what was asked (threshold or control, delta, rule, filter, ...) and refuses a look that asks
-something else: each such look would need a delta of its own.
+The ledger also records the question (threshold or control, delta, rule, filter, ...) and refuses a look with another
+question, which would need its own delta.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from goodarm.arguments import shown
 from goodarm.errors import InvalidValue, UnusableStore
 
 RESERVE = 0.1
-"""Share of delta that the first look leaves for later arms: the first arms need 0.1 nats more than without a ledger."""
+"""Share of delta that the first look reserves for later arms. It costs the first arms 0.1 nats of evidence."""
 WHAT, VERSION = "goodarm ledger", 1
 
 Name = tuple[Any, ...]
@@ -31,7 +31,7 @@ Name = tuple[Any, ...]
 
 
 class Ledger:
-    """A ledger at a path; the file is made by the first look."""
+    """A ledger at a path. The first look creates the file."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -40,8 +40,8 @@ class Ledger:
     def look(self, terms: Mapping[str, Any], arms: Sequence[Name], rows: int) -> Iterator[dict[Name, float]]:
         """The shares of all arms known so far, for one look at these arms.
 
-        The file is locked until the look is over, so that two looks at once can't give away the same share. It is
-        written, whole or not at all, only if the look did not fail.
+        The file is locked during the look, so concurrent looks can't assign the same share. It is written, whole or not
+        at all, only if the look succeeds.
         """
         with self._locked():
             kept = self._read()
@@ -59,7 +59,7 @@ class Ledger:
     def _locked(self) -> Iterator[None]:
         import fcntl
 
-        beside = self.path.with_name(f"{self.path.name}.lock")  # the ledger itself is replaced, and its lock with it
+        beside = self.path.with_name(f"{self.path.name}.lock")  # a separate file, since the ledger itself is replaced
         try:
             file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
@@ -84,7 +84,7 @@ class Ledger:
             kept = json.loads(text)
             wrong = _wrong_with(kept)
         except (ValueError, KeyError, TypeError, AttributeError):
-            wrong = "it is not what a look wrote"
+            wrong = "it is not a complete ledger"
         if wrong:
             raise UnusableStore(
                 f"the ledger {self.path} is damaged: {wrong}. Restore it from a backup. Without it the shares of "
@@ -137,9 +137,9 @@ def _next_shares(kept: Mapping[str, Any], count: int) -> list[float]:
 
 
 def _wrong_with(kept: Any) -> str:
-    """What makes the file no ledger; empty if nothing does."""
+    """Describe why the content is not a valid ledger; empty if it is."""
     if kept["what"] != WHAT or kept["version"] > VERSION:
-        return f"it is no ledger of version {VERSION}"
+        return f"it is not a ledger of version {VERSION}"
     entries = [entry for look in kept["looks"] for entry in look["arms"]]
     shares = [float(entry["share"]) for entry in entries]
     if not (0.0 < kept["reserve"] < 1.0 and all(0.0 < share <= 1.0 for share in shares) and sum(shares) <= 1.0 + 1e-9):

@@ -1,4 +1,4 @@
-"""Which columns of a log are meant: names without regard to case, a single plausible one where none was given."""
+"""Find the columns of a log: by name, ignoring case, or the only plausible one if no name is given."""
 
 from __future__ import annotations
 
@@ -62,21 +62,21 @@ PLAUSIBLE = {
         "result",
     ),
 }
-"""Names that say what a column is, the most telling first; `id` at the end of a name is ignored."""
+"""Typical names of each role's column, the most specific first. A final `id` is ignored."""
 
 UNITS = (
     "account", "anonymous", "browser", "buyer", "client", "cookie", "customer", "device", "household", "ip", "member",
     "participant", "patient", "person", "player", "session", "shopper", "student", "subject", "u", "user", "viewer",
     "visitor", "worker",
 )  # fmt: skip
-"""Names of columns whose values have several rows that resemble each other; `id` at the end of a name is ignored."""
+"""Typical names of columns whose values have several dependent rows. A final `id` is ignored."""
 
 PROPENSITIES = ("propensity", "propensityscore", "pscore")
 
 
 @dataclass(frozen=True)
 class LogColumns:
-    """The columns of a log by their role; `notes` says what was chosen for the user."""
+    """The columns of a log by role; `notes` lists automatic choices."""
 
     arm: str
     reward: str | None
@@ -93,14 +93,14 @@ class LogColumns:
 
     @property
     def used(self) -> list[str]:
-        """The columns that are read, each once."""
+        """The columns to read, each once."""
         roles = (self.arm, self.reward, self.pulls, self.total, self.squares, self.order, self.propensity, self.time)
         named = (*self.by, *roles, self.unit, self.denominator)
         return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def choose_columns(question: Question, names: Sequence[str], title: str, times: Sequence[str] = ()) -> LogColumns:
-    """Match what the question names with what the table has; an error names the nearest columns.
+    """Match the question's columns with the table's. Errors suggest similar names.
 
     times : columns that hold times
     """
@@ -152,7 +152,7 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
 
 
 def unit_like(columns: LogColumns, names: Sequence[str]) -> str | None:
-    """A column that is not used and whose name says that it holds persons, sessions or machines, or some other id.
+    """An unused column whose name suggests persons, sessions, machines or another id.
 
     >>> columns = choose_columns(Question(threshold=0.5), ["arm", "reward", "user_id", "request_id"], "log")
     >>> unit_like(columns, ["arm", "reward", "user_id", "request_id"])
@@ -165,7 +165,7 @@ def unit_like(columns: LogColumns, names: Sequence[str]) -> str | None:
 
 
 def find(wanted: str, names: Sequence[str], title: str) -> str:
-    """The column of this name; case matters only where two columns differ by nothing else.
+    """The column of this name. Case matters only if two columns differ by nothing else.
 
     >>> find("Click", ["item", "click"], "log.csv")
     'click'
@@ -186,7 +186,7 @@ def find(wanted: str, names: Sequence[str], title: str) -> str:
 
 
 def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> str:
-    """The only column that can be meant, or an error that lists what there is."""
+    """The only plausible column, or an error that lists the candidates."""
     exact = [name for name in free if _same(name, role)]
     plausible = exact or [name for name in free if _bare(name) in PLAUSIBLE[role]]
     if len(plausible) == 1:
@@ -203,11 +203,11 @@ def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> s
 
 
 DASH = "\u2013"
-"""Between two things that are counted as pairs."""
+"""Separator between the two nouns of a pair."""
 
 
 def noun(column: str) -> str:
-    """What the arms are called in a sentence, in the plural.
+    """A plural noun for the arms, from the column's name.
 
     >>> noun("creative_id"), noun("movieId"), noun("category"), noun("ad"), noun("x1")
     ('creatives', 'movies', 'categories', 'ads', 'arms')
@@ -221,7 +221,7 @@ def noun(column: str) -> str:
 
 
 def pairs_noun(arm: str, by: Sequence[str]) -> str:
-    """What the arms of all segments together are called, in the plural.
+    """A plural noun for pairs of arm and segment.
 
     >>> pairs_noun("banner_id", ["country"]), pairs_noun("x1", ["country", "device"])
     ('banner–country pairs', 'arm–country–device combinations')
@@ -231,7 +231,7 @@ def pairs_noun(arm: str, by: Sequence[str]) -> str:
 
 
 def _word(column: str, otherwise: str) -> str:
-    """What a column's values are called, in the singular."""
+    """A singular noun for a column's values."""
     word = re.sub(r"[\s_-]*(id|name|no|number)$", "", re.sub(r"([a-z])Id$", r"\1_id", column), flags=re.IGNORECASE)
     word = word.replace("_", " ").strip().lower()
     return word if re.fullmatch(r"[a-z][a-z ]{1,23}", word) else otherwise
@@ -251,6 +251,6 @@ def _has(names: Sequence[str], wanted: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """A name without case, separators and a closing id."""
+    """A name in lower case, without separators and a final id."""
     lowered = re.sub(r"[^a-z0-9]", "", name.casefold())
     return lowered.removesuffix("id") if lowered not in ("bid", "id") else lowered

@@ -1,4 +1,4 @@
-"""A log folded reward by reward, as a campaign would have seen it: verdicts with the moment of each."""
+"""Judge a log reward by reward, in the order that a campaign would have seen: verdicts with their times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from goodarm.policies.names import identification_rule
 from goodarm.problem import NonNegative, Problem
 
 SEED = 20_260
-"""Of the order in which rows of the same time are folded."""
+"""Seed of the random order of rows with the same time."""
 
 
 def decide_in_order(
@@ -35,11 +35,11 @@ def decide_in_order(
     shares: Shares,
     progress: Progress,
 ) -> tuple[Decided, NDArray[np.object_], tuple[str, ...]]:
-    """Verdicts, the moment of each, and what readers must know about them."""
+    """Verdicts with their times, and notes for readers."""
     problem = question.problem(sums.arm.size)
     made = policy("uniform", question.identification, rewards=question.scale.family, criterion=question.criterion)
     offset = shares.offset
-    if (offset == offset[0]).all():  # equal shares: a smaller delta, and the loops that are compiled already
+    if (offset == offset[0]).all():  # equal shares are a smaller delta, for which the compiled loops exist already
         problem, offset = replace(problem, delta=problem.delta * math.exp(offset[0])), 0.0 * offset
     log = OrderedLog(made, problem, offset=offset if offset.any() else None)
     when = np.full(sums.arm.size, None, dtype=object)
@@ -63,7 +63,7 @@ def decide_in_order(
 
 
 def whole_ties(batches: Iterable[Batch]) -> Iterator[Batch]:
-    """The same rows in batches that never end between two rows of the same time."""
+    """Regroup the rows into batches that never end between two rows of the same time."""
     waiting: list[Batch] = []
     for batch in batches:
         if not batch.arm.size:
@@ -85,14 +85,14 @@ def _joined(batches: list[Batch]) -> Iterator[Batch]:
 
 
 def shuffled_ties(batch: Batch, chance: np.random.Generator) -> tuple[Batch, int]:
-    """The batch with rows of the same time in a random order, and the number of such rows.
+    """The batch with tied rows (of the same time) in a random order, and the number of such rows.
 
-    The order in which a log lists rows of the same time may depend on their rewards: an export may be sorted by click
-    within a day, and a bet on the next row would then know its reward. So the rows of a tie are first sorted by arm
-    and reward, which forgets how the log listed them, and then shuffled. With the same generator the same rows give
-    the same verdicts, from every source and in batches of any size. Given which arms a tie holds, the rewards of an
-    arm in it are exchangeable, so in a random order each bet meets a reward of the arm's own mean. This needs that
-    which arms the tie holds did not depend on the tie's own rewards.
+    A log's order of tied rows may depend on their rewards. For example, an export may be sorted by click within a day,
+    and a bet on the next row would then know its reward. Tied rows are therefore sorted by arm and reward, which erases
+    the log's order, and then shuffled. With the same generator the same rows give the same verdicts, from every source
+    and in batches of any size. Given the arms in a tie, the rewards of an arm are exchangeable, so in a random order
+    each bet meets a reward with the arm's mean. This assumes that the arms in a tie did not depend on the rewards in
+    it.
     """
     draws = chance.random(batch.at.size)
     new = np.ones(batch.at.size, dtype=bool)
@@ -102,28 +102,28 @@ def shuffled_ties(batch: Batch, chance: np.random.Generator) -> tuple[Batch, int
     if not tied:
         return batch, 0
     plain = np.lexsort((batch.reward, batch.arm, tie))
-    order = plain[np.lexsort((draws, tie))]  # `plain` leaves the ties where they are
+    order = plain[np.lexsort((draws, tie))]  # `plain` keeps the order of ties
     return Batch(batch.arm[order], batch.reward[order], batch.at[order]), tied
 
 
 def _decided(question: Question, problem: Problem, log: OrderedLog, sums: Sums, totals: Floats) -> tuple[Decided, int]:
-    """The verdicts, and the number of arms whose later rewards contradict theirs."""
+    """The verdicts, and the number of arms whose later rewards contradict them."""
     rule, bar, verdict = question.identification, problem.bar, log.verdicts
     for_good, for_bad = log.evidence
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     low, high = np.full(verdict.size, math.nan), np.full(verdict.size, math.nan)
     needed = bar.budget - log.offset
     if rule.by_totals:
-        # the interval at the end, limited by what the verdict refuted on the way
+        # the final interval, cut by what the verdict refuted earlier
         low, high = interval_from_totals(rule, sums.pulls, totals, bar, needed)
         low = np.where(verdict == 1, np.maximum(low, bar.threshold), low)
         high = np.where(verdict == -1, np.minimum(high, bar.threshold), high)
-    contradicted = low > high  # no mean agrees with all of the rewards: there is no interval
+    contradicted = low > high  # no mean agrees with all of the rewards, so there is no interval
     low, high = np.where(contradicted, math.nan, low), np.where(contradicted, math.nan, high)
     needs = np.zeros(verdict.size)
     waiting = verdict == 0
     by_totals = rule if rule.by_totals else identification_rule(BY_TOTALS)
-    needs[waiting] = math.inf  # for rewards without a range no rule by totals can guess
+    needs[waiting] = math.inf  # no rule by totals can estimate this for rewards without a range
     if not isinstance(problem.rewards, NonNegative):
         needs[waiting] = more_pulls_needed(by_totals, sums.pulls[waiting], totals[waiting], bar, needed[waiting])
     needs = np.where(waiting, np.maximum(needs, 1.0), 0.0)
@@ -156,8 +156,8 @@ def _notes(
         notes.append(f"the first verdict was known at {first}, the last at {last}")
     if not question.identification.by_totals:
         notes.append(
-            f"{question.identification.name} has no interval for other thresholds; what open arms need is "
-            f"{BY_TOTALS}'s guess. Judge without `order` for intervals"
+            f"{question.identification.name} has no interval for other thresholds; the rows that undecided arms need "
+            f"are {BY_TOTALS}'s guess. Judge without `order` for intervals"
         )
     return tuple(notes)
 
@@ -171,7 +171,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _moment(value: Any) -> Any:
-    """A time to the second, or the number that it is.
+    """A time to the second, or the plain number.
 
     >>> _moment(np.datetime64("2026-05-03T10:00:00.5")), _moment(np.int64(7))
     ('2026-05-03 10:00:00', 7)

@@ -1,4 +1,4 @@
-"""A judgement as one HTML page that loads nothing from elsewhere, and as a fragment for notebooks."""
+"""A judgement as one self-contained HTML page, and as a fragment for notebooks."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from goodarm.judgement.words import LOOKS, amount, estimate, visible, whole
 from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
 
 MOST = 2000
-"""Rows on the page; a larger table is in the Parquet file beside it."""
+"""Maximum number of rows on the page. The Parquet file has all of them."""
 WIDTH = 1000
 DASHED = 'stroke="#333" stroke-width="2" stroke-dasharray="5 3"'
 
 
 def page(judgement: Judgement) -> str:
-    """The text of judgement.html."""
+    """The content of judgement.html."""
     style, script = (files("goodarm.judgement").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
     body = f"<main>\n{fragment(judgement, MOST, tools=True)}\n</main>"
     return page_of(judgement.sentence, body, style=style, script=script, head=NOTHING_FROM_ELSEWHERE)
 
 
 def notebook(judgement: Judgement, most: int = 20) -> str:
-    """The same for a notebook, with a style of its own that touches nothing else there."""
+    """The same for a notebook, with a scoped style."""
     style = files("goodarm.judgement").joinpath("notebook.css").read_text("utf-8")
     return f'<div class="goodarm-judgement"><style>{style}</style>{fragment(judgement, most)}</div>'
 
 
 def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
-    """Sentence, counts, density and table; at most `most` rows. Tools: a heading for a page, columns that sort."""
+    """Sentence, counts, density and table with at most `most` rows; `tools` adds a heading and sortable columns."""
     parts = [*_opening(judgement, "h1" if tools else "p"), *_segments(judgement)]
     forest = info(judgement)
     if forest.edges.size:
@@ -74,7 +74,7 @@ def _opening(judgement: Judgement, element: str) -> Iterator[str]:
     )
     counts = "".join(
         f'<li class="{VERDICTS[value]}"><b>{int((judgement.arms.verdict == value).sum()):,}</b>'
-        f"<span>{judgement.words[value]}</span></li>"
+        f"<span>{judgement.verdict_labels[value]}</span></li>"
         for value in (1, -1, 0)
     )
     yield f'<ul class="counts">{counts}</ul>'
@@ -91,7 +91,7 @@ def _segments(judgement: Judgement) -> Iterator[str]:
 
 def _tools(judgement: Judgement) -> str:
     boxes = "".join(
-        f'<label><input type="checkbox" value="{VERDICTS[value]}" checked>{judgement.words[value]}</label>'
+        f'<label><input type="checkbox" value="{VERDICTS[value]}" checked>{judgement.verdict_labels[value]}</label>'
         for value in (1, -1, 0)
     )
     find = f"find one of the {judgement.noun}"
@@ -106,7 +106,7 @@ def _table(judgement: Judgement, forest: Forest, most: int, tools: bool) -> str:
         *judgement.by,
         "arm",
         "verdict",
-        "interval that decides",
+        "deciding interval",
         _mean_word(judgement),
         "from",
         "to",
@@ -132,7 +132,7 @@ def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float
     name = str(arms.arm[i])
     cells = [f'<td class="segment" data-value="{_plain(key[i])}">{_shown(key[i])}</td>' for key in arms.segment]
     cells.append(f'<td class="name" data-value="{_plain(name)}">{_shown(name)}</td>')
-    word = judgement.words[int(arms.verdict[i])]
+    word = judgement.verdict_labels[int(arms.verdict[i])]
     title = escape(judgement.label, quote=True)
     cells.append(f'<td class="words verdict {kind}" data-value="{word}" title="{title}">{word}</td>')
     cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
@@ -174,7 +174,7 @@ def _bar(arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
 
 
 def _density(judgement: Judgement, forest: Forest) -> str:
-    """How the means of all arms are spread, coloured by verdict."""
+    """Histogram of all means, coloured by verdict."""
     bins = forest.edges.size - 1
     most = max(float(sum(forest.counts.values()).max()), 1.0)  # type: ignore[union-attr]  # a sum of arrays
     bars = []
@@ -202,7 +202,7 @@ def _density(judgement: Judgement, forest: Forest) -> str:
 
 
 def _shown(value: object) -> str:
-    """A name with its line breaks; other control characters are spelled out."""
+    """A name with its line breaks; other control characters are escaped."""
     return "<br>".join(escape(visible(line)) for line in str(value).split("\n"))
 
 

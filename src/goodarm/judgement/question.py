@@ -1,4 +1,4 @@
-"""What is asked about a log: columns, bar, error probability; all that can be checked before it is read."""
+"""The question about a log: columns, bar, error probability. Everything here is checked before the log is read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 BY_TOTALS = "gap-mixture"
 BY_SUMS = "bet-mixture"
 IN_ORDER = "learned-bets"
-"""The rules that decide unless told otherwise."""
+"""Default rules."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RewardScale:
 
     @property
     def moved(self) -> bool:
-        """Are the rewards on another scale than the rules?"""
+        """Whether the rewards are on another scale than the rules."""
         return self.bounded and (self.low, self.high) != (0.0, 1.0)
 
     @property
@@ -122,7 +122,7 @@ def read_window(text: str | float) -> float:
 
 @dataclass(frozen=True)
 class Question:
-    """All options of `judge`; those that can't be right are refused when it is made."""
+    """All options of `judge`. The constructor refuses invalid combinations."""
 
     threshold: float | None = None
     delta: float = 0.05
@@ -169,7 +169,7 @@ class Question:
 
     @property
     def shares_given(self) -> bool:
-        """Was it said how arms that appear later share delta?"""
+        """Whether the caller chose how later arms share delta."""
         return self.max_arms is not None or self.ledger is not None or self.by_appearance
 
     @property
@@ -181,7 +181,7 @@ class Question:
 
     @property
     def asked(self) -> Threshold | Control | Bars:
-        """What is asked of each arm, on the rule's scale."""
+        """The question about each arm, on the rule's scale."""
         if self.bars is not None:
             return self.bars
         if self.versus is None:
@@ -189,7 +189,7 @@ class Question:
         return Control(self.versus, self.margin / self.scale.length)
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
-        """What must stay the same from look to look, for a ledger: anything that would change an arm's evidence."""
+        """Options that must be the same at every look of a ledger: all that affect an arm's evidence."""
         fixed = ("threshold", "delta", "margin", "nulls", "where", "cap", "unit_limit", "seconds", "cases")
         return {
             **{name: getattr(self, name) for name in fixed},
@@ -213,7 +213,7 @@ class Question:
 
     @property
     def weighted(self) -> bool:
-        """Is an arm's mean a ratio of two sums?"""
+        """Whether an arm's mean is a ratio of two sums."""
         return self.propensity is not None or (self.unit is not None and self.per_unit == "ratio")
 
     def problem(self, arms: int) -> Problem:
@@ -238,12 +238,12 @@ class Question:
 
     @property
     def by_sums(self) -> bool:
-        """Does the verdict follow from sums of logarithms, one for each bet?"""
+        """Whether the verdict follows from sums of logarithms, one for each bet."""
         return self.threshold is not None and self.order is None and self.identification.name == BY_SUMS
 
     @property
     def bets(self) -> list[float]:
-        """The bets of `bet-mixture` on the rule's scale; without a ceiling only those on a mean above the bar."""
+        """The bets of `bet-mixture` on the rule's scale; without a ceiling, only bets on a mean above the bar."""
         bar = self.problem(1).bar
         return [float(bet) for bet in bets(bar)[: len(GAPS) if math.isinf(bar.ceiling) else None]]
 
@@ -266,7 +266,7 @@ class Question:
         self.problem(1)
 
     def _check_bars(self) -> None:
-        """Refuse what can't be asked of several metrics at once."""
+        """Refuse options that don't combine with several metrics."""
         given = ("reward", "pulls", "total", "order", "propensity", "case", "denominator")
         wrong = next((name for name in given if getattr(self, name) is not None), None)
         if wrong is not None:

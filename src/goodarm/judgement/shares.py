@@ -1,9 +1,9 @@
-"""How delta is divided among the arms of a log, and what must be true of the arms for that division to hold.
+"""Division of delta among the arms of a log, and the conditions under which each division is valid.
 
 An arm with share w is decided at evidence log(1/(w delta)). The shares sum to at most 1, so the union over the arms
 keeps the probability of any wrong verdict below delta (and weighted e-BH the false discovery rate). A share must be
 known, or fixed by a rule, before the arm's first reward. A log shows only the arms that have appeared so far, so this
-is a condition on the log. Four divisions:
+is a condition on the log. There are four divisions:
 
 fixed          1/K each, K the arms in the log. Holds if the set of arms was fixed in advance and every look saw all of
                them. A look at K' < K arms spends delta/K' on each, so arms that appear between looks break it.
@@ -29,7 +29,7 @@ from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Floats, Sums
 
 LATE = 0.1
-"""Share of the rows after which the first appearance of an arm is called late."""
+"""Share of the rows after which an arm's first appearance counts as late."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Shares:
 
 @contextmanager
 def shared(question: Question, columns: LogColumns, sums: Sums, judged: NDArray[np.bool_]) -> Iterator[Shares]:
-    """The shares of the arms that get a verdict. A ledger is locked meanwhile, and written if nothing failed."""
+    """The shares of the arms that get a verdict. A ledger is locked during the block, and written on success."""
     arms = int(judged.sum())
     if question.ledger is not None:
         names = [key for key, kept in zip(zip(*sums.segment, sums.arm, strict=True), judged, strict=True) if kept]
@@ -62,7 +62,7 @@ def shared(question: Question, columns: LogColumns, sums: Sums, judged: NDArray[
     elif question.by_appearance:
         assert sums.first is not None
         names = [key for key, kept in zip(zip(*sums.segment, sums.arm, strict=True), judged, strict=True) if kept]
-        place = {name: j for j, name in enumerate(sorted(names))}  # arms of the same moment: by name
+        place = {name: j for j, name in enumerate(sorted(names))}  # arms with the same time: by name
         order = np.lexsort((np.array([place[name] for name in names]), sums.first[judged]))
         k = np.empty(arms)
         k[order] = np.arange(1.0, arms + 1.0)

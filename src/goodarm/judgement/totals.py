@@ -1,4 +1,4 @@
-"""The sums of a log, checked: no NULL that was not allowed, no reward outside its range, at least one row."""
+"""Check the sums of a log: NULLs only where allowed, rewards in their range, at least one row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FALSE_ALARMS = 1e-4
 
 
 def checked(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
-    """The sums that may be judged, sorted by name, and what readers must know about them."""
+    """The checked sums, sorted by name, and notes for readers."""
     if sums.rows.sum() == 0:
         which = " that `where` keeps" if question.where else ""
         raise UnreadableTable(f"{source.title}: there is no row{which}.")
@@ -112,7 +112,7 @@ def _without_nulls(
 
 
 def _check_units(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[str, ...]:
-    """Refuse rows without a unit and units above their limit; what else readers must know about units."""
+    """Refuse rows without a unit and units above their limit; returns notes on units."""
     if columns.unit is None:
         return ()
     unnamed = int(np.nansum(sums.unnamed)) if sums.unnamed is not None else 0
@@ -137,7 +137,7 @@ def _check_units(source: LogSource, columns: LogColumns, question: Question, sum
 
 
 def _check_sums(columns: LogColumns, question: Question, sums: Sums) -> None:
-    """Refuse sums that may have lost the digits that tell good from bad."""
+    """Refuse sums that may have lost the digits that separate good from bad."""
     scale, most = question.scale, float(sums.pulls.max())
     if most > MOST_PULLS:
         raise InvalidValue(
@@ -155,10 +155,10 @@ def _check_sums(columns: LogColumns, question: Question, sums: Sums) -> None:
 
 
 def _check_scale(question: Question, sums: Sums) -> tuple[str, ...]:
-    """Refuse a declared scale that the spread or the tail of any arm refutes: nothing can be promised for such rewards.
+    """Refuse a declared scale that the spread or the tail of any arm refutes.
 
-    Where the declaration is true this refuses at most one log in 10,000, however often somebody looks: half of that is
-    for the spread (of all arms together, and of each arm), half for the reward farthest from its arm's mean.
+    If the declaration is true, at most one log in 10,000 is refused, over any number of looks. Half of that probability
+    is for the spread (of all arms together, and of each arm), and half for the reward farthest from its arm's mean.
     """
     if not isinstance(question.scale.family, SubGaussian) or sums.improper is not None:
         return ()
@@ -192,7 +192,7 @@ def _check_scale(question: Question, sums: Sums) -> tuple[str, ...]:
 
 
 def _other_families(sums: Sums) -> str:
-    """What to declare in place of a refuted scale; never another scale, since one that fits this log proves nothing."""
+    """What to declare in place of a refuted scale. Another scale fitted to this log would prove nothing."""
     if sums.smallest is None or (sums.smallest < 0.0).any():
         return (
             "A larger scale chosen to fit this log would not make them right. If rewards can't lie outside of a range "
@@ -205,7 +205,7 @@ def _other_families(sums: Sums) -> str:
 
 
 def _sorted(sums: Sums) -> Sums:
-    """In the order of segments and names, so that every engine gives the same table."""
+    """Sort by segments and names, so every engine gives the same table."""
     return taken(sums, np.lexsort(tuple(np.array(key, dtype=str) for key in (sums.arm, *reversed(sums.segment)))))
 
 

@@ -18,11 +18,11 @@ from goodarm.judgement.sources._base import Sums
 from goodarm.rules.identification.versus import as_if_paired, better_by, versus
 
 MOST = 1e6
-"""An arm that needs more than this many times the log counts as never decided."""
+"""Multiple of the log's rows beyond which an arm counts as never decided."""
 
 
 def control_of(question: Question, sums: Sums, title: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which rows of the sums are the control; with segments, each must have one."""
+    """Whether each row of the sums is the control. With segments, each segment must have one."""
     is_control = np.asarray(sums.arm == question.versus)
     if not is_control.any():
         raise UnknownName("control", str(question.versus), sorted(set(sums.arm.tolist())))
@@ -44,9 +44,9 @@ def decide_versus(
     arms: int,
     offset: Floats | float = 0.0,
 ) -> Decided:
-    """Judge arms against one control by their totals; mean and interval are the difference's, mapped to [0, 1].
+    """Judge arms against one control by their totals. Mean and interval are of the difference, mapped to [0, 1].
 
-    offset : log(K w), with w the arm's share of delta; 0 where all shares are equal
+    offset : log(K w), where w is the arm's share of delta; 0 if all shares are equal
     """
     margin = question.asked.bar
     problem = question.asked.problem(arms, question.delta, question.scale.family)
@@ -69,7 +69,7 @@ def decide_versus(
 
 
 def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats) -> Floats:
-    """More pulls of each arm until a verdict, if arm and control grow on in their present proportion."""
+    """Further pulls of each arm until a verdict, if arm and control grow in their present proportion."""
     found = np.empty(n.size)
     loop = _loop(DIFFERENCES.compiles(n.size))
 
@@ -82,7 +82,7 @@ def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floa
 
 @cache
 def _loop(fast: bool) -> Callable[..., None]:
-    """The arm's evidence grows nearly in proportion to the size of the log: double it, then regula falsi."""
+    """The evidence grows almost in proportion to the size of the log: double the size, then regula falsi."""
 
     def evidence(times: float, n: float, s: float, n0: float, s0: float, margin: float) -> float:
         if s / n >= s0 / n0 + margin:

@@ -13,8 +13,9 @@ corners: 1 - b + e^(-g t) (b - a) + e^(g (1 - t)) a. For g > 0 and E a <= t E b 
 1 + psi_g E b, and psi_g >= 0, so at most 1 + psi_g / C: each summand is a supermartingale of start w_g. For g < 0 and
 E a >= t E b likewise. With C = 1 and b = 1 this is `gap-mixture` itself.
 
-Units: an observation is a person with up to D rows, b the number of rows and a the sum of their rewards, both over D,
-and C = 1: the threshold is about all rewards over all rows, however they depend on each other within a person.
+Units: an observation is a person with up to D rows; b is the number of rows and a the sum of their rewards, both
+divided by D, and C = 1. The threshold applies to all rewards over all rows. Rows of one person may depend on each other
+in any way.
 
 Propensities: b = 1/(p C) in a row in which the arm was shown with probability p >= 1/C, and 0 in all others; a = b x.
 Then E b = 1/C in a row in which the arm could be shown and 0 in a row in which it could not: the latter counts
@@ -34,9 +35,9 @@ from goodarm.rules.identification.gap_mixture import GAPS, LOG_WEIGHTS
 
 Floats = NDArray[np.float64]
 STEPS = 40
-"""Number of halvings with which an end of an interval, or the rows still needed, are found."""
+"""Number of bisection steps for an end of an interval and for the rows still needed."""
 MOST = 1e6
-"""An arm that needs more than this many times the log counts as never decided."""
+"""Multiple of the log's rows beyond which an arm counts as never decided."""
 
 
 def log_evidence(side: float, rows: Floats, total: Floats, weight: Floats, threshold: Floats, most: float) -> Floats:
@@ -106,7 +107,7 @@ def _end(
 def _more(
     sides: Floats, rows: Floats, totals: Floats, weights: Floats, threshold: Floats, most: float, level: Floats
 ) -> Floats:
-    """About how many more rows until a verdict, if the log goes on as it did."""
+    """Approximate further rows until a verdict if the log continues as before."""
     few, many = np.ones(rows.shape), np.full(rows.shape, MOST)
 
     def enough(times: Floats) -> NDArray[np.bool_]:

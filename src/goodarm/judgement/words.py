@@ -1,4 +1,4 @@
-"""What people read in a judgement, in the terminal, on the page and in a notebook: written once."""
+"""The words of a judgement, shared by terminal, page and notebook."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from goodarm.judgement.question import Question
 from goodarm.question import Amounts
 
 LOOKS = (
-    "How often anybody looked before does not matter. Each end of an interval is certified at delta, for all arms "
-    "together; as two-sided intervals they have level 2 delta."
+    "Earlier looks at the data do not matter. Each end of an interval is certified at delta, for all arms together; "
+    "as two-sided intervals they have level 2 delta."
 )
-"""What readers must know about repeated looks and intervals."""
+"""Note on repeated looks and intervals."""
 
 
 def conditions(question: Question, case: str, arms: int, unit: str | None = None) -> tuple[str, ...]:
-    """Under what conditions the verdicts are certified: what can't be seen in a log.
+    """Conditions under which the verdicts are certified, which a log can't show.
 
     case : how delta is divided among the arms, see `goodarm.judgement.shares`
     unit : the column whose values are the independent units, if one was given
@@ -54,7 +54,7 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
 
 
 def amount(value: float, question: Question) -> str:
-    """A mean or a bar as people write it: a share in percent where rewards lie in [0, 1], else the number.
+    """A mean or a bar in words: in percent for rewards in [0, 1], otherwise the number.
 
     >>> amount(0.02, Question(threshold=0.02))
     '2%'
@@ -67,7 +67,7 @@ def amount(value: float, question: Question) -> str:
 
 
 def estimate(value: float, question: Question) -> str:
-    """What is compared with the bar: a mean, or against a control a difference, of shares in percentage points.
+    """The estimate in words: a mean, or a difference from the control (in percentage points for shares).
 
     >>> estimate(0.02, Question(threshold=0.02)), estimate(0.02, Question(versus="now"))
     ('2%', '2 pp')
@@ -79,7 +79,7 @@ def estimate(value: float, question: Question) -> str:
 
 
 def interval(low: float, high: float, question: Question) -> str:
-    """Both ends, with the unit once where it is long.
+    """Both ends of an interval; a long unit is written once.
 
     >>> interval(0.01, 0.03, Question(threshold=0.02)), interval(-0.01, 0.03, Question(versus="now"))
     ('1% to 3%', '-1 to 3 pp')
@@ -89,7 +89,7 @@ def interval(low: float, high: float, question: Question) -> str:
 
 
 def _amounts(question: Question) -> Amounts:
-    """How numbers on the rule's scale are written in the log's units; a difference of shares in percentage points."""
+    """Writes numbers from the rule's scale in the log's units; differences of shares in percentage points."""
     scale = question.scale
     if scale.bounded and not scale.moved:
         return Amounts(lambda mean: amount(mean, question), lambda difference: f"{100.0 * difference:.3g} pp")
@@ -100,7 +100,7 @@ def _amounts(question: Question) -> Amounts:
 
 
 def whole(value: float) -> str:
-    """A number of rows, or a dash where it is not known.
+    """A number of rows, or a dash if it is unknown.
 
     >>> whole(61834.0), whole(math.inf)
     ('61,834', '-')
@@ -109,7 +109,7 @@ def whole(value: float) -> str:
 
 
 def rounded(value: float) -> str:
-    """A guess at a number of rows, to two figures.
+    """An estimated number of rows, to two figures.
 
     >>> rounded(61834.0)
     '62,000'
@@ -118,7 +118,7 @@ def rounded(value: float) -> str:
 
 
 def sentence(verdict: NDArray[np.int8], forecast: Forecast | None, noun: str, question: Question) -> str:
-    """The answer in plain words, and how many rows are missing where that can be told.
+    """The answer in words, with the forecast of further rows if there is one.
 
     >>> verdict = np.array([1, -1, 0, 0])
     >>> sentence(verdict, Forecast(30_000.0, 12_345.0, 91_000.0), "creatives", Question(threshold=0.02))
@@ -137,7 +137,7 @@ def sentence(verdict: NDArray[np.int8], forecast: Forecast | None, noun: str, qu
 
 
 def between(forecast: Forecast) -> str:
-    """A range in words; one number where its ends are the same to two figures.
+    """A range in words; one number if both ends agree to two figures.
 
     >>> between(Forecast(30_000.0, 12_345.0, 91_000.0)), between(Forecast(100.2, 100.0, 101.0))
     ('12,000 to 91,000', 'about 100')
@@ -147,7 +147,7 @@ def between(forecast: Forecast) -> str:
 
 
 def visible(text: str) -> str:
-    """A name in one line of a terminal: control characters are spelled out, everything else stays.
+    """A name for one line of a terminal, with control characters escaped.
 
     >>> visible("two\\nlines \\x1b[31m")
     'two\\\\nlines \\\\x1b[31m'
@@ -156,12 +156,12 @@ def visible(text: str) -> str:
 
 
 def _joins(character: str) -> bool:
-    """Is it what holds an emoji together?"""
+    """Whether the character joins the parts of an emoji."""
     return character in "\u200d\ufe0f"
 
 
 def shared_budget(arms: int, segments: int, question: Question) -> str:
-    """How the error budget is used."""
+    """The use of the error budget, in words."""
     of = f"{arms:,} arms" + (f" in {segments:,} segments" if segments > 1 else "")
     if question.criterion.value == "fdr":
         return (
@@ -172,6 +172,6 @@ def shared_budget(arms: int, segments: int, question: Question) -> str:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """A few names, and how many more there are."""
+    """A few names, and the number of further ones."""
     shown = ", ".join(visible(name) for name in names[:most])
     return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")

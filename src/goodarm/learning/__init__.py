@@ -1,4 +1,4 @@
-"""Learning: parameters of rules, set offline on an environment or family, and bounds with a certificate."""
+"""Learning: parameters of rules, learned offline on an environment or family, and bounds with a certificate."""
 
 from goodarm.learning.family import family_from_rows, family_from_table, family_from_totals
 from goodarm.learning.train import LearnedPolicy, learn

@@ -1,7 +1,8 @@
-"""How many times a bound was calibrated for a family: repeated attempts, of which one is kept, must be surer each.
+"""Count the calibration attempts for a family. If several attempts are made and one is kept, each needs a higher
+confidence.
 
-Counted are the attempts of this process and those that the earlier policy file says. The same call again is the same
-attempt: its runs are the same, and nothing is learned from them twice.
+The count includes the attempts of this process and those recorded in the earlier policy file. A repeated call is the
+same attempt, since it plays the same runs.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from goodarm.policies.file import read_policy
 from goodarm.simulation.specification import Specification
 
 _made: dict[str, list[str]] = {}
-"""Family -> calls of this process, in their order."""
+"""Calls of this process by family, in order."""
 
 
 class Attempt(NamedTuple):
-    """One attempt at calibrating: its number, and what tells its family and itself from others."""
+    """One calibration attempt: its number, and the identities of its family and call."""
 
     number: int
     family: str
@@ -28,7 +29,7 @@ class Attempt(NamedTuple):
 
 
 def count_attempt(spec: Specification, given: int, earlier: str | Path | None, *call: object) -> Attempt:
-    """Which attempt this is: the largest of what is `given`, what this process has seen and what a file says."""
+    """The number of this attempt: the largest of `given`, this process's count and the file's count."""
     if given < 1:
         raise InvalidValue(f"attempt must be at least 1; got {given}. It counts the calibrations of this family.")
     made, problem = spec.policy, spec.problem
@@ -44,7 +45,7 @@ def count_attempt(spec: Specification, given: int, earlier: str | Path | None, *
 
 
 def _after(earlier: str | Path | None, family: str, call: str) -> int:
-    """The number that follows the attempt of an earlier file; 1 where that was of another family, or is no policy."""
+    """The number after the attempt in an earlier file; 1 if the file is of another family or not a policy."""
     if earlier is None or not Path(earlier).exists():
         return 1
     try:

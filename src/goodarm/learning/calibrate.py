@@ -1,9 +1,9 @@
 """Calibration: the smallest bound alpha whose probability of any wrong verdict on a problem family is at most delta.
 
-Learn, then test. Learning plays runs with a generous alpha; each run tells, from the largest studentised mean that any
-arm has shown on its wrong side, at which smaller alphas it would have erred. Testing plays fresh runs with the chosen
-alpha itself and counts: the certificate. No certificate, no `calibrated` label. The runs of the test come from a stream
-of their own, derived from everything that the certificate covers: no other call plays them, whatever its seed.
+Learn, then test. Learning plays runs with a generous alpha. The largest studentised mean of any arm on its wrong side
+shows at which smaller alphas a run would have erred. Testing plays fresh runs with the chosen alpha and counts wrong
+ones: the certificate. Without a certificate there is no `calibrated` label. The test's runs come from a separate stream
+derived from everything that the certificate covers, so no other call plays them, whatever its seed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from goodarm.numerics import clopper_pearson_upper
 from goodarm.simulation.runs import Runs
 
 GENEROUS = 6.5
-"""An alpha at which hardly any arm of any problem errs, to begin with."""
+"""Initial alpha, at which almost no arm of any problem errs."""
 WIDE, NARROW = 0.8, 0.15
-"""Learning runs decide this much later than the alpha that is expected, so that they tell about the smaller ones."""
+"""Factor by which learning runs exceed the expected alpha, to observe smaller ones."""
 STEP = 0.05
 
 Play = Callable[..., Runs]
@@ -63,8 +63,8 @@ def pinball(latches: NDArray[np.float64], delta: float, epochs: int = 600) -> fl
 def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int, confidence: float = 0.975) -> float:
     """The smallest alpha, in steps of 0.05, that is expected to pass the test on `tests` fresh runs.
 
-    Passing allows a certain number of wrong runs; alpha is chosen so that 1.64 standard errors more than is expected,
-    of learning and test together, would still pass: about 19 tests in 20 do.
+    A test passes up to a certain number of wrong runs. Alpha is chosen so that 1.64 standard errors (of learning and
+    test together) above the expected number still pass: about 19 tests in 20 do.
 
     >>> latches = np.linspace(2.0, 4.0, 1001)
     >>> round(smallest_alpha(latches, 0.05, tests=1000), 2)
@@ -72,7 +72,7 @@ def smallest_alpha(latches: NDArray[np.float64], delta: float, *, tests: int, co
     """
     allowed = most_wrong(delta, tests, confidence)
     for alpha in np.arange(latches.min(), latches.max() + 2.0 * STEP, STEP):
-        # half a wrong run more than was seen: none seen is not none expected
+        # add half a wrong run: none seen does not mean none expected
         rate = min(1.0, (float((latches >= alpha).sum()) + 0.5) / latches.size)
         error = tests * math.sqrt(rate * (1.0 - rate) * (1.0 / tests + 1.0 / latches.size))
         if tests * rate + 1.64 * error <= allowed:
@@ -101,11 +101,11 @@ def learned_alpha(
     confidence: float,
     watch: Callable[[str, Any], None] = lambda what, value: None,
 ) -> float:
-    """Alpha learned on `learning_runs` runs, so that it should pass a test on `tests` others.
+    """Alpha learned on `learning_runs` runs, chosen to pass a test on `tests` others.
 
-    Learning goes in three rounds: a tenth of the runs at a generous alpha say where to look (`pinball`), half of the
-    rest are played well above that, and the other half just above what those say: which arms are pulled depends on
-    which are decided, so runs near alpha tell more about alpha.
+    Learning has three rounds. A tenth of the runs at a generous alpha gives a first estimate (`pinball`), half of the
+    rest are played well above it, and the other half just above the second estimate. Runs near alpha are more
+    informative, because verdicts affect which arms are pulled.
     """
     first = max(20, learning_runs // 10)
     second = (learning_runs - first) // 2

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 EPOCHS = 5
-"""Epochs between two looks at the validation runs."""
+"""Number of epochs between two validations."""
 VALIDATION = 3
-"""Number of validation runs. They are the same at every look, and no epoch plays them."""
+"""Number of validation runs. They are the same in every validation, and no epoch plays them."""
 PATIENCE = 2
-"""Looks without an improvement after which learning stops."""
+"""Number of validations without an improvement after which learning stops."""
 IMPROVED = 1.005
 """Smallest ratio to the best validation score so far that counts as an improvement."""
 
@@ -38,7 +38,7 @@ class GradientEpoch(NamedTuple):
 
 
 def least_budget() -> int:
-    """The smallest number of runs that learning can work with."""
+    """Minimum number of runs for learning."""
     return VALIDATION + EPOCHS + VALIDATION
 
 

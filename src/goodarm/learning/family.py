@@ -1,4 +1,4 @@
-"""A problem family from a log: an empirical-Bayes fit of how the arms' means are spread, and of the rewards' noise."""
+"""A problem family from a log: an empirical-Bayes fit of the spread of the arms' means and of the rewards' noise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HORIZON = 1_000_000
 ITERATIONS = 50
 """Steps of the fit of the spread."""
 LARGEST_CONCENTRATION = 1e6
-"""Rewards that vary less than a Beta law of this concentration are drawn from that law."""
+"""Maximum concentration of the Beta law of rewards."""
 
 
 def family_from_totals(

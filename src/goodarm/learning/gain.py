@@ -1,4 +1,4 @@
-"""`gains`: what learning was worth, on fresh seeds, against where it started and against `value`."""
+"""`gains`: the gain from learning on fresh seeds, against the initial policy and against `value`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goodarm.simulation.progress import Progress
 from goodarm.simulation.runs import Estimate
 
 ELSEWHERE = 1_000_003
-"""Gains are measured on the streams of seed + this: no reward that was learned from is reported on."""
+"""Offset of the seed for measuring gains, so no reward used for learning is reported on."""
 RUNS = 20
 
 
@@ -22,7 +22,7 @@ class Gain(NamedTuple):
 
     score, other : mean exploit scores
     difference   : of the two, run by run, with its 95% interval
-    share        : the difference as a share of the other's score; NaN where that is 0
+    share        : the difference as a share of the other's score; NaN if that is 0
     """
 
     over: str
@@ -35,7 +35,7 @@ class Gain(NamedTuple):
 def gains(
     learned: LearnedPolicy, *, runs: int = RUNS, workers: int = 1, progress: bool | Progress = False
 ) -> list[Gain]:
-    """Play the learned policy, the one it started from, and `value`, on rewards that learning has not seen.
+    """Play the learned policy, its initial policy and `value` on fresh rewards.
 
     >>> from goodarm.learning import learn
     >>> learned = learn("kano-1", "dgai", horizon=2000, budget=16)
@@ -68,7 +68,7 @@ def gains(
 
 
 def _default(started: Policy) -> list[Policy]:
-    """What we recommend without learning, where it is not what learning started from."""
+    """The recommended policy without learning, unless learning started from it."""
     try:
         made = make_policy(DEFAULT_POLICY)
     except GoodarmError:

@@ -1,8 +1,8 @@
-"""One parameter learned offline on the real score, by differences under common random numbers.
+"""Learn one parameter offline on the exploit score, by differences under common random numbers.
 
-Every run is played twice, with the parameter a little larger and a little smaller, on the same rewards: what is left of
-the difference is the parameter's doing. Score-function gradients on the same runs have a standard deviation of 10 to
-300 times the gradient; these differences do not (docs/learning.md).
+Every run is played twice on the same rewards, with a slightly larger and a slightly smaller parameter. The difference
+is the effect of the parameter. Score-function gradients on the same runs have a standard deviation of 10 to 300 times
+the gradient; these differences do not (docs/learning.md).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STEP, DECAY, LARGEST, DISTANCE = 0.7, 0.6, 0.3, 0.2
 
 
 class LearningStep(NamedTuple):
-    """One step of learning: the parameter after it, the mean score of the runs it took, and how many those were."""
+    """One step of learning: the new parameter, the mean score of its runs, and their number."""
 
     parameter: float
     score: float
@@ -28,14 +28,14 @@ class LearningStep(NamedTuple):
 
 
 class Epoch(NamedTuple):
-    """One trajectory: the parameters it was played with, what it scored, and the gradient it left."""
+    """One trajectory: its parameters, its score, and its gradient."""
 
     alpha: float
     beta: float
     score: float  # exploit score
     wrong: int  # wrong verdicts
     decided: int  # verdicts
-    rounds: int  # rounds until no arm was open, or the horizon
+    rounds: int  # rounds until every arm was decided, or the horizon
     gradient_alpha: float
     gradient_beta: float
 
@@ -51,7 +51,7 @@ def learn_parameter(
     """The parameter with the largest score: the best of `candidates` on the same `streams` runs, then `steps` steps.
 
     theta = log parameter; g = (J+ - J-) / (c (J+ + J-)) at theta +- c; returns the mean of the second half. Takes
-    len(candidates) * streams + 2 * steps runs. The bracket is needed: started badly, every gradient rule can end
+    len(candidates) * streams + 2 * steps runs. The candidates are needed: from a bad start, every gradient rule can end
     below 40% of the best score.
 
     >>> score = lambda beta, run: 10.0 - (math.log(beta) - 0.5) ** 2

@@ -1,4 +1,4 @@
-"""`learn`: a policy whose parameters are learned on an environment or family, offline, before it is used."""
+"""`learn`: learn a policy's parameters offline on an environment or family."""
 
 from __future__ import annotations
 
@@ -39,35 +39,35 @@ LEARNABLE = {
     "value": ("patience", (0.5, 1.0, 2.0, 4.0)),
     "value-normal": ("boldness", (0.7, 1.0, 1.4, 2.0)),
 }
-"""Which parameter of a sampling rule is learned by differences, and the values at which learning looks first."""
+"""The parameter of each sampling rule that is learned by differences, and its first candidates."""
 BY_GRADIENT = ("dgai",)
 """Sampling rules whose beta is learned by gradient epochs."""
 
 STREAMS = 3
 MOST_RUNS = 60
-"""Learning a parameter takes no more runs, unless a larger budget is given; a bound is learned on those after them."""
+"""Default maximum number of runs for learning a parameter. A bound is learned on later runs."""
 LEAST_LEARNING_RUNS = 100
 
 Watch = Callable[[str, Any], None]
-"""Called as things move: ("step", LearningStep), ("epoch", Epoch), ("alpha", value), ("runs", how many more)."""
+"""Progress callback: ("step", LearningStep), ("epoch", Epoch), ("alpha", value), ("runs", number of new runs)."""
 
 OBJECTIVES = ("score", "paper", "none")
 
 
 def _printed() -> Any:
-    """The paper's own training, found by name as its rules are: nothing here depends on that room."""
+    """The paper's training, imported by name: this package does not depend on `goodarm.paper`."""
     return import_module("goodarm.paper.training")
 
 
 @dataclass(frozen=True)
 class LearnedPolicy:
-    """A policy, what was learned, and how."""
+    """A learned policy with its history."""
 
     policy: Policy
     parameters: dict[str, float]
     learned_on: dict[str, Any]
     history: Sequence[Any] = field(repr=False)
-    started: Specification | None = field(default=None, repr=False)  # the policy it started from, and where it learned
+    started: Specification | None = field(default=None, repr=False)  # the initial policy, and the environment
 
     def save(self, path: str | Path) -> None:
         """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
@@ -116,10 +116,11 @@ def learn(
                 exploit score under common random numbers); "paper" (alpha and beta of `dgai-offline`, as printed); or
                 "none"
     options   : of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
-    budget    : runs of the environment that learning may take, at least 14 (11 for `dgai`); with "paper" its epochs
+    budget    : maximum number of runs for learning, at least 14 (11 for `dgai`); with "paper", of epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
-    attempt   : how many times a bound was calibrated for this family, this time included; attempts of this process,
-                and of the policy file `earlier`, are counted anyway. The k-th must be surer: `confidence_of`
+    attempt   : number of calibrations of a bound for this family, including this one. Attempts of this process and of
+                the policy file `earlier` are counted automatically. The k-th needs a higher confidence
+                (`confidence_of`)
 
     The learned policy decides as the policy that was given does; calibrated, by the learned bound with its certificate.
     Runs of learning use the stream of `seed`: report scores on another seed.
@@ -166,7 +167,7 @@ def _check_objective(objective: str, options: Mapping[str, float], calibrate: bo
 
 
 def check_family(spec: Specification) -> None:
-    """Refuse a family in which nothing is good: every score is 0. Warn where nothing is bad."""
+    """Refuse a family without good arms, where every score is 0. Warn about a family without bad arms."""
     threshold = spec.problem.threshold
     instances = [spec.environment.instance(generator(spec.seed, run, ENVIRONMENT)).means for run in range(STREAMS)]
     if all(exploit_ceiling(means, threshold, spec.horizon) <= 0.0 for means in instances):
@@ -185,7 +186,7 @@ def check_family(spec: Specification) -> None:
 
 
 def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
-    """The same spec with some parameters of its policy set; a certificate was about the old ones."""
+    """The same spec with new parameters of its policy, without the certificate of the old ones."""
     old = spec.policy
     given = {**old.chosen, **parameters}
     name = spelled(old.sampling, old.identification, rounded(given), old.model)
@@ -194,7 +195,7 @@ def _with(spec: Specification, parameters: dict[str, float]) -> Specification:
 
 
 def _named(made: Policy, parameter: str) -> str:
-    """The shortest name under which a policy takes a parameter: 'beta' for 'sampling.beta'."""
+    """The shortest name of a policy's parameter: 'beta' for 'sampling.beta'."""
     return next(iter(shortened(owners_of(made.sampling, made.identification), {parameter: 0.0})))
 
 
@@ -267,7 +268,7 @@ def _calibrated(
     watch: Watch,
     stop: Stop,
 ) -> tuple[Specification, float]:
-    """Learn alpha on runs from number `fresh` on and test it on others; without a certificate it is heuristic."""
+    """Learn alpha on runs from number `fresh` on and test it on others; heuristic without a certificate."""
     problem, confidence = spec.problem, confidence_of(attempt.number)
     if most_wrong(problem.delta, tests, confidence) < 0:
         raise InvalidValue(
@@ -328,7 +329,7 @@ def _tested(spec: Specification, tests: int, attempt: Attempt, workers: int, wat
         attempt=attempt.number,
         version=__version__,
     )
-    # not by goodarm's own code: an edit of it, or another version of Python, should not draw other runs
+    # goodarm's own code is left out: an edit of it, or another version of Python, should draw the same runs
     facts = replace(blank, fingerprint=environment.description, policy=spec.policy.description, version="")
     fresh = replace(spec, seed=derived_seed(spec.seed, f"test of {facts} in {attempt.call}"))
     return replace(blank, wrong_runs=_played(fresh, tests, 0, workers, watch, stop).wrong_runs)

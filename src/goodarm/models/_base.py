@@ -32,7 +32,7 @@ LOG_DET, REGULARISER = 0, 1
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """Base class: features, checked when they are given or when the environment provides them.
+    """Base class of models. It checks features from the caller or from the environment.
 
     features    : array (K, d) or dataframe; None uses those of the environment
     columns     : which columns of a dataframe
@@ -69,17 +69,17 @@ class Model:
 
     @property
     def exact(self) -> bool:
-        """Is the belief the exact posterior of the model, rather than an approximation?"""
+        """Whether the belief is the exact posterior of the model rather than an approximation."""
         return True
 
     @property
     def blind_widths(self) -> bool:
-        """Do the widths depend on which arms were pulled only, never on the rewards?"""
+        """Whether the widths depend only on the pulls and never on the rewards."""
         return True
 
     @property
     def testable(self) -> bool:
-        """Should a lack of fit give a warning? Not for a model that no certified rule decides by."""
+        """Whether a lack of fit gives a warning. It does not for a model that no certified rule decides by."""
         return True
 
     def start(self, bar: Bar) -> Any:
@@ -112,7 +112,7 @@ def shortest(value: float) -> str:
 
 
 def new_table(arms: int, columns: int = ARM_FIELDS) -> Table:
-    """An empty table of arms, column by column: what a model rewrites is contiguous."""
+    """An empty table of arms stored by columns, so the columns that a model rewrites are contiguous."""
     return np.zeros((arms, columns), order="F")
 
 
@@ -123,5 +123,5 @@ def first_upkeep(model: Model, belief: Any, arms: Table, bar: Bar) -> int:
 
 
 def surplus_of(arms: Table, bar: Bar) -> NDArray[np.float64]:
-    """S_i - N_i xi of every arm: what a model centred at the threshold has to explain."""
+    """S_i - N_i xi of every arm: the residuals for a model centred at the threshold."""
     return arms[:, TOTAL] - arms[:, PULLS] * bar.threshold

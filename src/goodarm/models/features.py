@@ -12,7 +12,7 @@ from goodarm.errors import InvalidValue
 
 Floats = NDArray[np.float64]
 ALIKE = 1e-12
-"""Two rows, or a column and its mean, that differ by no more than this share of the largest entry count as equal."""
+"""Relative tolerance for equal rows and constant columns, as a share of the largest entry."""
 
 
 def checked_features(

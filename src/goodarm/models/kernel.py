@@ -27,7 +27,7 @@ EXACT_ARMS = 2000
 MOST_COLUMNS = 256
 CUT = 1e-4
 LEAST_GAMMA = 1e-10
-"""Smallest gamma in units of the kernel's largest variance: half of a float's digits are lost at 1e-8, all at 1e-16."""
+"""Minimum gamma in units of the kernel's largest variance: half of a float's digits are lost at 1e-8, all at 1e-16."""
 REBUILD_AFTER = 4096
 """Pulls between two rebuilds from the counts: O(K^3) against O(K^2) per pull, and drift far below 1e-9."""
 

@@ -1,4 +1,4 @@
-"""Does the model fit? Each pulled arm's own mean is compared with the model's.
+"""Lack of fit of a model: compares each pulled arm's own mean with the model's.
 
 No single test sees every kind of misfit, so there are four:
 
@@ -24,7 +24,7 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, VERDICT, WIDTH, Table
 
 ALARM = 5.0
-"""Standard score above which a warning is given: practically never by chance, soon if features explain only a part."""
+"""Standard score above which a warning is given. Chance practically never reaches it."""
 QUESTIONS = 4
 LARGEST_GROUPS = 32
 LARGEST_CHANCE = math.log(0.999)
@@ -68,7 +68,7 @@ def together(runs: Sequence[Floats]) -> float:
 
 
 def chances(arms: Table, bar: Bar) -> tuple[float, float, float, float]:
-    """log probability under the model of what each of the four questions looks at."""
+    """log p-values of the four tests under the model."""
     seen = arms[arms[:, PULLS] > 0.0]
     good = seen[seen[:, VERDICT] > 0.0]
     return _all_together(seen, bar), _largest(seen, bar), _largest(good, bar), _neighbours(seen, bar)

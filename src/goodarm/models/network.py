@@ -1,4 +1,4 @@
-"""A small ReLU network in JAX: its outputs, its gradients' Gram matrix, and its training. Nothing else uses JAX."""
+"""A small ReLU network in JAX: outputs, Gram matrix of the gradients, and training. Only this module uses JAX."""
 
 from __future__ import annotations
 
@@ -97,5 +97,5 @@ def _training(output: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def as_floats(values: Any) -> Floats:
-    """From JAX's single precision to the double precision of everything else."""
+    """Convert JAX's single precision to double precision."""
     return np.asarray(values).astype(np.float64)

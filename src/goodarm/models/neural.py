@@ -1,11 +1,11 @@
-"""`neural`: a network predicts the means, its gradients give the widths. A sampler: decide by own evidence.
+"""`neural`: a network predicts the means, and its gradients give the widths. For sampling only: decide by own evidence.
 
 mean = xi + f(x; theta) + residual, width = sqrt( g'Z^-1 g / (width gamma) ), g the gradient of f in theta (the
 paper's formula, where beta is counted once and Z is updated). With the gradients frozen between two trainings this is
 the kernel recursion of `gram.py` with k(x, x') = g(x)'g(x')/width: K x K numbers, whatever the number of parameters.
 
-The mean after a training is f plus the same kernel's prediction of the residuals S/N - xi - f. The paper uses
-f alone. If f fits badly, an arm with thousands of pulls then has no width left to correct it, and is pulled for ever.
+The mean after a training is f plus the same kernel's prediction of the residuals S/N - xi - f. The paper uses f alone.
+If f fits badly, an arm with thousands of pulls then has no width left to correct it, and is pulled forever.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many samples will it take? Before a campaign (`plan`), and for one that is under way (`remaining`)."""
+"""Estimates of the samples needed: before a campaign (`plan`) and during one (`remaining`)."""
 
 from goodarm.forecast import Forecast
 from goodarm.planning.ahead import CampaignPlan, plan

@@ -1,4 +1,4 @@
-"""`plan`: what a campaign will take, by lower bound and by simulation, and what a looser wish would buy."""
+"""`plan`: the samples that a campaign needs, by lower bound and by simulation, also with looser settings."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from goodarm.simulation.runs import Estimate
 Floats = NDArray[np.float64]
 
 DRAWS, FEWEST_DRAWS, MEANS_TO_DRAW = 200, 3, 100_000
-"""Draws of the means over which a lower bound's median is taken: fewer for many arms, one where the means are known."""
+"""Number of draws of the means for the median of a lower bound: fewer for many arms, one for known means."""
 
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """What to expect of a campaign; `notes` says in words what the numbers mean for what was asked.
+    """Expected course of a campaign; `notes` explains the numbers in words.
 
-    runs      : simulated campaigns of each setting
-    lower_bound : samples that every policy needs on average; 0 on a fixed test set, for which no bound is known to us
+    runs      : number of simulated campaigns per setting
+    lower_bound : samples that every policy needs on average; 0 on a fixed test set, for which we know no bound
     arm_bound : the same for one arm: quartiles over the arms
-    possible  : False where the budget is below the lower bound
-    asked     : as asked; None where the budget is too small to pull each arm once
-    cost      : of a sample; None where only samples are counted
-    question  : what is asked; `threshold` is the mean that an arm must reach
+    possible  : False if the budget is below the lower bound
+    asked     : outlook for the given setting; None if the budget is too small to pull each arm once
+    cost      : cost of a sample; None if only samples are counted
+    question  : the question; `threshold` is the mean that an arm must reach
     """
 
     arms: int
@@ -100,7 +100,7 @@ class CampaignPlan:
 
     @property
     def pulls_per_arm(self) -> Estimate | None:
-        """Pulls of an arm on average until its verdict; None where a run did not decide all arms."""
+        """Mean number of pulls of an arm until its verdict; None if a run did not decide all arms."""
         if self.asked is None or self.asked.rounds is None:
             return None
         mean, low, high, runs = self.asked.rounds
@@ -108,7 +108,7 @@ class CampaignPlan:
 
 
 def _report(module: str) -> Any:
-    """A report module, imported only when needed: plans do not depend on it."""
+    """A report module, imported only when needed."""
     return import_module(f"goodarm.report.{module}")
 
 
@@ -133,15 +133,15 @@ def plan(
 ) -> CampaignPlan:
     """How many pulls an arm and a campaign will take.
 
-    control, margin : in place of a threshold: what mean the control is expected to have, and by how much an arm is to
-               be better; verdicts are then by the totals of both
-    gap      : every mean lies this far from the threshold, half of them above
+    control, margin : in place of a threshold: the expected mean of the control, and by how much an arm must be better;
+                      verdicts then use the totals of both
+    gap      : assumed distance of every mean from the threshold, half of them above
     means    : a table with the columns arm and mean: a path, a dataframe or a dict
-    prior    : "beta:A,B" or "uniform:LOW,HIGH": means drawn anew in each run
-    cost     : of a sample; then `budget` is what all samples together may cost, and the plan is shown in money too
-    budget   : rounds that can be paid for; without it the simulation goes on to the end, or to its own limit
-    runs     : simulated campaigns of each setting; if not given, as many as fit into a few seconds
-    progress : called with the runs that have ended, and how many there will be
+    prior    : "beta:A,B" or "uniform:LOW,HIGH": means drawn independently in each run
+    cost     : cost of a sample; then `budget` is the maximum total cost, and the plan also shows costs
+    budget   : maximum number of rounds; without it the simulation runs to the end or to its own limit
+    runs     : number of simulated campaigns per setting; by default as many as fit into a few seconds
+    progress : called with the number of finished runs and the number of all runs
     cases    : number of cases of a fixed test set: an arm draws each at most once, and its mean is the share of these
                cases that it passes
 
@@ -160,7 +160,7 @@ def plan(
     """
     samples = samples_for(budget, cost)
     question = planned_question(threshold, control, margin, cases)
-    Problem(threshold=question.bar, arms=1, delta=delta)  # a wrong threshold or delta is reported first
+    Problem(threshold=question.bar, arms=1, delta=delta)  # report a wrong threshold or delta first
     guess = guess_means(question.bar, arms, gap=gap, means=means, prior=prior)
     question.check_arms(guess.arms)
     rewards = Bounded() if cases is None else Cases(cases)
@@ -200,7 +200,7 @@ def plan(
 
 
 def samples_for(budget: float | None, cost: float | None) -> int | None:
-    """The samples that a budget pays for; without a cost the budget is in samples.
+    """Number of samples that a budget pays for; without a cost the budget is in samples.
 
     >>> samples_for(100, 0.02), samples_for(100, None)
     (5000, 100)
@@ -229,7 +229,7 @@ def check_numbers(budget: int | None, runs: int | None) -> None:
 
 
 def _falls_short(asked: Outlook) -> bool:
-    """Is the last milestone out of reach in half of the campaigns?"""
+    """Whether half of the campaigns miss the last milestone."""
     return bool(asked.milestones) and not math.isfinite(asked.milestones[-1].samples.median)
 
 
@@ -243,7 +243,7 @@ def draws_of(guess: MeansGuess) -> list[Floats]:
 
 
 def quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
-    """Over the arms of all draws; taken by rank, since an arm on the threshold costs inf."""
+    """Quartiles over the arms of all draws, by rank, since an arm on the threshold costs inf."""
     if isinstance(problem.rewards, Cases):
         return 0.0, 0.0, 0.0
     bounds = np.sort(np.concatenate([pulls_lower_bounds(means, problem) for means in draws[:20]]))
@@ -254,17 +254,17 @@ def quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, floa
 def notes_on(
     draws: list[Floats], problem: Problem, budget: int | None, last_round: int, bound: float, asked: list[Outlook]
 ) -> list[str]:
-    """What the numbers mean, where they need words."""
+    """Notes that explain the numbers."""
     notes = []
     arms = problem.arms
     if isinstance(problem.rewards, Cases):
-        pass  # every arm is decided by its last case
+        pass  # its last case decides every arm
     elif any((means == problem.threshold).any() for means in draws):
         notes.append("An arm whose mean equals the threshold can't be decided by any number of pulls.")
     elif len(draws) > 1:
         notes.append(
-            "Means from a prior lie as near to the threshold as you like, and such arms stay open: plan for a share of "
-            "the good arms, not for a verdict on every arm. Lower bounds are medians over draws of the means."
+            "Means from a prior can lie arbitrarily near to the threshold, and such arms stay undecided: plan for a "
+            "share of the good arms, not for a verdict on every arm. Lower bounds are medians over draws of the means."
         )
     if budget is not None and budget < arms:
         notes.append(f"Impossible: {budget:,} rounds are too few to pull each of the {arms:,} arms once.")

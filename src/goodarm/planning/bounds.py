@@ -1,4 +1,4 @@
-"""What no policy can undercut: pulls that a verdict on an arm needs, and rounds that a verdict on every arm needs."""
+"""Lower bounds for every policy: pulls for a verdict on an arm, and rounds for verdicts on all arms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pulls_lower_bound(mean: float, problem: Problem) -> float:
 
 
 def pulls_lower_bounds(means: Floats, problem: Problem) -> Floats:
-    """`pulls_lower_bound` of every arm; equal means are looked at once."""
+    """`pulls_lower_bound` of every arm; equal means are computed once."""
     values, where = np.unique(means, return_inverse=True)
     return np.array([pulls_lower_bound(float(mean), problem) for mean in values])[where]
 
@@ -49,7 +49,7 @@ def campaign_lower_bound(means: Floats, problem: Problem) -> float:
 
 
 def decidable(means: Floats, problem: Problem, budget: float) -> int:
-    """How many arms the budget pays for at best: the cheapest ones, each at its lower bound.
+    """Maximum number of arms that the budget pays for: the cheapest ones, each at its lower bound.
 
     >>> decidable(np.array([0.9, 0.6, 0.4]), Problem(threshold=0.5, arms=3), budget=150)
     2

@@ -1,4 +1,4 @@
-"""What is guessed about the means before any reward has been seen: a gap, a table, or a prior."""
+"""Assumptions about the means before the first reward: a gap, a table, or a prior."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PRIOR = re.compile(r"(beta|uniform):([^,]+),([^,]+)")
 
 @dataclass(frozen=True)
 class MeansGuess:
-    """Arms, and how their means are drawn; `words` says it."""
+    """The arms and the law of their means, with a description in `words`."""
 
     arms: int
     draw: Callable[[Generator], Floats] = field(repr=False, compare=False)
@@ -68,7 +68,7 @@ class MeansGuess:
             passed,
             Cases(count),
             horizon=cells,
-            extra=np.zeros(cells),  # its size tells the simulator how many cases an arm has
+            extra=np.zeros(cells),  # the simulator reads the number of cases from its size
             columns=count,
             reading=self.words,
         )
@@ -88,7 +88,7 @@ def guess_means(
     means: Source | None = None,
     prior: str | None = None,
 ) -> MeansGuess:
-    """The guess that was given; if none was, half of the arms above and half below, a quarter of the way to 0 or 1.
+    """The given guess; by default half of the arms lie above and half below, a quarter of the way to 0 or 1.
 
     >>> guess_means(0.02, 4, gap=0.005).draw(np.random.default_rng(0)).round(3).tolist()
     [0.025, 0.025, 0.015, 0.015]
@@ -124,7 +124,7 @@ def _from_gap(threshold: float, arms: int, gap: float | None) -> MeansGuess:
         )
     above = (arms + 1) // 2
     values = np.repeat([threshold + size, threshold - size], [above, arms - above])
-    chosen = " (a guess of ours: give `gap`, `means` or `prior`)" if gap is None else ""
+    chosen = " (the default assumption: give `gap`, `means` or `prior`)" if gap is None else ""
     return MeansGuess(arms, fixed(values), f"half of the means {size:g} above the threshold, half below{chosen}", size)
 
 

@@ -1,4 +1,4 @@
-"""What a plan depends on for each kind of question: its words, how campaigns are simulated, a formula for the cost."""
+"""Plans for each kind of question: words, simulation of campaigns, and a formula for the samples."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ Progress = Callable[[int, int], None]
 Setting = tuple[str, Problem]
 
 LIMIT = 1e12
-"""Maximum number of samples in a formula's answer; more counts as never."""
+"""Maximum number of samples of a formula; more counts as never."""
 SHARES = (0.5, 0.8, 0.9)
-"""Shares of the arms until whose verdicts the formulas count."""
+"""Shares of decided arms for which the formulas give samples."""
 SAMPLED = 1000
 """Maximum number of arms that a quick plan simulates in one draw of the means; they stand in for the rest."""
 SUBSTITUTIONS = 60
 ROUNDS_TO_SIMULATE = 2.5e7
-"""Rounds of each setting with a threshold, unless the budget needs more: about a minute of one core with `value`."""
+"""Maximum rounds per setting with a threshold, unless the budget is larger: about a minute of one core with `value`."""
 FEWEST_RUNS, MOST_RUNS = 10, 60
-"""Fewer than ten campaigns can't say where nine in ten lie."""
+"""Minimum number of campaigns: fewer than ten give no 90% quantile."""
 GROWTH = 1.0 / 16.0
-"""Live campaigns are simulated in blocks of this share of the samples before."""
+"""Size of a block in simulated live campaigns, as a share of the earlier samples."""
 MANY, LIVE_RUNS, FEW_LIVE_RUNS = 50, 20, 10
-"""Live campaigns of each setting, and how many with more than 50 arms."""
+"""Number of live campaigns per setting, and the number with more than 50 arms."""
 DEAREST = 1e9
 """Maximum number of samples of a live campaign that is simulated without a budget."""
 BOTH_SIDES = 12.0
-"""Without a budget: this many times what the evidence of nine tenths of the arms costs with a known control."""
+"""Horizon without a budget, as a multiple of the samples for nine tenths of the arms with a known control."""
 BEYOND = 1.75
-"""Samples of simulated campaigns against a control, as a multiple of the formula: chosen by hand after five settings of
-7 campaigns each, in which it was 1.58 to 1.97. Two of the five are in the tests; no setting was kept apart to confirm
-it."""
+"""Samples of simulated campaigns against a control, as a multiple of the formula. It was chosen by hand after five
+settings of 7 campaigns each, with multiples from 1.58 to 1.97. Two of the five are in the tests. No separate setting
+was used to confirm it."""
 CONTROL_PULLS = np.exp(np.linspace(0.02, 5.0, 60))
-"""Samples of the control that are tried, as multiples of the fewest with which the hardest arm can be decided."""
+"""Candidate sample sizes of the control, as multiples of the minimum for the hardest arm."""
 
 
 class Player(ABC):
-    """Simulates one setting after the other, and reports its progress."""
+    """Simulates the settings one by one, with progress reports."""
 
     def __init__(
         self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None
@@ -69,7 +69,7 @@ class Player(ABC):
         self.progress, self.in_all, self.ended = progress, 0, 0
 
     def outlooks(self, settings: Sequence[Setting], last_round: int, draws: list[Floats]) -> list[Outlook]:
-        """What the campaigns of each setting say."""
+        """The outlook of each setting."""
         self.in_all += len(settings) * self.runs
         return [
             outlook(words, problem, last_round, median_bound(draws, problem), *self.play(problem, last_round))
@@ -78,24 +78,24 @@ class Player(ABC):
 
     @abstractmethod
     def play(self, problem: Problem, last_round: int) -> tuple[Sequence[Played], int]:
-        """The simulated campaigns of one setting, and how many of them had a wrong verdict."""
+        """The simulated campaigns of one setting, and the number with a wrong verdict."""
 
     def report(self, ended: int) -> None:
-        """Some more campaigns have ended."""
+        """Report finished campaigns."""
         self.ended += ended
         if self.progress is not None:
             self.progress(self.ended, self.in_all)
 
 
 class PlannedQuestion(ABC):
-    """A question about arms whose means can only be guessed.
+    """A question about arms with assumed means.
 
     question    : with made-up ids for its reference arms
     bar         : the mean that an arm must reach
-    knowing     : what the lower bounds assume besides
+    knowing     : further assumption of the lower bounds, in words
     cases       : number of cases of a fixed test set; None if rewards never run out
-    most_arms   : maximum number of arms that are simulated; None for the limit of every plan
-    doubles     : whether a budget that falls short is simulated a second time, doubled
+    most_arms   : maximum number of simulated arms; None for the common limit of plans
+    doubles     : whether an insufficient budget is simulated a second time, doubled
     """
 
     knowing: ClassVar[str] = ""
@@ -129,7 +129,7 @@ class PlannedQuestion(ABC):
     @property
     @abstractmethod
     def margin(self) -> float:
-        """By how much better than the control an arm is to be."""
+        """The margin over the control."""
 
     @abstractmethod
     def check_rewards(self, rewards: Rewards) -> None:
@@ -150,21 +150,21 @@ class PlannedQuestion(ABC):
 
     @abstractmethod
     def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
-        """As asked, and what a looser wish would buy."""
+        """The given setting, and looser ones."""
 
     @abstractmethod
     def last_round(self, problem: Problem, draws: list[Floats]) -> int:
-        """How far to simulate without a budget."""
+        """Last round of a simulation without a budget."""
 
     @abstractmethod
     def runs(self, arms: int, last_round: int) -> int:
-        """How many campaigns of each setting to simulate in a few seconds."""
+        """Number of campaigns per setting that fit into a few seconds."""
 
     @abstractmethod
     def player(
         self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None
     ) -> Player:
-        """How campaigns are simulated."""
+        """The simulator of campaigns."""
 
     @abstractmethod
     def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
@@ -227,11 +227,11 @@ class PlannedThreshold(PlannedQuestion):
         return specify(given, self.environment(guess, self.bar), horizon=horizon, seed=seed, delta=delta).policy
 
     def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
-        """As asked; twice the delta; the bar a little lower and a little higher while the means stay where they are."""
+        """The given setting; twice the delta; a slightly lower and a slightly higher bar with the same means."""
         xi = problem.threshold
         step = 0.1 * min(xi, 1.0 - xi)
         if guess.gap is not None:
-            step = min(step, guess.gap / 2.0)  # an arm should not change sides
+            step = min(step, guess.gap / 2.0)  # no arm may change sides
         lower, higher = (float(f"{value:.6g}") for value in (xi - step, xi + step))
         return [
             *_looser(problem),
@@ -240,7 +240,7 @@ class PlannedThreshold(PlannedQuestion):
         ]
 
     def last_round(self, problem: Problem, draws: list[Floats]) -> int:
-        """Three times what the evidence of nine tenths of the arms costs, up to a limit; all cells of a test set."""
+        """Three times the samples for nine tenths of the arms, up to a limit; all cells of a test set."""
         patience = ROUNDS_TO_SIMULATE / FEWEST_RUNS
         if self.cases is not None:
             return int(min(problem.arms * self.cases, max(patience, problem.arms)))
@@ -255,7 +255,7 @@ class PlannedThreshold(PlannedQuestion):
         return SimulatedPlayer(guess, policy, runs, seed, workers, progress, question=self)
 
     def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
-        """By the forecaster (`goodarm.forecast`): rewards are drawn for each arm until `gap-mixture` decides."""
+        """By `goodarm.forecast`: draw rewards for each arm until `gap-mixture` decides."""
         arms = problem.arms
         means = np.stack([each if arms <= SAMPLED else chance.choice(each, SAMPLED, replace=False) for each in draws])
         nothing = np.zeros(means.shape[1])
@@ -269,7 +269,7 @@ class PlannedThreshold(PlannedQuestion):
 
 @dataclass(frozen=True)
 class PlannedControl(PlannedQuestion):
-    """Means against a control's expected mean plus a margin; the lower bounds are those of a known control."""
+    """Arms against a control's expected mean plus a margin. The lower bounds assume a known control."""
 
     mean: float
     by: float
@@ -336,7 +336,7 @@ class PlannedControl(PlannedQuestion):
     def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
         """An arm of mean mu, n samples and variance v, with N samples of the control (variance w), is decided when
             (mu - control - margin)^2 / (2 (v/n + w/N)) >= E.
-        N serves all arms at once: the N with the smallest sum is used, times `BEYOND` for what is wasted on the way.
+        N is common to all arms. The N with the smallest sum is used, times `BEYOND` for overhead.
         """
         return np.array([self._spent(means, problem) for means in draws])
 
@@ -350,7 +350,7 @@ class PlannedControl(PlannedQuestion):
 def planned_question(
     threshold: float | str | None, control: float | None, margin: float, cases: int | None = None
 ) -> PlannedQuestion:
-    """The question of a threshold, or of a control of this expected mean with its margin."""
+    """The planned question: a threshold, or a control with its expected mean and margin."""
     if control is not None and threshold is not None:
         raise InvalidValue(
             "give a threshold or a `control` with its `margin`, not both: leave `threshold` out to compare arms with "
@@ -371,7 +371,7 @@ def planned_question(
 
 
 class SimulatedPlayer(Player):
-    """Campaigns whose rewards come at once, by `goodarm.simulate`."""
+    """Campaigns with immediate rewards, by `goodarm.simulate`."""
 
     def __init__(self, *settings: Any, question: PlannedThreshold) -> None:
         super().__init__(*settings)
@@ -404,7 +404,7 @@ class SimulatedCampaign(NamedTuple):
 class LivePlayer(Player):
     """Campaigns played by the question's live step, in blocks of a sixteenth of the samples before.
 
-    A block is told all at once. The reference arms have the means `references`.
+    All rewards of a block are told together. The reference arms have the means `references`.
     """
 
     def __init__(self, *settings: Any, question: Question, references: Sequence[float]) -> None:
@@ -422,7 +422,7 @@ class LivePlayer(Player):
         return found, wrong
 
     def _campaign(self, problem: Problem, last_round: int, chance: Generator) -> SimulatedCampaign:
-        """Blocks until no arm is undecided, or until the last round."""
+        """Play blocks until every arm is decided or the last round is reached."""
         means, arms = self.guess.draw(chance), problem.arms
         seen = self.question.problem(arms, problem.delta, problem.rewards)
         ids = [*map(str, range(arms)), *self.question.references]
@@ -441,7 +441,7 @@ class LivePlayer(Player):
 def median_bound(draws: list[Floats], problem: Problem) -> float:
     """The lower bound on the rounds of a campaign: its median over draws of the means; 0 on a fixed test set.
 
-    The bound is for rewards that never run out. Drawing a case at most once takes fewer, and no bound is known to us.
+    The bound is for unlimited rewards. Drawing each case at most once needs fewer samples, and we know no bound for it.
     """
     if isinstance(problem.rewards, GradedCases):
         return 0.0
@@ -457,13 +457,13 @@ def evidence_needed(problem: Problem) -> float:
 
 
 def _looser(problem: Problem) -> list[Setting]:
-    """As asked, and with twice the delta."""
+    """The given setting, and twice the delta."""
     delta = min(2.0 * problem.delta, 0.5 + 0.5 * problem.delta)
     return [("as asked", problem), (f"delta {delta:g}", replace(problem, delta=delta))]
 
 
 def _cost(problem: Problem, draws: list[Floats]) -> float:
-    """Samples that the evidence of nine tenths of the arms costs, the easiest ones."""
+    """Samples for the evidence on the easiest nine tenths of the arms."""
     divergence, needed = problem.rewards.divergence, math.log(problem.arms / problem.delta)
     information = np.sort([divergence(float(mean), problem.threshold) for mean in draws[0]])
     cheaper = information[information.size // 10 :]

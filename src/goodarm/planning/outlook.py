@@ -1,4 +1,4 @@
-"""What simulated campaigns say about one setting: when shares of the good arms are found in a campaign."""
+"""Results of simulated campaigns for one setting: samples until shares of the good arms are found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from goodarm.simulation.runs import Estimate, estimate
 Floats = NDArray[np.float64]
 
 SHARES = (0.5, 0.8, 0.9)
-"""Shares of the good arms that people plan for."""
+"""Shares of the good arms for which plans show samples."""
 
 
 class Milestone(NamedTuple):
@@ -28,13 +28,13 @@ class Milestone(NamedTuple):
 
 
 class Finds(NamedTuple):
-    """One simulated campaign: the rounds in which good arms were found, in order, and how many good arms it had."""
+    """One simulated campaign: the rounds in which good arms were found, in order, and the number of good arms."""
 
     rounds: Floats
     good_arms: int
 
     def until(self, share: float) -> float:
-        """The round by which this share of the good arms is found; inf if it never was.
+        """The round by which this share of the good arms is found; inf if never.
 
         >>> Finds(np.array([5.0, 9.0, 40.0]), 4).until(0.5), Finds(np.array([5.0]), 4).until(0.5)
         (9.0, inf)
@@ -45,14 +45,14 @@ class Finds(NamedTuple):
 
 @dataclass(frozen=True)
 class Outlook:
-    """One setting, simulated until no arm was open or until the last round.
+    """One setting, simulated until every arm is decided or until the last round.
 
     lower_bound : rounds that every policy needs on average to decide all arms (median over draws of the means)
-    milestones  : samples until half, 80% and 90% of the good arms are found; empty where there are none
-    end         : samples until no arm is open, in one campaign
-    rounds      : its mean, with a confidence interval; None where a campaign had not got there
+    milestones  : samples until half, 80% and 90% of the good arms are found; empty without good arms
+    end         : samples until every arm is decided, in one campaign
+    rounds      : mean of `end` with a confidence interval; None if a campaign did not reach it
     decided     : share of the arms with a verdict by the last round, on average
-    found       : share of the good arms that were called good by then; None where there are none
+    found       : share of the good arms that were called good by then; None without good arms
     found_once  : the same in one campaign
     decided_at  : per campaign, the rounds of its verdicts in order
     finds       : per campaign, when good arms were found
@@ -75,7 +75,7 @@ class Outlook:
 
 
 class Played(Protocol):
-    """What is read from one simulated campaign."""
+    """Extract the results of one simulated campaign."""
 
     @property
     def rounds(self) -> int: ...
@@ -92,7 +92,7 @@ class Played(Protocol):
 def outlook(
     words: str, problem: Problem, last_round: int, lower_bound: float, runs: Sequence[Played], wrong_runs: int
 ) -> Outlook:
-    """What the runs of a setting amount to."""
+    """Summarise the runs of a setting."""
     xi, arms = problem.threshold, problem.arms
     finds = tuple(_finds(runs, xi))
     with_good = [each for each in finds if each.good_arms]
@@ -129,6 +129,6 @@ def _finds(runs: Sequence[Played], xi: float) -> list[Finds]:
 
 
 def _share(values: list[float]) -> Estimate:
-    """An estimate that stays within [0, 1]."""
+    """Clip an estimate to [0, 1]."""
     mean, low, high, runs = estimate(np.array(values))
     return Estimate(mean, max(low, 0.0), min(high, 1.0), runs)

@@ -1,4 +1,4 @@
-"""A plan at once, by the forecaster: for a page on which people move the bar to see what it costs."""
+"""Quick plans by the forecaster, for a page on which people move the bar."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ Floats = NDArray[np.float64]
 
 
 class QuickPlan(NamedTuple):
-    """Samples in all, over draws of the means.
+    """Total samples of a campaign, over draws of the means.
 
     half, eighty, ninety : until that share of the arms is decided, the easiest first (medians)
     median, low, high    : until no arm is undecided; half, one in ten and nine in ten of the campaigns end by then
-    guess                : what was assumed about the means, in words
+    guess                : the assumption about the means, in words
     to_half              : `half` as a range
     """
 
@@ -60,8 +60,8 @@ def quick_plan(
     campaign takes the sum over its arms. `PlannedControl.spent` has a formula against a control. `plan` is slower: it
     simulates the policy itself.
 
-    control, margin : in place of a threshold: what mean the control is expected to have, and by how much better an arm
-                 is to be; `arms` does not count the control
+    control, margin : in place of a threshold: the expected mean of the control, and by how much better an arm must be;
+                      `arms` does not count the control
     gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as mean;
                  for Gaussian rewards normal, with the standard deviation of one reward. Their prior is normal:MEAN,SD
     cases      : the number of cases of a fixed test set, with 0/1 results, each drawn at most once per arm

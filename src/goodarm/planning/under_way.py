@@ -1,4 +1,4 @@
-"""`remaining`: how many more pulls each arm of a campaign that is under way will take."""
+"""`remaining`: expected further pulls of each arm of a running campaign."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from goodarm.simulation.stop import Stop
 Floats = NDArray[np.float64]
 
 DRAWS, WORK = 60, 30_000
-"""Simulated ways to the end of a campaign, and arms in all of them together; with many arms a random sample."""
+"""Number of simulated continuations of a campaign, and maximum arms in all of them together (a random sample)."""
 FEWEST_ARMS = 500
 CELLS = 100_000
-"""Draws times arms that are computed together: little memory, and short waits for an interruption."""
+"""Draws times arms per batch, which bounds memory and the delay of an interruption."""
 
 
 class Remaining(NamedTuple):
-    """More pulls until the verdict, one entry per arm, given what was seen of this arm and of the others.
+    """Further pulls until the verdict, one entry per arm, given the rewards of all arms.
 
-    median, low, high : quantiles 0.5, 0.1, 0.9; `limit` where the verdict lies beyond it
+    median, low, high : quantiles 0.5, 0.1, 0.9; `limit` if the verdict lies beyond it
     expected          : mean of min(pulls, limit). Without a limit it would be infinite for every arm, since a mean may
                         lie arbitrarily near to the threshold
-    beyond            : probability that the arm is still open after `limit` more pulls
+    beyond            : probability that the arm is still undecided after `limit` more pulls
     good              : probability that the arm is good
     """
 
@@ -67,7 +67,7 @@ def remaining(
     `hoeffding`, need more.
 
     prior : (A, B) of a Beta prior
-    limit : how far to look, in further pulls of one arm
+    limit : horizon of the forecast, in further pulls of one arm
     draws : of each arm's mean
     scale : rewards are in [0, 1] if it is None; otherwise Gaussian of that scale, and the prior a normal one,
             (mean, deviation)
@@ -75,7 +75,7 @@ def remaining(
             an arm never takes more than its N - n cases left
     stop  : a token by which another thread can interrupt the computation
 
-    An arm far from the threshold needs no more pulls, one near to it some hundreds, one that may lie on it thousands:
+    An arm far from the threshold needs no more pulls, an arm near it some hundreds, and an arm at it thousands:
 
     >>> left = remaining([100, 100, 100], [90, 60, 50], threshold=0.5, prior=(1, 1))
     >>> left.median.round(-2).tolist()
@@ -117,10 +117,10 @@ def to_finish(
     undecided: NDArray[np.intp],
     seed: int = 0,
 ) -> Forecast:
-    """Samples until none of these arms is undecided.
+    """Samples until all of these arms are decided.
 
-    This is the sum of the samples that each of them takes, so that it does not depend on which arm the policy asks for
-    first. It depends on the policy's identification rule: one by totals is simulated as it is, others by a formula.
+    This is the sum over the arms, so it does not depend on the order in which the policy asks for them. It depends on
+    the policy's identification rule: a rule by totals is simulated exactly, others by a formula.
 
     levels : evidence that each arm needs
     """
@@ -145,7 +145,7 @@ def to_finish(
 def boundary_of(
     rule: IdentificationRule, values: tuple[float, ...], problem: Problem, levels: Floats, most: float
 ) -> Boundary:
-    """Where a rule decides: its evidence by totals, or the formula for rules and rewards without."""
+    """The decision boundary of a rule: its evidence by totals, or a formula for rules and rewards without."""
     if not (isinstance(rule, EvidenceRule) and rule.by_totals and type(problem.rewards) is not GradedCases):
         return by_formula(problem, levels)
     bar = problem.bar
@@ -153,11 +153,11 @@ def boundary_of(
 
 
 FARTHEST = 1e9
-"""How far to look, in further samples of one arm."""
+"""Horizon of the forecast, in further samples of one arm."""
 
 
 def sums_over(waits: Floats, arms: int, chance: Generator) -> Floats:
-    """The sum over this many arms in each draw; where fewer were simulated, they stand in for the rest."""
+    """The sum over this many arms in each draw. If fewer were simulated, they represent the rest."""
     draws, simulated = waits.shape
     if simulated == arms:
         return np.asarray(waits.sum(axis=1))

@@ -1,8 +1,8 @@
-"""The two bounds of a policy as numbers that can be looked at: beta for sampling, alpha for deciding.
+"""The two bounds of a policy as numbers: beta for sampling, alpha for deciding.
 
 Both count standard errors sd0/sqrt(N) of an arm. beta: the policy pulls the arm with the largest mean + beta sd0 U.
-alpha: an arm is called good when its mean reaches threshold + alpha sd0/sqrt(N). Evidence is no bound of this form; its
-alpha is the number that a verdict would need now, given what has been learned so far.
+alpha: an arm is called good when its mean reaches threshold + alpha sd0/sqrt(N). Evidence is not a bound of this form;
+its alpha is the value that a verdict would need at present.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from goodarm.rules.sampling import IndexRule, LineRule
 HALVINGS = 60
 """Steps of the bisection for the total at which evidence reaches the budget."""
 FARTHEST = 50.0
-"""For rewards without bounds, the largest alpha that is looked for."""
+"""Maximum alpha in the search for unbounded rewards."""
 
 
 def sampling_bound(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
@@ -81,7 +81,7 @@ def deciding_bound(policy: Policy, pulls: float, pool: Pool, bar: Bar) -> float:
 
 
 def bounds_now(policy: Policy, arms: Table, pool: Pool, bar: Bar, arm: int | None = None) -> dict[str, float]:
-    """alpha and beta of the policy now, and the other single numbers that were learned.
+    """Current alpha and beta of the policy, and other learned scalars.
 
     Both bounds are those of `arm`, or else of the undecided arm with the most pulls; after the last verdict, of the arm
     with the most. Where the learner has an alpha or a beta of its own, these are shown.
@@ -95,7 +95,7 @@ def bounds_now(policy: Policy, arms: Table, pool: Pool, bar: Bar, arm: int | Non
 
 
 def numbers_of(learned: Any) -> dict[str, float]:
-    """The single numbers among what was learned, by name; empty where nothing is learned."""
+    """Learned scalars by name; empty if nothing is learned."""
     if isinstance(learned, Nothing):
         return {}
     return {name: float(value) for name, value in learned._asdict().items() if np.ndim(value) == 0}

@@ -8,7 +8,7 @@ from goodarm.numerics import clopper_pearson_upper
 from goodarm.problem import Problem
 
 DOUBT = 0.05
-"""Probability that any certificate of a family claims too much, over all attempts: 95% confidence."""
+"""Maximum probability that any certificate of a family is wrong, over all attempts: 95% confidence."""
 
 
 def confidence_of(attempt: int) -> float:
@@ -24,7 +24,7 @@ def confidence_of(attempt: int) -> float:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Fresh runs of one problem family, never seen in learning, and how many of them had a wrong verdict.
+    """Result of fresh runs of one problem family, never used for learning: the number with a wrong verdict.
 
     fingerprint : the environment's: it distinguishes two problems of the same name
     policy      : the policy's: its rules' code, parameters, model, criterion and goodarm's version
@@ -57,13 +57,13 @@ class Certificate:
 
     @property
     def passes(self) -> bool:
-        """Is the error rate at most delta, with 95% confidence over all attempts?"""
+        """Whether the error rate is at most delta, with 95% confidence over all attempts."""
         return self.limit <= self.delta
 
     def covers(self, environment: str, fingerprint: str, problem: Problem, horizon: int) -> str | None:
         """None if the certificate is for this family; else what differs.
 
-        Horizon and delta must be the same, not only as short and as large: what is pulled may depend on them.
+        Horizon and delta must be equal, since the pulls may depend on them.
         """
         pairs = [
             ("environment", self.environment, environment),

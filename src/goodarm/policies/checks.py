@@ -1,4 +1,4 @@
-"""Which sampling rule, identification rule and model of the arms may go together, and why the others may not."""
+"""Check that a sampling rule, an identification rule and a model of the arms go together."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_policy(
     criterion: Criterion,
     model: Model | None,
 ) -> None:
-    """Check everything that must hold for a policy whatever the rewards; called when a policy is made or changed."""
+    """Checks that do not depend on the rewards. Called when a policy is made or changed."""
     if criterion is Criterion.FDR and not (isinstance(rule, EvidenceRule) and rule.guarantee is Guarantee.CERTIFIED):
         suits = certified_rule_for(Bounded())
         raise UnsoundPairing(
@@ -83,7 +83,7 @@ def check_rewards(sampling: SamplingRule, rule: IdentificationRule, setting: Set
 
 
 def check_model(sampling: SamplingRule, rule: IdentificationRule, model: Model | None, setting: Setting) -> None:
-    """Refuse a pairing whose guarantee would be false, or that can't choose among arms never pulled."""
+    """Refuse a model with which the guarantee would be false, or the sampling rule can't choose."""
     if isinstance(rule, ModelRule):
         _check_certificate(sampling, rule, model)
         _check_constants(rule, setting)
@@ -93,7 +93,7 @@ def check_model(sampling: SamplingRule, rule: IdentificationRule, model: Model |
 
 
 def check_formulas(sampling: SamplingRule, rule: IdentificationRule, setting: Setting) -> None:
-    """Call the rules' functions once as Python, so that a mistake in a user's rule gets a clear one-line message."""
+    """Call the rules' functions once as Python, to report a mistake in a user's rule in one line."""
     _name_functions(sampling, rule)
     own, pool = setting.sampling, _pool_of(sampling.learner or rule.learner)
     if isinstance(sampling, IndexRule):
@@ -114,7 +114,7 @@ def _pool_of(learner: Learner | None) -> Pool:
 
 
 def _name_functions(sampling: SamplingRule, rule: IdentificationRule) -> None:
-    """Names each function's rule, so that compiler errors can mention it."""
+    """Mark each function with its rule's name, for compiler errors."""
     name_owner(rule.name, rule.formula)
     name_owner(sampling.name, sampling.formula)
     if isinstance(sampling, LineRule):
@@ -128,7 +128,7 @@ def _try(name: str, formula: Formula, numbers: int, *arguments: object) -> None:
     try:
         got = formula(*arguments)
     except (ArithmeticError, ValueError):
-        return  # such numbers may never occur in a campaign
+        return  # such numbers may not occur in a campaign
     except Exception as error:  # whatever a user's function may raise
         raise InvalidValue(
             f"the rule {name!r} can't be used: {call} raises {type(error).__name__}: {error}."
@@ -151,7 +151,7 @@ def _check_certificate(sampling: SamplingRule, rule: ModelRule, model: Model | N
             f"@{model.spelled()}: its verdicts would carry no guarantee. Decide by each arm's own evidence, "
             f"for example '{sampling.name}+kt@{model.name}'."
         )
-    # of a blind index the engine keeps decided arms in the design; other rules would let verdicts change the pulls
+    # with a blind index, decided arms stay in the design; with other rules, verdicts would change the pulls
     if rule.blind and not (sampling.blind and isinstance(sampling, IndexRule) and model.blind_widths):
         raise UnsoundPairing(
             f"{rule.name} is proved for pulls that never look at rewards, and {sampling.name} does. "

@@ -1,4 +1,4 @@
-"""A learned policy as a small JSON file, never a pickle: parameters, guarantee, what it was learned on, a checksum."""
+"""Save a learned policy as a small JSON file, never a pickle: parameters, guarantee, origin, checksum."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.sampling import SamplingRule
 
 FORMAT = 2
-"""Incremented when older readers would misread a new file, or when an old file lacks what its guarantee rests on."""
+"""File format. Incremented if older readers would misread a new file, or if old files lack data of the guarantee."""
 
 
 @dataclass(frozen=True)
 class SavedPolicy:
-    """Everything that a policy file says.
+    """Content of a policy file.
 
     policy     : the pairing as text, without parameters and without a model
     parameters : the parameters that are not at their defaults, by name
@@ -77,7 +77,7 @@ def write_policy(path: str | Path, saved: SavedPolicy) -> None:
 
 
 def read_policy(path: str | Path) -> SavedPolicy:
-    """Read a policy file; one that is missing, cut off, altered or of a newer version is refused with the reason."""
+    """Read a policy file. A missing, truncated, altered or newer file is refused with the reason."""
     content = _read_json(Path(path))
     version = content.get("format")
     if not isinstance(version, int) or version < 1:
@@ -114,7 +114,7 @@ def read_policy(path: str | Path) -> SavedPolicy:
 
 
 def check_rules(sampling: SamplingRule, rule: IdentificationRule) -> None:
-    """Refuse rules that a file can't keep: it stores names, and these names mean another rule, or none."""
+    """Refuse rules that a file can't store: it stores names, and these must be registered for the same rules."""
     finders: tuple[tuple[str, Any, Any], ...] = (
         ("sampling", sampling_rule, sampling),
         ("identification", identification_rule, rule),
@@ -133,7 +133,7 @@ def check_rules(sampling: SamplingRule, rule: IdentificationRule) -> None:
 
 
 def saved_model(model: Model | None) -> dict[str, Any] | None:
-    """Name and every argument of a model, for the file; refused where the same model would not come back."""
+    """Name and every argument of a model for the file; refused if the model could not be restored."""
     if model is None:
         return None
     try:

@@ -1,6 +1,6 @@
-"""Everything that has a name: our own rules and environments, and those of other people.
+"""Registry of names: goodarm's rules and models, and those of other packages.
 
-Others register theirs through entry points in the groups `goodarm.sampling`, `goodarm.identification`,
+Other packages register theirs through entry points in the groups `goodarm.sampling`, `goodarm.identification`,
 `goodarm.models` and `goodarm.environments`; the entry point's name is the name that users write.
 """
 

@@ -1,4 +1,4 @@
-"""Which value goes to which rule. Parameters are given by name, and two rules may use the same name.
+"""Assign parameter values to rules. Parameters are given by name, and two rules may use the same name.
 
 A *bare* name, `beta`, is enough where one owner has it, or where all owners that have it share it. In a policy's text
 the place says whose it is: in `ucb(beta=1.5)+mine(beta=0.3)` each rule gets its own. Everywhere else a name that
@@ -22,7 +22,7 @@ Owners = dict[str, Owner]
 
 
 def owners_of(sampling: SamplingRule, rule: IdentificationRule) -> Owners:
-    """Sampling rule, identification rule and learner, if there is one, by what they are to the policy."""
+    """Sampling rule, identification rule and learner (if any), by role."""
     found: Owners = {"sampling": sampling, "identification": rule}
     learner = sampling.learner or rule.learner
     return found | {"learner": learner} if learner else found
@@ -59,7 +59,7 @@ def setting_of(owners: Owners, given: Given) -> Setting:
 
 
 def check_setting(owners: Owners, setting: Setting) -> None:
-    """Refuse values that are missing, that belong to no rule, or that are outside of their rule's limits."""
+    """Refuse values that are missing, that belong to no rule, or that are outside their rule's limits."""
     for role in ("sampling", "identification", "learner"):
         wanted, given = set(owners[role].defaults if role in owners else ()), set(getattr(setting, role))
         if wanted != given:
@@ -74,19 +74,19 @@ def check_setting(owners: Owners, setting: Setting) -> None:
 
 
 def listed(owners: Owners, setting: Setting) -> dict[str, float]:
-    """All parameters, by the shortest names that say whose they are; the learner's first."""
+    """All parameters by their shortest unambiguous names, the learner's first."""
     roles = [role for role in ("learner", "sampling", "identification") if role in owners]
     return shortened(owners, {f"{role}.{n}": v for role in roles for n, v in getattr(setting, role).items()})
 
 
 def chosen(owners: Owners, setting: Setting) -> dict[str, float]:
-    """The parameters that are not at their defaults, by the shortest names that say whose they are."""
+    """The parameters that differ from their defaults, by their shortest unambiguous names."""
     defaults = listed(owners, setting_of(owners, {}))
     return {name: value for name, value in listed(owners, setting).items() if value != defaults[name]}
 
 
 def shortened(owners: Owners, given: Given) -> dict[str, float]:
-    """The same values by the shortest names that say whose they are: `beta`, or `sampling.beta` where two have one.
+    """The same values by their shortest unambiguous names: `beta`, or `sampling.beta` if two owners have one.
 
     >>> from goodarm.policies.names import identification_rule, sampling_rule
     >>> shortened(owners_of(sampling_rule("ucb"), identification_rule("kt")), {"sampling.beta": 1.0})
@@ -100,12 +100,12 @@ def shortened(owners: Owners, given: Given) -> dict[str, float]:
 
 
 def written(owners: Owners, given: Given) -> tuple[dict[str, float], dict[str, float]]:
-    """What goes into the parentheses of the sampling rule and of the identification rule in the policy's name."""
+    """The parameters in the parentheses of the sampling rule and of the identification rule in the policy's name."""
     first: dict[str, float] = {}
     second: dict[str, float] = {}
     for name, value in shortened(owners, given).items():
         role, dot, own = name.rpartition(".")
-        if dot and role == "learner":  # a rule's own parameter goes before, so the owner must stay in the name
+        if dot and role == "learner":  # a rule's own parameter takes precedence, so the owner must stay in the name
             first[name] = value
         elif (dot and role == "identification") or (not dot and name in owners["identification"].defaults):
             second[own] = value

@@ -33,9 +33,9 @@ from goodarm.rules.sampling import SamplingRule
 from goodarm.verdict import Basis, Criterion, Guarantee
 
 DEFAULT_POLICY = "value"
-"""Policy of simulations, comparisons and plans, where rewards arrive in the order in which they are asked for."""
+"""Default policy of simulations, comparisons and plans, where rewards arrive in the order of asking."""
 LIVE_POLICY = "value+gap-mixture"
-"""Policy of live campaigns: its evidence does not depend on the order in which rewards are told."""
+"""Default policy of live campaigns: its evidence does not depend on the order in which rewards are told."""
 
 PAIRINGS = {
     "apt-g": ("apt-g", "hoeffding"),
@@ -65,13 +65,13 @@ PAIRINGS = {
 """Named policies. If the rewards rule out the identification rule, the certified rule of their family replaces it."""
 
 _PLUS = re.compile(r"(\+)(?![^()]*\))")
-"""Separates two rules. A plus inside of parentheses is part of a number, as in ucb(beta=1e+20)+kt."""
+"""The plus between two rules. A plus inside parentheses is part of a number, as in ucb(beta=1e+20)+kt."""
 _TERM = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\((?P<arguments>[^()]*)\))?\s*")
 
 
 @dataclass(frozen=True)
 class Policy:
-    """A pairing with its parameters set: everything that decides which arm is pulled and when a verdict is given.
+    """A pairing with its parameters: it determines which arm is pulled and when a verdict is given.
 
     asked : the criterion given when it was made; None leaves the choice to the caller that runs it
     """
@@ -102,17 +102,17 @@ class Policy:
 
     @property
     def description(self) -> str:
-        """The same without goodarm's own code and version: what tells the policies of two calls apart."""
+        """The same without goodarm's own code and version, to distinguish the policies of two calls."""
         return identity(self.sampling, self.identification, self.setting, self.criterion, self.model, ours=False)
 
     @property
     def criterion(self) -> Criterion:
-        """Which error it keeps below delta: the given criterion, by default the probability of any wrong verdict."""
+        """The error that it keeps below delta: by default the probability of any wrong verdict."""
         return self.asked or Criterion.FWER
 
     @property
     def promise(self) -> str:
-        """The guarantee as people read it: with the criterion wherever that is not the usual one.
+        """The guarantee in words, with the criterion unless it is the default.
 
         >>> policy("value").promise, policy("hdoc+kt", criterion="fdr").promise
         ('certified', 'certified, fdr')
@@ -122,7 +122,7 @@ class Policy:
 
     @property
     def decided_by(self) -> Basis:
-        """What its verdicts rest on."""
+        """The data behind its verdicts."""
         rule = self.identification
         by_model = isinstance(rule, ModelRule) or (isinstance(rule, RadiusRule) and rule.by_model)
         return Basis.MODEL if by_model and self.model is not None else Basis.OWN
@@ -148,7 +148,7 @@ class Policy:
 
     @property
     def learner(self) -> Learner | None:
-        """What it learns from all arms while it runs."""
+        """The learner, which learns from all arms during a run."""
         return self.sampling.learner or self.identification.learner
 
     @property
@@ -167,7 +167,7 @@ class Policy:
 
 
 def policy_names() -> list[str]:
-    """All names that stand for a policy without a `+`."""
+    """All policy names without a `+`."""
     return sorted({*PAIRINGS, *sampling_names()})
 
 
@@ -229,7 +229,7 @@ def policy(
 
 
 def _adjusted(made: Policy, rewards: Rewards, wanted: Criterion | None, parameters: dict[str, float]) -> Policy:
-    """A policy that was made before, under a criterion and with parameters that are given now."""
+    """An existing policy with a new criterion and new parameters."""
     if wanted is not None and made.asked not in (None, wanted):
         raise InvalidValue(
             f"{made.name} was made for the criterion {made.asked}, and {wanted} is asked for: its verdicts would not "
@@ -246,7 +246,7 @@ def _adjusted(made: Policy, rewards: Rewards, wanted: Criterion | None, paramete
 
 
 REWARD_POLICIES = ("dgai-reward", "ucb1", "thompson", "softucb", "dgai-reward-printed")
-"""What is compared when the goal is to collect rewards."""
+"""Default policies for the goal "reward"."""
 
 
 def reward_policy(text: str, *, rewards: Rewards = Bounded()) -> Policy:
@@ -261,7 +261,7 @@ def reward_policy(text: str, *, rewards: Rewards = Bounded()) -> Policy:
 
 
 def _from_file(path: str, rewards: Rewards) -> Policy:
-    """The policy that `goodarm learn` wrote; only for the reward family that it was learned on."""
+    """Read the policy that `goodarm learn` wrote; valid only for the reward family that it was learned on."""
     saved = read_policy(path)
     if saved.rewards != rewards:
         raise UnsoundPairing(
@@ -298,7 +298,7 @@ def spelled(sampling: SamplingRule, rule: IdentificationRule, given: Mapping[str
 
 
 def rounded(parameters: Mapping[str, float]) -> dict[str, float]:
-    """Learned parameters to four digits: for a name that people read, not for simulation.
+    """Learned parameters rounded to four digits, for names only.
 
     >>> rounded({"alpha": 3.8639610121239247})
     {'alpha': 3.864}

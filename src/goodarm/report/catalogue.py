@@ -1,4 +1,4 @@
-"""Policies, rules, models and environments as people look them up: what each is and promises, with an example."""
+"""Catalogue of policies, rules, models and environments: description, guarantee and an example of each."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Entry = dict[str, Any]
 
 FAMILIES: dict[str, Rewards] = {"rewards in [0, 1]": Bounded(), "sub-Gaussian rewards": Gaussian(1.0)}
 KINDS = {
-    "policies": "Policies with a name of their own",
-    "sampling": "Sampling rules: which open arm is pulled next?",
+    "policies": "Named policies",
+    "sampling": "Sampling rules: which undecided arm is pulled next?",
     "identification": "Identification rules: when is an arm good, when is it bad?",
     "models": "Models of the arms: what one reward says of the others",
 }
 SUITS = {"kernel": "bumps", "neural": "bumps"}
-"""The environment that suits a model, where it is not `linear`."""
+"""Example environments of models, if not `linear`."""
 
 ONE = {
     "policies": "a policy",
@@ -44,7 +44,7 @@ ONE = {
 
 
 def policies() -> dict[str, list[Entry]]:
-    """Everything that a policy can be made of, by kind."""
+    """All parts of policies, by kind."""
     return {
         "policies": [_policy(name) for name in sorted(PAIRINGS)],
         "sampling": [_sampling(name) for name in sampling_names()],
@@ -54,7 +54,7 @@ def policies() -> dict[str, list[Entry]]:
 
 
 def policies_named(name: str) -> list[tuple[str, Entry]]:
-    """What has this name, and what kind it is: a policy, otherwise a rule or a model, or several of these.
+    """Entries of this name with their kinds: a policy, or else rules and models.
 
     >>> [(kind, entry["name"]) for kind, entry in policies_named("kt")]
     [('identification', 'kt')]
@@ -96,7 +96,7 @@ def _policy(name: str) -> Entry:
 
 
 def _pairing(name: str) -> Entry:
-    """A pairing that somebody wrote."""
+    """A pairing given by the user."""
     made = policy(name)
     pairing = f"{made.sampling.name}+{made.identification.name}"
     return {
@@ -156,12 +156,12 @@ def _with_parameter(name: str, defaults: Any) -> str:
 
 
 def _numbers(parameters: Any) -> dict[str, float]:
-    """Parameters with a value of their own; NaN and None stand for "found from the data"."""
+    """Parameters with a fixed value; NaN and None mean "found from the data"."""
     return {k: v for k, v in dict(parameters).items() if isinstance(v, int | float) and not math.isnan(v)}
 
 
 def details(entry: Entry) -> str:
-    """Pairing, reward families, parameters and reference: whatever an entry has of these."""
+    """Details of an entry: pairing, reward families, parameters and reference, if any."""
     parameters = ", ".join(f"{name}={value:g}" for name, value in entry["parameters"].items())
     families = " or ".join(entry.get("valid_for", []))
     pieces = (
@@ -174,7 +174,7 @@ def details(entry: Entry) -> str:
 
 
 def table(entries: list[Entry]) -> Table:
-    """Name and guarantee beside everything there is to say, so that a narrow terminal shows it too."""
+    """A table with name and guarantee beside the details, which fits a narrow terminal."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -208,7 +208,7 @@ def environment_entry(found: Environment) -> Entry:
 
 
 def environment_example(name: str, threshold: float | None = None) -> str:
-    """A command that plays it."""
+    """An example command."""
     bar = f" --threshold {threshold:g}" if threshold is not None else ""
     return f"goodarm compare {name}{bar} --policy value --policy hdoc --runs 10"
 

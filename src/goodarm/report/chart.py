@@ -66,11 +66,11 @@ class Series(NamedTuple):
 MARK = "0.45"
 MOST_TICKS = 8
 MARKERS = "os^DvP<X>*d"
-"""One per line, each at different places, so that lines that coincide can be told apart."""
+"""Markers, one per line, at different places to distinguish lines that coincide."""
 
 
 class Chart(NamedTuple):
-    """Everything that one chart shows."""
+    """Data of one chart."""
 
     title: str
     x_label: str
@@ -105,7 +105,7 @@ def draw_one(chart: Chart) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6, 3.1))
-    _draw(figure.add_axes((0.18, 0.15, 0.80, 0.75)), chart)  # fixed: a layout engine takes longer than the drawing
+    _draw(figure.add_axes((0.18, 0.15, 0.80, 0.75)), chart)  # a layout engine takes longer than the drawing
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Figures of a comparison: verdicts over time, score over the horizon, any number over what was swept, bounds."""
+"""Figures of a comparison: verdicts over time, score over the horizon, a sweep, and bounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = ("verdicts", "score", "sweep", "learning", "bound")
 POINTS = 200
 MOST_TICKS = 10
 PANELS = 6
-"""The most environments that are drawn side by side."""
+"""Maximum number of environments drawn side by side."""
 
 
 def draw(results: Comparison, kind: str, over: str, number: str, arm: int | None = None) -> Figure:
@@ -55,7 +55,7 @@ def draw_runs(runs: Runs, kind: str, arm: int | None = None) -> Figure:
 
 
 def learned_bounds(runs: Runs, arm: int | None) -> LearnedBounds:
-    """Both figures of what a policy learned, for a notebook."""
+    """Both figures of a policy's learned bounds, for a notebook."""
     if find_spec("matplotlib") is None:
         raise MissingExtra("look()", "report")
     return LearnedBounds(runs, arm)
@@ -118,7 +118,7 @@ def _score(axes: Axes, each: Comparison) -> tuple[list[Any], list[str]]:
         handles += axes.plot(grid, mean, color=colour, linestyle=style, linewidth=1.8, **marks)
     ceiling = each.finished[0].ceiling / spec.horizon * grid
     labels = [f"{runs.policy} ({runs.guarantee})" for runs in each.finished]
-    if highest > 0.25 * ceiling[-1]:  # otherwise it would flatten all the other lines
+    if highest > 0.25 * ceiling[-1]:  # it would flatten the other lines
         handles += axes.plot(grid, ceiling, color="0.4", linewidth=0.9, linestyle=(0, (1, 2)))
         labels.append("ceiling: every good arm known from the start")
     axes.set_xlim(0.0, spec.horizon)
@@ -186,7 +186,7 @@ def _sweep(results: Comparison, over: str, number: str) -> Figure:
 
 
 def _beside(places: list[float], number: int, of: int) -> list[float]:
-    """Moved a little, so that intervals of several policies at one place can be told apart."""
+    """Shift the points slightly to separate intervals of several policies."""
     shift = 0.008 * (number - (of - 1) / 2.0)
     span = max(places) - min(places)
     logarithmic = min(places) > 0.0 and max(places) >= 10.0 * min(places)

@@ -1,4 +1,4 @@
-"""What all figures share: colours, axes of rounds, headings, a legend that never squeezes the plot, and saving."""
+"""Shared parts of figures: colours, axes of rounds, headings, legends below the plot, and saving."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe & Ito's palette, which colour-blind people can tell apart, without its yellow (too pale) and its red."""
+"""Okabe & Ito's palette for colour-blind readers, without its yellow (too pale) and its red."""
 
 WRONG = "#C1121F"
-"""Red is for wrong verdicts and nothing else."""
+"""Colour of wrong verdicts, used for nothing else."""
 
 STYLES = ("-", "-.", ":")
-"""Once the colours are used up, they are used again in another style; dashes are for wrong verdicts."""
+"""Line styles for further policies once the colours are used up. Dashes are reserved for wrong verdicts."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 MARKS = 5
-"""Each line has about this many markers: a second cue beside the colour, and it tells lines apart that coincide."""
+"""Approximate number of markers per line, a second cue beside the colour."""
 
 LOW, HIGH = 0.1, 0.9
 """Bands hold the middle 80% of the runs."""
@@ -40,7 +40,7 @@ def look(number: int) -> tuple[str, str]:
 
 
 def marked(number: int, of: int, points: int) -> dict[str, Any]:
-    """Markers of the n-th of so many lines with this many points, set where no other line has them.
+    """Markers of the n-th of several lines with this many points, placed where no other line has them.
 
     >>> marked(1, 2, 400)["markevery"], marked(0, 1, 400)
     ((60, 80), {})
@@ -53,7 +53,7 @@ def marked(number: int, of: int, points: int) -> dict[str, Any]:
 
 
 def tick(value: float, share: bool = False) -> str:
-    """A number on an axis, without zeros that say nothing.
+    """A number on an axis, without trailing zeros.
 
     >>> tick(20000.0), tick(2.5e6), tick(-0.001), tick(0.025, True)
     ('20k', '2.5M', '-0.001', '2.5%')
@@ -115,14 +115,14 @@ def headed(axes: Axes, title: str, words: str = "") -> None:
 
 
 def plain(axes: Axes, grid: str = "y") -> None:
-    """No frame, a pale grid behind."""
+    """Remove the frame and draw a pale grid."""
     axes.grid(axis=grid, color="0.92", linewidth=0.8)  # type: ignore[arg-type]  # matplotlib wants a literal
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def legend_below(figure: Figure, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """The legend under the plot, in as many columns as fit: a long name costs height, never width."""
+    """The legend below the plot, in as many columns as fit. Long names add height, not width."""
     if not handles:
         return
     longest = max(map(len, labels))

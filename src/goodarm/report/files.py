@@ -1,4 +1,4 @@
-"""A comparison on disk: rows as Parquet, the summary as JSON, the figures as SVG and PNG. Whole files or none."""
+"""Write a comparison to disk: rows as Parquet, summary as JSON, figures as SVG and PNG. Files are whole or absent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SUMMARY = "summary.json"
 
 @contextmanager
 def results_folder(folder: Path | None) -> Iterator[None]:
-    """Make sure that results can be written there before hours are spent on them; leave no empty folder behind."""
+    """Check that results can be written before they are computed. Leaves no empty folder behind."""
     if folder is None:
         yield
         return
@@ -44,13 +44,13 @@ def results_folder(folder: Path | None) -> Iterator[None]:
     try:
         yield
     finally:
-        for each in missing:  # the innermost first
-            with suppress(OSError):  # not empty: that is what it was made for
+        for each in missing:  # innermost first
+            with suppress(OSError):  # not empty: it is in use
                 each.rmdir()
 
 
 def prepare_folder(folder: Path) -> None:
-    """Make the folder, and see that files can be written into it."""
+    """Create the folder and check that files can be written into it."""
     if find_spec("pyarrow") is None or find_spec("matplotlib") is None:
         raise MissingExtra("writing results", "report")
     if folder.exists() and not folder.is_dir():
@@ -63,11 +63,11 @@ def prepare_folder(folder: Path) -> None:
 
 
 def refuse_other_results(folder: Path, name: str, about: Mapping[str, Any]) -> None:
-    """Refuse a folder whose file `name` says that it holds something other than what will be written."""
+    """Refuse a folder whose file `name` belongs to other results."""
     try:
         kept = json.loads((folder / name).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return  # nothing there, or nothing readable that could be lost
+        return  # nothing there, or nothing readable to lose
     wanted = json.loads(json_text(dict(about)))
     other = next((key for key, value in wanted.items() if not isinstance(kept, dict) or kept.get(key) != value), None)
     if other is None:
@@ -115,7 +115,7 @@ def _write(results: Comparison, summary: dict[str, Any], figures: dict[str, Figu
 
 
 def plan_about(made: CampaignPlan) -> dict[str, Any]:
-    """What distinguishes one plan from another in the same folder."""
+    """Fields that identify a plan in a folder."""
     names = ["arms", "threshold", "delta", "means", "policy", "budget", "seed"]
     compared = ["control", "margin"] if made.question.question.references else []
     on_set = ["cases"] if made.cases is not None else []
@@ -135,7 +135,7 @@ def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:
 
 
 def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
-    """One row per arm, run and policy, written column by column: a million arms never become Python objects."""
+    """Write one row per arm, run and policy, by columns, without Python objects per arm."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 

@@ -1,4 +1,4 @@
-"""A judgement as a gate of a CI pipeline: an exit code, a Markdown summary for a pull request, and JUnit XML."""
+"""A judgement as a CI gate: an exit code, a Markdown summary for a pull request, and JUnit XML."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def outcome(found: Judgement) -> int:
 
 
 def markdown(found: Judgement) -> str:
-    """The summary: the answer, a table of all arms, and what the verdicts rest on."""
+    """The summary: the answer, a table of all arms, and the conditions of the verdicts."""
     arms, question = found.arms, found.question
     lines = [
         f"### goodarm: {TITLES[outcome(found)]}",
@@ -46,7 +46,7 @@ def markdown(found: Judgement) -> str:
         interval = "" if math.isnan(arms.low[i]) else f"{low} to {high}"
         verdict = int(arms.verdict[i])
         name = " / ".join(map(str, (*(key[i] for key in arms.segment), arms.arm[i])))
-        word = found.words[verdict] if verdict else "undecided"
+        word = found.verdict_labels[verdict]
         lines.append(
             f"| {MARKS[verdict]} | {_escaped(name)} | {word} | {estimate(arms.mean[i], question)} | {interval} "
             f"| {int(arms.pulls[i]):,} |"
@@ -74,18 +74,18 @@ def junit(found: Judgement) -> str:
         if verdict:
             ElementTree.SubElement(case, "system-out").text = said
         if verdict <= 0:
-            word = found.words[-1] if verdict else "undecided"
+            word = found.verdict_labels[verdict]
             ElementTree.SubElement(case, "failure" if verdict else "error", message=f"{word}: {said}")
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _escaped(text: str) -> str:
-    """Text that Markdown shows as it is, in a table cell too."""
+    """Escape text for Markdown, table cells included."""
     plain = "".join(f"\\{letter}" if letter in "\\|*_`[]<>#" else letter for letter in text)
     return " ".join(plain.split())
 
 
 def _printable(text: str) -> str:
-    """XML has no control characters."""
+    """Remove control characters, which XML does not allow."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)

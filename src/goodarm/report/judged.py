@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EACH = 20
-"""Rows per verdict in the terminal."""
+"""Maximum rows per verdict in the terminal."""
 WIDE, NARROWEST = 100, 14
-"""Columns of a terminal in which all of the table fits; letters that a name has at least."""
+"""Terminal width in which the whole table fits; minimum letters of a name."""
 LONGEST = 100
-"""Letters of a name in the terminal."""
+"""Maximum letters of a name in the terminal."""
 STYLES = {1: "green", -1: "red", 0: ""}
 
 
 def notes(judgement: Judgement) -> Iterator[str]:
-    """Under what conditions the guarantee holds, what was chosen, and what readers should know."""
+    """Conditions of the guarantee, automatic choices, and other notes."""
     yield f"verdicts are {judgement.guarantee} if"
     yield from (f"- {visible(each)}" for each in judgement.conditions)
     yield from (visible(note) for note in (*judgement.notes, LOOKS))
 
 
 def segment_lines(judgement: Judgement, most: int = EACH) -> Iterator[str]:
-    """The sentence of each segment; if there are many, of the first ones."""
+    """The sentence of each segment, up to a maximum number of segments."""
     found = list(judgement.segments()) if judgement.by else []
     for by, arms in found[:most]:
         name = ", ".join(f"{visible(key)} {visible(str(value))}" for key, value in by.items())
@@ -40,7 +40,7 @@ def segment_lines(judgement: Judgement, most: int = EACH) -> Iterator[str]:
 
 
 def _name(text: object) -> str:
-    """A name in a cell: very long ones are cut, in the terminal only."""
+    """A name in a cell, truncated if very long."""
     shown = visible(str(text))
     return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
 
@@ -48,8 +48,8 @@ def _name(text: object) -> str:
 def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     """The first arms of each verdict, with columns that fit the terminal.
 
-    In a narrow terminal the guarantee, which is the same for all arms, makes room for the names; the notes state it.
-    With segments, times or a control so does what is needed.
+    A narrow terminal omits the guarantee, which is the same for all arms and stated in the notes. With segments, times
+    or a control it also omits the rows needed.
     """
     from rich import box
     from rich.table import Table
@@ -88,12 +88,12 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
 
 
 def _verdict(judgement: Judgement, i: int) -> str:
-    return judgement.arms.word(i, {**judgement.words, 0: "undecided"})
+    return judgement.arms.word(i, judgement.verdict_labels)
 
 
 def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
-    """What the terminal does not show."""
+    """Note on rows that the terminal does not show."""
     for value in (1, -1, 0):
         more = int((judgement.arms.verdict == value).sum()) - each
         if more > 0:
-            yield f"{more:,} more {judgement.words[value] if value else 'undecided'}; --out writes all"
+            yield f"{more:,} more {judgement.verdict_labels[value]}; --out writes all"

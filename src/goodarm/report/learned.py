@@ -18,7 +18,7 @@ from goodarm.whole_files import explained, whole
 
 
 def check_file(path: Path) -> None:
-    """Refuse a file that no policy can be written to, before anything is learned."""
+    """Refuse a file that can't be written, before learning."""
     if path.suffix != ".json":
         raise InvalidValue(
             f"`out` must end in .json, since that is how a policy file is recognised; got {str(path)!r}."
@@ -37,7 +37,7 @@ def check_file(path: Path) -> None:
 
 
 def write(learned: LearnedPolicy, path: Path) -> list[Path]:
-    """The policy file, and the learning curve beside it if there is one to draw and matplotlib to draw it."""
+    """Write the policy file, and the learning curve beside it if there is one and matplotlib is installed."""
     with explained(path.parent):
         learned.save(path)
         if not learned.history or find_spec("matplotlib") is None:
@@ -63,7 +63,7 @@ def as_json(learned: LearnedPolicy, gains: Sequence[Gain], written: Sequence[Pat
 
 
 def lines(learned: LearnedPolicy, gains: Sequence[Gain]) -> Iterator[str]:
-    """What was learned, on what, and what it is worth."""
+    """Describe the learned policy: its parameters, its origin and its certificate."""
     on = learned.learned_on
     yield f"{learned.policy.name}: {learned.policy.promise}"
     yield (
@@ -87,7 +87,7 @@ def lines(learned: LearnedPolicy, gains: Sequence[Gain]) -> Iterator[str]:
 def advice(
     family: str, environment: str | None, path: Path, threshold: float | None, horizon: int | None, delta: float
 ) -> Iterator[str]:
-    """What to do with the policy file now; `environment` as the user has named it, None where a table was given."""
+    """Next steps with the policy file; `environment` is the user's name for it, None for a table."""
     if horizon is None:
         yield f"the horizon is {family}'s own, and the policy was learned for it: give yours with --horizon"
     if environment is not None:
@@ -97,10 +97,10 @@ def advice(
 
 
 def gain_line(gain: Gain) -> str:
-    """What was gained over one policy, and whether that is more than chance."""
+    """The gain over one policy, and whether it is more than chance."""
     low, high = gain.difference.low, gain.difference.high
     interval = f"95% interval {short(low, 3)} to {short(high, 3)}"
-    verdict = "gains" if low > 0.0 else "loses" if high < 0.0 else "gains nothing that can be told from chance"
+    verdict = "gains" if low > 0.0 else "loses" if high < 0.0 else "no gain beyond chance"
     words = f"over {gain.over} it {verdict}"
     if low > 0.0 or high < 0.0:
         words += f" {percent(abs(gain.share))}" if gain.other > 0.0 else f" {short(abs(gain.difference.mean), 3)}"

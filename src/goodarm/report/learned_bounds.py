@@ -1,7 +1,7 @@
-"""Figures: alpha and beta as a run goes on, and the bounds of one arm along its trajectory.
+"""Figures: alpha and beta over a run, and the bounds of one arm along its trajectory.
 
-Both need numbers that a simulation keeps only if it is told to. Where they are missing, the first runs are played
-again: same seed, same result.
+Both need data that a simulation records only on request. If the data is missing, the first runs are played again with
+the same seed and the same result.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ Floats = NDArray[np.float64]
 POINTS = 100
 """Points of a trajectory."""
 FOLLOWED = 5
-"""Number of runs that are played again where no trajectory was recorded."""
+"""Number of runs to play again if no trajectory was recorded."""
 OTHERS = {"hoeffding": "hdoc", "gap-mixture": "ucb+gap-mixture", "stitched": "ucb+stitched"}
-"""Certified bounds that the deciding bound of a policy is compared with, and a policy that decides by each."""
+"""Certified bounds for comparison with a policy's deciding bound, and a policy that uses each."""
 
 
 class Followed(NamedTuple):
@@ -117,7 +117,7 @@ class ArmTrajectory(NamedTuple):
     truth: float
     decided_at: int
     verdict: int
-    room: float  # a bound beyond this says nothing: no mean lies there
+    room: float  # larger bounds are meaningless: no mean lies there
     rounds: Floats
     pulls: Floats
     surplus: Floats
@@ -227,7 +227,7 @@ def draw_arm(axes: Axes, shown: ArmTrajectory, where: str) -> tuple[list[Any], l
     axes.set_yscale("log")
     if shown.truth > 0.0:
         axes.axhline(shown.truth, color="0.5", linewidth=0.9, linestyle=(0, (1, 2)))
-        # what lies far below the true gap is noise of the first pulls
+        # values far below the true gap are noise of the first pulls
         axes.set_ylim(bottom=shown.truth / 5.0)
     drawing.log_axis(axes.xaxis, float(shown.rounds[0]), float(shown.rounds[-1]))
     drawing.log_axis(axes.yaxis, *axes.get_ylim())

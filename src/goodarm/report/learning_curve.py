@@ -1,4 +1,4 @@
-"""Figure: the parameter and the score as learning goes on."""
+"""Figure: the parameter and the score during learning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class LearningCurve(NamedTuple):
-    """Everything that the figure shows: the bracket first, then the steps."""
+    """Data of the figure: the candidates first, then the steps."""
 
     name: str
     value: float

@@ -1,4 +1,4 @@
-"""Numbers as people read them, and as JSON can carry them."""
+"""Format numbers for people and for JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 NOTHING = "-"
-"""Shown where there is no number, for example the mean of no runs."""
+"""Shown in place of a missing number, for example the mean of no runs."""
 
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -66,7 +66,7 @@ def plain(value: float) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Valid JSON whatever the numbers: NaN and the infinities, which JSON lacks, become null.
+    """Valid JSON for any numbers: NaN and infinities become null.
 
     >>> print(json_text({"mean": float("nan"), "runs": 0}))
     {

@@ -1,4 +1,4 @@
-"""Figure: what share of the good arms is found after how many samples, as asked and with looser requirements."""
+"""Figure: share of the good arms found over samples, for the given setting and for looser ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ShareCurve(NamedTuple):
 
 
 class PlanFigure(NamedTuple):
-    """Everything that the figure shows; `milestones` are shares and the samples of the median campaign."""
+    """Data of the figure; `milestones` are shares and the samples of the median campaign."""
 
     title: str
     setting: str
@@ -37,7 +37,7 @@ class PlanFigure(NamedTuple):
     curves: list[ShareCurve]
     milestones: list[tuple[float, float]]
     budget: float | None
-    kind: str  # of arm that is looked for: good, or better than the control
+    kind: str  # word for the arms to find: good, or better than the control
     of_all: bool  # no arm is good: the share of all arms with a verdict is drawn instead
 
 
@@ -85,9 +85,9 @@ def draw(info: PlanFigure) -> Figure:
 
 
 def _mark(axes: Axes, info: PlanFigure) -> None:
-    """Where half, 80% and 90% are found, and the budget."""
+    """Mark the milestones (half, 80%, 90%) and the budget."""
     for number, (share, at) in enumerate(info.milestones):
-        left = at < 0.7 * info.samples[-1]  # further right its words would run into the budget's, or over the edge
+        left = at < 0.7 * info.samples[-1]  # farther right its label would overlap the budget's or the edge
         axes.plot([0.0, at, at], [share, share, 0.0], color="0.55", linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         axes.annotate(
             f"{share:.0%} by {short(at, 3)}",
@@ -125,7 +125,7 @@ def _dress(axes: Axes, info: PlanFigure) -> None:
 
 
 def _last(outlooks: list[Outlook], plan: CampaignPlan, of_all: bool) -> float:
-    """A little after the last find, or the last round that was played: nothing of the width is empty."""
+    """Right end of the axis: slightly after the last find, or the last round played."""
     found = [
         float(rounds[-1])
         for outlook in outlooks

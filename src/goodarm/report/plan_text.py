@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ENOUGH = 10
-"""From this many simulated campaigns on, "nine in ten" can be said."""
+"""Minimum number of simulated campaigns for a statement about nine in ten."""
 
 _NOT_SHOWN = ("decided_at", "finds")
 
@@ -32,7 +32,7 @@ def headline(plan: CampaignPlan) -> Iterator[str]:
 
 
 def answer(plan: CampaignPlan) -> Iterator[str]:
-    """First what people plan for: samples until most good arms are found, in one campaign; then what a budget buys."""
+    """The main answer: samples until most good arms are found, in one campaign, and the effect of a budget."""
     asked, kind = plan.asked, plan.question.question.good
     if asked is None:
         return
@@ -54,7 +54,7 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
 
 
 def _in_money(asked: Outlook, cost: float) -> str:
-    """What the median campaign and nine in ten cost, as far as the simulation went."""
+    """Cost of the median campaign and of nine in ten, as far as the simulation went."""
     goals = [(f"{_share_words(each.share)} of the good arms", each.samples) for each in asked.milestones]
     parts = [
         f"{goal} {money(samples.median * cost)} (nine in ten: at most {money(samples.high * cost)})"
@@ -70,7 +70,7 @@ def money(value: float) -> str:
 
 
 def rest(plan: CampaignPlan) -> Iterator[str]:
-    """What theory says; on a fixed test set, what full evaluation would cost."""
+    """The theoretical lower bound; on a fixed test set, the cost of full evaluation."""
     if plan.full_evaluation is not None:
         full, asked = plan.full_evaluation, plan.asked
         share = ""
@@ -87,12 +87,12 @@ def rest(plan: CampaignPlan) -> Iterator[str]:
 
 
 def in_words(plan: CampaignPlan) -> list[str]:
-    """All that is said, a sentence or a few per line."""
+    """All sentences, one or a few per line."""
     return [*headline(plan), *answer(plan), *rest(plan), *plan.notes]
 
 
 def table(plan: CampaignPlan) -> Table:
-    """One row per setting: as asked, and what a looser wish would buy.
+    """One row per setting: the given one and looser ones.
 
     Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign; the share of the good
     arms found, and of all arms decided, at the end, which is the budget or our own limit; campaigns with
@@ -145,7 +145,7 @@ def _share_words(share: float) -> str:
 
 
 def _reached(milestones: list[tuple[float, float]]) -> str:
-    """The shares that are reached; where none is, all of them."""
+    """The shares that are reached; all of them if none is."""
     within = [share for share, at in milestones if math.isfinite(at)] or [share for share, _ in milestones]
     return ", ".join(_share_words(share) for share in within)
 
@@ -161,7 +161,7 @@ def _until(milestones: list[tuple[float, float]], plan: CampaignPlan) -> str:
 
 
 def _most(runs: int) -> str:
-    """Which campaigns got there: nine in ten, where there are enough to say so."""
+    """Words for the campaigns that reach a share: nine in ten, if there are enough campaigns."""
     if runs >= ENOUGH:
         return "Nine campaigns in ten find"
     return f"All {runs} simulated ones find" if runs > 1 else "The simulated one finds"

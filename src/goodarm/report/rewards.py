@@ -38,7 +38,7 @@ class RewardSummary(NamedTuple):
 
 
 def summarise(results: Comparison) -> RewardSummary:
-    """Summarise what is finished."""
+    """Summarise the finished runs."""
     spec = results.request.specs[0]
     most = max(results.finished, key=len, default=None)
     best = sum(spec.horizon * float(run.means.max()) for run in most.runs) / len(most) if most else float("nan")
@@ -90,7 +90,7 @@ def table(summary: RewardSummary) -> Table:
 
 
 def headline(summary: RewardSummary) -> list[str]:
-    """What was asked, above the table."""
+    """The heading above the table."""
     return [
         f"{summary.environment}: {summary.reading}; threshold {summary.threshold:g}",
         f"{counted(summary.runs, 'run')} of {counted(summary.horizon, 'round')}; seed {summary.seed}; goal: reward; "

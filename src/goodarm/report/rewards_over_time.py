@@ -26,7 +26,7 @@ class RewardCurve(NamedTuple):
 
 
 class RewardsOverTime(NamedTuple):
-    """Everything that the figure shows."""
+    """Data of the figure."""
 
     environment: str
     setting: str

@@ -15,7 +15,7 @@ from goodarm.simulation.runs import Estimate
 from goodarm.simulation.summary import PolicySummary, Summary
 
 WIDE = 104
-"""From this many columns on, every number has a column of its own."""
+"""Minimum terminal width for a separate column per number."""
 
 _LAST = ("found", "wrong", "rounds/s")
 
@@ -23,7 +23,7 @@ _COLOURS = {"certified": "green", "calibrated": "yellow", "heuristic": "red"}
 
 
 def headline(summary: Summary) -> Iterator[str]:
-    """What was asked, above the table."""
+    """The heading above the table."""
     good = f", {plain(summary.good_arms)} good" if summary.policies else ""
     arms = f"{counted(summary.arms, 'arm')}{good}"
     yield f"{summary.environment}: {arms}; threshold {summary.threshold:g}; {summary.reading}"
@@ -76,7 +76,7 @@ def _wide_table(summary: Summary) -> Table:
 
 
 def _answers_table(summary: Summary) -> Table:
-    """Where a number of good arms is looked for: when each policy had its answer, and which."""
+    """The table for `stop_after`: when each policy had its answer, and which."""
     drawn = _empty_table("policy", "guarantee", "rounds", "± 95%", "found", "fewer", "open", "wrong")
     for policy in summary.policies:
         cells, at, answers = _cells(policy, summary.good_arms), policy.stopped_at, policy.answers
@@ -156,7 +156,7 @@ def _cells(policy: PolicySummary, good_arms: float) -> _Cells:
 
 
 def _time(at: Estimate | None, runs: int) -> str:
-    """A mean round; where only some of the runs got there, how many."""
+    """A mean round, with the number of runs that reached it if not all did."""
     if at is None or at.runs == 0:
         return NOTHING
     return count(at.mean) if at.runs == runs else f"{count(at.mean)} in {at.runs}"

@@ -1,4 +1,4 @@
-"""Figure: how many good arms are found by round t, one line per policy, and how many verdicts are wrong."""
+"""Figure: good arms found by round t, one line per policy, and wrong verdicts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class VerdictCurve(NamedTuple):
 
 
 class VerdictsOverTime(NamedTuple):
-    """Everything that the figure shows."""
+    """Data of the figure."""
 
     environment: str
     setting: str
@@ -132,7 +132,7 @@ def _setting(spec: Specification, runs: int) -> str:
 
 
 def _span(finished: tuple[Runs, ...], horizon: int) -> tuple[float, float]:
-    """The rounds worth looking at: from a little before the first verdict to a little after the last."""
+    """The range of rounds to show: from slightly before the first verdict to slightly after the last."""
     rounds = [run.verdict_rounds[run.verdicts != 0] for runs in finished for run in runs.runs]
     given = np.concatenate(rounds) if rounds else np.zeros(0)
     if given.size == 0:

@@ -1,1 +1,1 @@
-"""Campaigns over HTTP: people, rights and live updates around `goodarm.Campaign`; no logic of its own."""
+"""Campaigns over HTTP: tokens, roles and live updates around `goodarm.Campaign`."""

@@ -1,4 +1,4 @@
-"""The application of one worker: its parts, how they start and stop, what is served where, what no route answers."""
+"""The application of one worker: its parts, their start and stop, its routes, and the fallback for unknown paths."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ STATUS = {
     DamagedJournal: 500,
 }
 PARENT_SECONDS = 0.5
-"""Seconds between two checks that the parent is there."""
+"""Seconds between two checks that the parent process is alive."""
 ORPHAN_SECONDS = 5.0
-"""Seconds that a worker without a parent may take to stop by itself."""
+"""Maximum seconds for a worker without a parent to stop by itself."""
 MEASURE_SECONDS = 1.0
 log = logging.getLogger("goodarm.service")
 
 
 def from_environment() -> FastAPI:
-    """What uvicorn calls in each worker."""
+    """Application factory that uvicorn calls in each worker."""
     return make(Settings.from_environment())
 
 
@@ -122,7 +122,7 @@ async def _life(app: FastAPI) -> AsyncIterator[None]:
 
 
 async def _measure(state: State) -> None:
-    """Keep the figures of what is under way: a scrape may be answered by another worker."""
+    """Store this worker's gauges regularly, since another worker may answer a scrape."""
     while True:
         figures = {"waiting_operations": state.desk.waiting, "long_computations": state.campaigns.beside.waiting}
         state.metrics.note_now(**figures, streams=state.fanout.clients)
@@ -130,7 +130,7 @@ async def _measure(state: State) -> None:
 
 
 async def _demo(campaigns: Campaigns, lease: Lease) -> None:
-    """Simulated visitors, in one of the workers."""
+    """Run the simulated visitors in one of the workers."""
     while not await asyncio.to_thread(lease.take):
         await asyncio.sleep(1.0)
     await campaigns.create_demo()
@@ -147,7 +147,7 @@ async def _demo(campaigns: Campaigns, lease: Lease) -> None:
 
 @contextlib.contextmanager
 def _told_to_stop(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> Any:
-    """End the streams as soon as the server is told to stop: uvicorn waits for them before it tells the application."""
+    """End the streams on the stop signal: uvicorn waits for them before it notifies the application."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -169,7 +169,7 @@ def _told_to_stop(loop: asyncio.AbstractEventLoop, end: Callable[[], None]) -> A
 
 
 def watch_parent(parent: int, ending: threading.Event, end: Callable[[], None] | None = None) -> threading.Thread:
-    """Watch the parent from a separate thread, so that a busy event loop does not hide that it is gone.
+    """Watch the parent from a separate thread, which works even if the event loop is busy.
 
     parent : the process that started this one; 0 if there is none
     ending : set when the worker stops for another reason
@@ -196,7 +196,7 @@ def _stop_worker() -> None:
 
 
 class Rest:
-    """Mounted behind all routes."""
+    """Answers paths that no route matches."""
 
     def __init__(self, app: FastAPI) -> None:
         static = files("goodarm.service") / "static"

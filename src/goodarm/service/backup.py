@@ -1,11 +1,11 @@
-"""A store as one file, and back: journals, snapshots, tokens and webhooks, copied while servers write.
+"""Back up a store to one file, and restore it: journals, snapshots, tokens and webhooks, while servers write.
 
-A journal only grows, and each entry is chained to the one before. Its first entries are therefore a consistent state,
-and a copy needs no lock. Tokens and webhooks are read first: a webhook names the entry after which verdicts are owed to
-it, and that entry is then in the copy.
+A journal only grows, and each entry is chained to the one before. Any prefix of it is therefore a consistent state, and
+a copy needs no lock. Tokens and webhooks are read first: a webhook names the entry after which it gets verdicts, so
+that entry is always in the copy.
 
-The file is an SQLite database with the tables of a store and those of the service, whatever kind of store it comes
-from, so that a backup of one kind can be restored to another.
+The file is an SQLite database with the tables of a store and of the service. It has the same form for every kind of
+store, so a backup of one kind can be restored to another.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def backup(store: str, file: str | Path) -> Copied:
         with SqliteStore(part) as kept, kept.transaction(None):
             campaigns, entries = _copy(source, kept)
         with closing(sqlite3.connect(part, isolation_level=None)) as connection:
-            connection.execute("pragma journal_mode = delete")  # one file, which can be copied by any program
+            connection.execute("pragma journal_mode = delete")  # a single file, without a separate log
             for statement in TABLES:
                 connection.execute(statement)
             for table, found in rows.items():
@@ -70,7 +70,7 @@ def restore(file: str | Path, store: str) -> Copied:
                 shown = without_password(store)
                 raise Refused(f"{shown} has campaigns, tokens or webhooks already. Restore to an empty store.")
             if rows["goodarm_tokens"]:
-                side.guard()  # before anything could be served
+                side.guard()  # before a server could use the store
             with target.transaction(None):
                 campaigns, entries = _copy(kept, target)
                 side.load([(_insert(table), found) for table, found in rows.items()])
@@ -79,7 +79,7 @@ def restore(file: str | Path, store: str) -> Copied:
 
 @contextmanager
 def _opened(store: str, *, create: bool) -> Iterator[tuple[Store, Side]]:
-    """A store and the service's tables beside it."""
+    """A store and the service's tables."""
     with open_store(store, create=create) as opened:
         side = open_side(store)
         try:
@@ -89,7 +89,7 @@ def _opened(store: str, *, create: bool) -> Iterator[tuple[Store, Side]]:
 
 
 def _copy(source: Store, target: Store) -> tuple[int, int]:
-    """All campaigns, within a transaction of the target; returns how many they and their entries are."""
+    """Copy all campaigns in one transaction of the target; returns the numbers of campaigns and entries."""
     names, entries = source.names(), 0
     for name in names:
         found, made = source.find(name), target.add(name)
@@ -132,7 +132,7 @@ def _insert(table: str) -> str:
 
 @contextmanager
 def _whole(target: Path) -> Iterator[Path]:
-    """A file beside the target, which takes its place at the end if nothing fails. It has secrets: mode 0600."""
+    """A temporary file that replaces the target on success. It contains secrets, so its mode is 0600."""
     if not target.absolute().parent.is_dir():
         raise InvalidValue(f"there is no folder {str(target.absolute().parent)!r} for the backup. Create it first.")
     try:

@@ -1,5 +1,4 @@
-"""Long computations beside the desk: few at a time, in threads that nothing waits for, and given up when they are no
-longer wanted."""
+"""Long computations beside the desk: a few at a time, in daemon threads, cancelled when their client disconnects."""
 
 from __future__ import annotations
 
@@ -21,11 +20,11 @@ AT_ONCE = 2
 MOST_WAITING = 32
 """Maximum number of computations under way or waiting per worker."""
 LOOK_SECONDS = 0.5
-"""Seconds between two looks whether the client is still there."""
+"""Seconds between two checks that the client is connected."""
 
 
 class Beside:
-    """Runs functions in daemon threads. Each gets a token, `Stop`, which is set when its client has left."""
+    """Runs functions in daemon threads. Each gets a `Stop` token, which is set when its client disconnects."""
 
     def __init__(self) -> None:
         self._room = asyncio.Semaphore(AT_ONCE)
@@ -34,19 +33,19 @@ class Beside:
 
     @property
     def waiting(self) -> int:
-        """Computations that are under way or wait for their turn."""
+        """Number of running and waiting computations."""
         return len(self._stops)
 
     def end(self) -> None:
-        """Give up everything: the server is being stopped."""
+        """Cancel everything at server stop."""
         self._ended = True
         for stop in self._stops:
             stop.set()
 
     async def run(self, compute: Callable[[Stop], T], request: Request | None = None) -> T:
-        """The result of `compute(stop)`; refused if too many wait.
+        """The result of `compute(stop)`; refused if too many are waiting.
 
-        request : the computation is given up if its client disconnects
+        request : a disconnect of this request's client cancels the computation
         """
         if self._ended:
             raise is_ending()
@@ -60,7 +59,7 @@ class Beside:
                 stop.check()
                 return await self._watched(in_thread(lambda: compute(stop)), stop, request)
         except Interrupted:
-            raise is_ending() if self._ended else Refusal(503, "gone", "The client has left.") from None
+            raise is_ending() if self._ended else Refusal(503, "gone", "The client has disconnected.") from None
         finally:
             stop.set()
             self._stops.discard(stop)
@@ -74,9 +73,9 @@ class Beside:
 
 
 def in_thread(compute: Callable[[], T]) -> asyncio.Future[T]:
-    """Run a function in a thread of its own, which does not keep the process from ending.
+    """Run a function in a daemon thread, which does not keep the process from ending.
 
-    Threads of a pool would: the interpreter waits for them.
+    The interpreter would wait for the threads of a pool.
     """
     loop = asyncio.get_running_loop()
     result: asyncio.Future[T] = loop.create_future()

@@ -1,4 +1,4 @@
-"""The bodies of requests: what OpenAPI shows of them, with examples that run."""
+"""Bodies of requests, with the examples that OpenAPI shows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from goodarm.problem import MOST_CASES
 
 MOST_ARMS, MOST_LABEL, MOST_BATCH, MOST_TICKET = 100_000, 500, 10_000, 200
 MOST_BLOCK = 1_000_000
-"""Pulls of one block: choosing them takes the writer a moment, and everyone else waits."""
+"""Maximum samples of one block. The writer thread chooses them while other requests wait."""
 Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"])]
 ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
 NewArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$", examples=["calm"])]
-"""Without NUL: no address could name such an arm. As the key of an object a pattern would mean something else."""
+"""A string without NUL, which no URL can contain. A pattern would mean something else for the keys of objects."""
 UnitId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, examples=["user 7"])]
 TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
 
@@ -48,7 +48,7 @@ RewardFamily = Annotated[
     str,
     Field(
         max_length=200,
-        json_schema_extra={"pattern": f"^({FAMILIES})$"},  # described, not checked: the library's message says more
+        json_schema_extra={"pattern": f"^({FAMILIES})$"},  # shown only; the library checks it
         examples=["bounded", "gaussian:1.5"],
         description="bounded (in [0, 1]); gaussian:SCALE or sub-gaussian:SCALE, rewards within 1e9 times the scale; "
         "nonnegative or nonnegative:CAP; cases:COUNT or graded-cases:COUNT",
@@ -58,10 +58,10 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Percentage = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?%$", max_length=50, examples=["1.5%"])]
 Record = Annotated[dict[Annotated[str, Field(max_length=200)], Number | StrictBool], Field(max_length=100)]
 Reward = Number | StrictBool | Record
-"""True is 1, false is 0. With several bars, a record: one number per metric."""
+"""A number; true is 1 and false is 0. With several bars, a record with one number per metric."""
 Delta = Annotated[Number, Field(gt=0.0, lt=1.0)]
 Share = Annotated[Number, Field(ge=0.0, le=1.0)]
-# Limits come before the validator: those after it would be checked, but not shown in the OpenAPI document.
+# Limits precede the validator: limits after it would be checked but not shown in the OpenAPI document.
 TimesTold = Annotated[int, Field(ge=0, le=10**12), BeforeValidator(_whole)]
 Batch = Annotated[int, Field(ge=1, le=MOST_BATCH), BeforeValidator(_whole)]
 Pulls = Annotated[int, Field(ge=1, le=MOST_BLOCK), BeforeValidator(_whole)]
@@ -81,13 +81,13 @@ Features = Annotated[list[Number], Field(max_length=1000)]
 
 
 class Body(BaseModel):
-    """What a client sends: unknown fields are refused, so that typing errors are noticed."""
+    """A request's body. Unknown fields are refused, to catch typing errors."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class NewArm(Body):
-    """An arm: an id that is never used again, and what people see."""
+    """An arm: an id that is never reused, and its other fields."""
 
     id: NewArmId
     label: str | None = Field(None, max_length=MOST_LABEL, examples=["Calm seas ahead"])
@@ -97,7 +97,7 @@ class NewArm(Body):
     scores: Scores | None = Field(
         None, examples=[None], description="a judge's score in [0, 1] of every case, or the digits of their tenths"
     )
-    cost: Annotated[Number, Field(gt=0.0)] | None = Field(None, description="of a sample; 1 if not given")
+    cost: Annotated[Number, Field(gt=0.0)] | None = Field(None, description="cost of a sample; 1 by default")
 
 
 Arms = Annotated[list[NewArmId | NewArm], Field(min_length=1, max_length=MOST_ARMS)]
@@ -128,12 +128,12 @@ class NewCampaign(Body):
     cases: CaseCount | CaseIds | None = Field(
         None, description="a fixed test set: the ids of its cases, or their number"
     )
-    repeats: Repeats = Field(1, examples=[1], description="how often an arm is evaluated on each case")
+    repeats: Repeats = Field(1, examples=[1], description="number of evaluations of an arm on each case")
     stop_after: ArmCount | None = Field(
         None, examples=[None], description="end the campaign after this many good arms; 1: one good arm, or none"
     )
     budget: Annotated[Number, Field(gt=0.0)] | None = Field(
-        None, examples=[None], description="what all samples together may cost, in the unit of the arms' costs"
+        None, examples=[None], description="maximum total cost of all samples, in the unit of the arms' costs"
     )
     per_unit: Literal["mean", "any", "sum", "ratio"] | None = Field(
         None, examples=[None], description="make one reward of all rows of a person, session or machine"
@@ -156,7 +156,7 @@ class NewCampaign(Body):
 
 
 class NewArms(Body):
-    """Arms that join later."""
+    """Arms to add to a running campaign."""
 
     arms: Arms = Field(examples=[["late"]])
 
@@ -221,7 +221,7 @@ class TellBlock(Body):
 
 
 class TellArm(Body):
-    """A reward without a ticket: an import, or a pull made by hand."""
+    """A reward without a ticket, such as an import or a sample taken by hand."""
 
     arm: ArmId
     reward: Reward = Field(examples=[1.0])
@@ -247,13 +247,13 @@ class OneArm(Body):
 
 
 class PlanWish(Body):
-    """What is known before a campaign."""
+    """Assumptions for a plan."""
 
-    arms: ArmCount = Field(examples=[20], description="those that get a verdict: without the control")
+    arms: ArmCount = Field(examples=[20], description="number of arms without the control")
     threshold: Number | Percentage | None = Field(
-        None, examples=[0.5], description="the bar; or name the control's mean"
+        None, examples=[0.5], description="the bar; or give the control's mean"
     )
-    control: Number | None = Field(None, examples=[None], description="what mean the control is expected to have")
+    control: Number | None = Field(None, examples=[None], description="expected mean of the control")
     margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
     delta: Delta = 0.05
     rewards: RewardFamily | None = None
@@ -263,9 +263,9 @@ class PlanWish(Body):
         examples=["beta:2,2"],
         description="beta:A,B or uniform:LOW,HIGH; normal:MEAN,SD for rewards that are not bounded",
     )
-    gap: Number | None = Field(None, gt=0.0, description="every mean lies this far away")
+    gap: Number | None = Field(None, gt=0.0, description="assumed distance of every mean from the bar")
     cases: CaseCount | None = Field(
-        None, examples=[None], description="of a fixed test set, each drawn at most once per arm"
+        None, examples=[None], description="number of cases of a fixed test set; an arm draws each case at most once"
     )
 
 

@@ -1,4 +1,4 @@
-"""The campaigns of one store, as one worker holds them."""
+"""One worker's access to the campaigns of a store."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 log = logging.getLogger("goodarm.service")
 FEW_ENTRIES = 10_000
-"""Entries that are read at once; more are a long computation."""
+"""Maximum number of entries to read on the desk. Longer reads count as long computations."""
 PROBE_SECONDS = 3.0
-"""Maximum time that a write to the store may take for the server to call itself ready."""
+"""Maximum seconds of a test write for the server to count as ready."""
 PROBE_EVERY = 1.0
-"""Seconds for which the last probe counts. Anyone may ask whether the server is ready, and each probe is a write."""
+"""Seconds for which a probe's result is cached. /readyz needs no token, and each probe is a write."""
 
 
 class Campaigns:
-    """A store, its desk, and the slow operations that run beside the desk."""
+    """A store, its desk, and the long computations beside the desk."""
 
     def __init__(self, settings: Settings) -> None:
         self._store: Store = open_store(settings.store)
@@ -76,7 +76,7 @@ class Campaigns:
         self.desk.start()
 
     def stop(self) -> None:
-        """Finish what waits, and release the store. If it does not answer, it is left to the end of the process."""
+        """Finish waiting operations and release the store. A store that does not answer is abandoned."""
         self.beside.end()
         if self.desk.stop():
             self._store.close()
@@ -99,7 +99,7 @@ class Campaigns:
             self._probed_at = time.monotonic()
 
     async def write(self, request: Request, name: str, operation: Callable[[Hosted], T]) -> T:
-        """Change a campaign for the caller of a request."""
+        """Change a campaign on behalf of a request's caller."""
         return await self.write_for(request.state.caller.id, name, operation)
 
     async def write_for(self, by: str, name: str, operation: Callable[[Hosted], T]) -> T:
@@ -119,15 +119,15 @@ class Campaigns:
         return await asyncio.to_thread(self._store.names)
 
     async def summaries(self) -> list[dict[str, Any]]:
-        """All campaigns at a glance."""
+        """Summaries of all campaigns."""
         return list(await asyncio.gather(*(self.estimated(name, views.summary) for name in await self.names())))
 
     async def summary(self, name: str) -> dict[str, Any]:
-        """One campaign at a glance."""
+        """Summary of one campaign."""
         return await self.estimated(name, views.summary)
 
     async def estimated(self, name: str, view: Callable[[Hosted], T]) -> T:
-        """A view that shows how many samples remain. If that is to be estimated again, it is, beside the desk."""
+        """A view with the estimate of the remaining samples, renewed beside the desk if it is due."""
         found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
         if due is None or name in self._estimating:
             return found
@@ -147,7 +147,7 @@ class Campaigns:
         return await self.desk.read(name, again)
 
     async def ready_for_blocks(self, name: str) -> None:
-        """Compile what blocks need beside the desk, once per policy."""
+        """Compile the code for blocks beside the desk, once per policy."""
         terms = await self.desk.read(name, lambda campaign: campaign.terms)
         key = f"{terms.policy} {terms.rules}"
         if key not in self._rehearsed:
@@ -168,7 +168,7 @@ class Campaigns:
             if "rewards" in given:
                 given["rewards"] = rewards_from_text(given["rewards"])
             await asyncio.to_thread(self._create, given | {"by": request.state.caller.id})
-        except UnknownName as error:  # of a policy: the request is wrong, nothing is missing at this address
+        except UnknownName as error:  # an unknown policy makes the request invalid; it is not a missing resource
             raise Refusal(400, "UnknownName", str(error)) from None
         return await self.summary(body.name)
 
@@ -188,10 +188,10 @@ class Campaigns:
         *parts: object,
         forecast: bool = False,
     ) -> Response:
-        """A view with its ETag, or 304 where the client has it already.
+        """A view with its ETag, or 304 if the client already has it.
 
         parts    : what the view depends on besides the campaign, and its name
-        forecast : whether the view shows how many samples remain, and which tickets are overdue by now
+        forecast : whether the view contains the remaining samples and the overdue tickets
         """
 
         def look(campaign: Hosted) -> tuple[str, dict[str, Any] | None]:
@@ -214,7 +214,7 @@ class Campaigns:
         return tag, None if forecast is None else views.forecast(await self.beside.run(forecast, request))
 
     async def changes(self, name: str, after: int | None) -> Change | None:
-        """What a stream is told next."""
+        """The next event of a stream."""
         data = await self.estimated(name, lambda campaign: views.changes(campaign, after))
         return None if data is None else Change(data["number"], data)
 
@@ -227,7 +227,7 @@ class Campaigns:
         return await self.beside.run(replay, request)
 
     async def export(self, request: Request, name: str, format: str) -> bytes:
-        """The journal as a file's content, made beside the desk."""
+        """The exported journal, made beside the desk."""
 
         def write(stop: Stop) -> bytes:
             with tempfile.TemporaryDirectory(prefix="goodarm-export-") as folder:
@@ -238,7 +238,7 @@ class Campaigns:
         return await self.beside.run(write, request)
 
     async def score(self, name: str) -> dict[str, Any]:
-        """How many verdicts of a simulated campaign are wrong, and how many claims of an ordinary dashboard."""
+        """Number of wrong verdicts of a simulated campaign, and of wrong claims of an ordinary dashboard."""
 
         def look(campaign: Campaign) -> Campaign:
             demo.true_means(campaign)
@@ -251,7 +251,7 @@ class Campaigns:
         return await self.desk.read(name, lambda campaign: demo.score(campaign, peeking)._asdict())
 
     async def trail(self, request: Request, name: str) -> Trail:
-        """What happened over time, continued from the last read; long journals are read beside the desk."""
+        """The trail of a campaign, continued from the last read; long journals are read beside the desk."""
         async with self._reading.setdefault(name, asyncio.Lock()):
             trail = self._trails.setdefault(name, Trail())
             number, chunks = await self.desk.read(name, lambda each: (each.number, each.chunks(trail.number)))
@@ -263,6 +263,6 @@ class Campaigns:
 
 
 def campaigns_of(request: Request) -> Campaigns:
-    """The campaigns that a request is about."""
+    """The `Campaigns` of a request's application."""
     found: Campaigns = request.app.state.campaigns
     return found

@@ -1,7 +1,7 @@
-"""Large answers are compressed for clients that accept it: 10,000 arms are 2 MB of JSON, and a tenth of that in gzip.
+"""Gzip for large answers: 10,000 arms are 2 MB of JSON, and a tenth of that compressed.
 
-Only what is read as a whole is compressed: never the event stream, which must leave piece by piece, and never what
-comes with a secret or a cookie, because its length would then reveal something of its content.
+Event streams are not compressed, because each event must leave at once. Answers with a secret or a cookie are not
+compressed either, because their length would reveal something about the content.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SMALLEST = 1_000
-"""Bodies with fewer bytes are sent as they are."""
+"""Minimum size in bytes of a body to compress."""
 AT_ONCE = 50_000
-"""Bodies with more bytes are compressed in another thread, so that the event loop goes on."""
+"""Size in bytes above which a body is compressed in another thread, to keep the event loop free."""
 LEVEL = 5
 KINDS = ("application/json", "application/x-ndjson", "text/css", "text/html", "text/javascript", "image/svg+xml")
 SECRET = ("/webhooks", "/deliveries", "/login", "/logout", "/me")
 KEPT = 64
-"""Compressed files of the dashboard that a worker remembers."""
+"""Number of compressed dashboard files that a worker caches."""
 
 
 class Compressed:
@@ -63,12 +63,12 @@ class Compressed:
             headers["content-encoding"] = "gzip"
             headers["content-length"] = str(len(body))
             if "etag" in headers and not headers["etag"].startswith("W/"):
-                headers["etag"] = f"W/{headers['etag']}"  # the same content in another form
+                headers["etag"] = f"W/{headers['etag']}"  # the tag of the same content in another encoding
         await send(start)
         await send({"type": "http.response.body", "body": body})
 
     async def _squeeze(self, path: str, etag: str | None, body: bytes) -> bytes:
-        """Files are compressed once, data each time."""
+        """Compress a body; results for files are cached."""
         if path.startswith("/api/") or etag is None:
             return await asyncio.to_thread(_gzip, body) if len(body) > AT_ONCE else _gzip(body)
         if etag not in self._files:
@@ -79,7 +79,7 @@ class Compressed:
 
 
 def may_be_compressed(scope: Scope) -> bool:
-    """Judged by the request alone: the client accepts gzip, and what it asks for has no secrets.
+    """Whether the request allows compression: the client accepts gzip, and the path has no secrets.
 
     >>> takes = [(b"accept-encoding", b"br, gzip")]
     >>> [may_be_compressed({"method": "GET", "path": path, "headers": takes}) for path in ("/app.js", "/c/events")]
@@ -92,7 +92,7 @@ def may_be_compressed(scope: Scope) -> bool:
 
 
 def worth_it(status: int, headers: Headers) -> bool:
-    """Judged by the answer's own headers."""
+    """Whether the answer's headers allow compression."""
     kind = headers.get("content-type", "").partition(";")[0]
     return status == 200 and kind in KINDS and "set-cookie" not in headers and "content-encoding" not in headers
 

@@ -1,7 +1,7 @@
-"""`goodarm serve --demo`: simulated visitors feed a campaign, so that a newcomer sees verdicts fall.
+"""`goodarm serve --demo`: simulated visitors feed a campaign, to show verdicts within minutes.
 
-Nothing here is real: the arms are made up, their means are drawn from a seed, and the page says so. Since the means are
-known, the page can also count wrong verdicts, and the wrong claims of a dashboard that shows ordinary 95% intervals.
+The arms are made up, their means are drawn from a seed, and the page says so. Since the means are known, the page can
+count wrong verdicts, and the wrong claims of a dashboard with ordinary 95% intervals.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SPREAD = 0.12
 """Standard deviation of the made-up click rates around the threshold."""
 PER_TURN, TURN_SECONDS = 60, 0.2
 MOST_REWARDS = 200_000
-"""The visitors go home then, so that a demo left open does not fill the disk."""
+"""Number of rewards after which the visitors stop, to keep a forgotten demo from filling the disk."""
 TONES = ("Calm", "Bold", "Curious", "Dry", "Warm", "Blunt", "Playful", "Formal")
 TOPICS = ("seas ahead", "weekend deals", "a new recipe", "the long read", "five tips", "your city")
 MEANS = "means"
 """The field of a simulated campaign's metadata that holds the true means by arm."""
 QUANTILE = 1.96
-"""Of the standard normal distribution: the two-sided 95% interval."""
+"""Quantile of the standard normal distribution for a two-sided 95% interval."""
 
 Play = Callable[[str, Callable[["Campaign"], Any]], Awaitable[Any]]
 
@@ -46,13 +46,13 @@ def arms() -> list[dict[str, str]]:
 
 
 def means() -> dict[str, float]:
-    """The made-up share of visitors who click on each."""
+    """The made-up click rate of each arm."""
     drawn = default_rng(SEED).normal(THRESHOLD, SPREAD, size=len(arms())).clip(0.02, 0.98)
     return {arm["id"]: round(float(mean), 4) for arm, mean in zip(arms(), drawn, strict=True)}
 
 
 def terms() -> dict[str, Any]:
-    """What `Campaign.create` takes for the demo."""
+    """Arguments of `Campaign.create` for the demo."""
     return {
         "name": NAME,
         "arms": arms(),
@@ -73,7 +73,7 @@ def _tell(told: list[tuple[Any, float]], campaign: Campaign) -> None:
 
 
 class Visitors:
-    """Visitors who are shown what the campaign asks for, and click as their arm's made-up mean says."""
+    """Simulated visitors, who click with the made-up rate of the arm that the campaign chose."""
 
     def __init__(self, write: Play) -> None:
         self._write = write
@@ -81,7 +81,7 @@ class Visitors:
         self._random: Generator = default_rng(SEED + 1)
 
     async def run(self) -> None:
-        """Come and go until every arm is decided."""
+        """Simulate visits until every arm is decided."""
         for _ in range(MOST_REWARDS // PER_TURN):
             tickets = await self._write(NAME, lambda campaign: campaign.ask(PER_TURN))
             if not tickets:
@@ -92,7 +92,7 @@ class Visitors:
 
 
 class Score(NamedTuple):
-    """Verdicts and claims so far, and how many of each the true means prove wrong."""
+    """Numbers of verdicts and claims so far, and of those that the true means prove wrong."""
 
     verdicts: int
     wrong: int
@@ -103,9 +103,9 @@ class Score(NamedTuple):
 class Peeking:
     """A dashboard with ordinary 95% intervals, read after every reward of a campaign.
 
-    It claims that an arm is good or bad as soon as the Wilson score interval of its rewards leaves the bar. Such an
-    interval is meant for one look, at a sample size fixed beforehand. After every reward it is looked at again, so that
-    more than 5% of the claims about arms near the bar are wrong. A fold of the journal, as `Campaign.history` shows it.
+    It claims that an arm is good or bad as soon as the Wilson score interval of its rewards excludes the bar. Such an
+    interval is valid for one look at a sample size fixed beforehand. Here it is checked after every reward, so more
+    than 5% of the claims about arms near the bar are wrong. The input is the journal as `Campaign.history` shows it.
 
     >>> peeking = Peeking(0.5)
     >>> peeking.read({"number": i, "kind": "told", "arm": "a", "reward": 1.0} for i in range(1, 6))
@@ -116,7 +116,7 @@ class Peeking:
     def __init__(self, bar: float) -> None:
         self.number = 0
         self.claims: dict[str, bool] = {}
-        """Whether an arm was claimed to be good, or bad, at first."""
+        """The first claim about each arm: True for good, False for bad."""
         self._bar = bar
         self._totals: dict[str, tuple[int, float]] = {}
 
@@ -161,7 +161,7 @@ def true_means(campaign: Campaign) -> Mapping[str, float]:
 
 
 def score(campaign: Campaign, peeking: Peeking) -> Score:
-    """How many verdicts and claims are wrong so far."""
+    """Numbers of wrong verdicts and claims so far."""
     true, bar = true_means(campaign), campaign.terms.question.bar
 
     def wrong(said: Mapping[str, bool]) -> int:

@@ -1,8 +1,8 @@
-"""One writer thread per process: operations that wait at the same time share one transaction.
+"""One writer thread per process. Operations that wait at the same time share one transaction.
 
-The thread takes all waiting operations, runs those of each campaign inside one transaction, and answers only after the
+The thread collects all waiting operations, runs those of each campaign in one transaction, and answers after the
 commit. A refused operation (an unknown ticket, an ended campaign) does not affect the others. If a commit fails, all of
-its operations fail, and none of them takes effect.
+its operations fail and none takes effect.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ T = TypeVar("T")
 Subject = TypeVar("Subject")
 
 STOP_SECONDS = 2.0
-"""Maximum time that `stop` waits for the thread."""
+"""Maximum seconds that `stop` waits for the thread."""
 MOST_AT_ONCE = 500
 """Maximum number of operations in one transaction."""
 
@@ -40,12 +40,12 @@ class _Waiting(Generic[Subject]):
 
 
 class Desk(Generic[Subject]):
-    """Accepts operations on named subjects from event loops and runs them in a thread.
+    """Runs operations on named subjects in one thread, for any number of event loops.
 
-    open         : opens the subject (a campaign) of a name; it stays open until an operation fails
-    together     : a context in which all changes of a subject are one transaction
+    open         : opens the subject (a campaign) with a given name; it stays open until an operation fails
+    together     : context manager that makes all changes of a subject one transaction
     close        : releases a subject
-    most_waiting : maximum number of operations that may wait; more are refused
+    most_waiting : maximum number of waiting operations; more are refused
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class Desk(Generic[Subject]):
         self._thread.start()
 
     def stop(self) -> bool:
-        """Run the waiting operations, close all subjects and end the thread.
+        """Run the waiting operations, release all subjects and end the thread.
 
-        Returns False if the thread hangs. It is abandoned after `STOP_SECONDS`, and ends with the process.
+        Returns False if the thread does not end within `STOP_SECONDS`. It is then abandoned and ends with the process.
         """
         with self._wake:
             self._ending = True
@@ -82,7 +82,7 @@ class Desk(Generic[Subject]):
 
     @property
     def waiting(self) -> int:
-        """Operations in the queue."""
+        """Number of operations in the queue."""
         return len(self._waiting)
 
     async def read(self, name: str, operation: Callable[[Subject], T]) -> T:
@@ -126,7 +126,7 @@ class Desk(Generic[Subject]):
             self._close(subject)
 
     def _run_all(self, taken: list[_Waiting[Subject]]) -> None:
-        """Run operations by subject: first those that write, in one transaction, then those that read."""
+        """Run the operations of each subject: first the writes, in one transaction, then the reads."""
         by_name: dict[str, list[_Waiting[Subject]]] = {}
         for waiting in taken:
             by_name.setdefault(waiting.name, []).append(waiting)
@@ -139,7 +139,7 @@ class Desk(Generic[Subject]):
                 for waiting in group:
                     if not waiting.writes:
                         _try(waiting, subject)
-            except BaseException as error:  # every caller must get an answer, whatever happened
+            except BaseException as error:  # every caller must get an answer
                 for waiting in group:
                     if waiting.error is None and (waiting.writes or waiting.result is None):
                         waiting.error = error
@@ -158,12 +158,12 @@ class Desk(Generic[Subject]):
         return self._subjects[name]
 
     def _forget(self, name: str) -> None:
-        """Discard a subject whose state in memory may be wrong after a fault; the next operation opens it again."""
+        """Discard a subject whose state may be wrong after a fault. The next operation opens it again."""
         subject = self._subjects.pop(name, None)
         if subject is not None:
             try:
                 self._close(subject)
-            except Exception:  # it is discarded in any case
+            except Exception:  # it is discarded anyway
                 return
 
 
@@ -175,7 +175,7 @@ def _try(waiting: _Waiting[Any], subject: Any) -> None:
 
 
 def _answer(taken: list[_Waiting[Any]]) -> None:
-    """Wake each event loop once, for all of its answers."""
+    """Deliver the answers, waking each event loop once."""
     by_loop: dict[asyncio.AbstractEventLoop, list[_Waiting[Any]]] = {}
     for waiting in taken:
         by_loop.setdefault(waiting.loop, []).append(waiting)

@@ -1,4 +1,4 @@
-"""Checks before every route: size of the body, host, origin, token and role; and the headers of every response."""
+"""Checks before every route (body size, host, origin, token, role), and headers of every response."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 ADDED = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-ADDED.append((b"cache-control", b"no-cache"))  # the files of a page must all be of the same version
+ADDED.append((b"cache-control", b"no-cache"))  # all files of a page must have the same version
 
 QUERY = {
     "history": ("after", "limit", "kind"),
@@ -49,7 +49,7 @@ QUERY = {
     "waiting": ("limit",),
     "check": ("head",),
 }
-"""Query parameters by the last part of the path; other names are refused on these routes."""
+"""Allowed query parameters by the last part of the path. Other names are refused on these routes."""
 
 Observe = Callable[[Scope, int, float], None]
 log = logging.getLogger("goodarm.service")
@@ -85,7 +85,7 @@ class Guard:
             else:
                 scope["path"] = path_of(scope)
                 await self._app(scope, _counted(receive, self._most_bytes(scope)), send_with_headers)
-        except asyncio.CancelledError:  # the server stops, and has waited for this request for as long as it does
+        except asyncio.CancelledError:  # the server is stopping, and its grace period for this request is over
             if started:
                 raise
             refused = is_ending()
@@ -94,7 +94,7 @@ class Guard:
             self._observe(scope, status, time.perf_counter() - began)
 
     def _enter(self, scope: Scope) -> None:
-        """Remove the path below which a proxy serves us, unless the proxy has done so."""
+        """Remove the path prefix of a proxy, unless the proxy has removed it."""
         root = self._settings.root_path
         if root and (scope["path"] == root or scope["path"].startswith(f"{root}/")):
             scope["path"] = scope["path"][len(root) :] or "/"
@@ -126,11 +126,11 @@ class Guard:
         return None
 
     def _most_bytes(self, scope: Scope) -> int:
-        """Maximum size of the body. Outside of the API, where no token is needed, a body is at most a token."""
+        """Maximum size of the body. Outside the API a body contains at most a token."""
         return self._settings.most_bytes if scope["path"].startswith("/api/") else LOGIN_BYTES
 
     async def _not_allowed_in(self, scope: Scope) -> Refusal | None:
-        """Refuse a change without a valid token or session before its body is read; FastAPI would read it first."""
+        """Refuse a change without a valid token or session before its body is read, which FastAPI would not."""
         if scope["method"] not in UNSAFE or not scope["path"].startswith("/api/"):
             return None
         request = Request(scope)
@@ -139,11 +139,11 @@ class Guard:
         except Refusal as refusal:
             return refusal
         except UnusableSide:
-            pass  # the route will fail in the same way, and answer that the store can't be reached
+            pass  # the route will fail in the same way and report that the store can't be reached
         return None
 
     def _own(self, origin: str, host: str) -> bool:
-        """Does this origin belong to the server? If it is served as https://…, an http:// origin does not."""
+        """Whether this origin belongs to the server. For a server at https://…, an http:// origin does not."""
         seen_as = (self._settings.origin or "").rstrip("/")
         if seen_as and origin == seen_as:
             return True
@@ -151,7 +151,7 @@ class Guard:
 
 
 def _is_near(scope: Scope) -> bool:
-    """Is the client on this machine?"""
+    """Whether the client is on this machine."""
     client = scope.get("client")
     return client is not None and is_loopback(client[0])
 
@@ -169,7 +169,7 @@ def name_of(host: str) -> str:
 
 
 def path_of(scope: Scope) -> str:
-    """The path, in which a slash inside a name (%2F) is replaced by `SLASH`.
+    """The path with each slash inside a name (%2F) replaced by `SLASH`.
 
     >>> path_of({"raw_path": b"/campaigns/a%2Fb/ask", "path": "/campaigns/a/b/ask"})
     '/campaigns/a\\x00b/ask'
@@ -215,7 +215,7 @@ def address_of(request: Request) -> str:
 
 
 async def caller_of(request: Request, credentials: Bearer, session: Session) -> Caller:
-    """Who sends a request; refused if a token is needed and none is valid. Asked again, the answer is the same."""
+    """The caller of a request; refused if a token is needed and none is valid. The result is kept with the request."""
     known: Caller | None = getattr(request.state, "caller", None)
     if known is not None:
         return known
@@ -236,7 +236,7 @@ async def caller_of(request: Request, credentials: Bearer, session: Session) -> 
 
 
 async def caller_now(request: Request) -> Caller | None:
-    """The caller at present; None without a valid token. A token may be revoked during a long request."""
+    """The caller as of now, since a token may be revoked during a long request; None without a valid token."""
     tokens: Tokens = request.app.state.tokens
     token, session = request.state.shown
     if token is not None:
@@ -247,7 +247,7 @@ async def caller_now(request: Request) -> Caller | None:
 
 
 async def is_closed(state: State) -> bool:
-    """Is a token needed? It is from the start, or as soon as one has been created."""
+    """Whether a token is needed: from the start, or as soon as one has been created."""
     if not state.settings.open:
         return True
     tokens: Tokens = state.tokens
@@ -256,7 +256,7 @@ async def is_closed(state: State) -> bool:
 
 
 def _count_wrong(request: Request) -> None:
-    """Count a wrong token; an address with too many of them is refused, and not counted again."""
+    """Count a wrong token. An address with too many is refused and not counted again."""
     tokens: Tokens = request.app.state.tokens
     address = address_of(request)
     if tokens.failures(address) >= request.app.state.settings.failed_logins:
@@ -271,7 +271,7 @@ def not_known(detail: str) -> Refusal:
 
 
 def too_many_failures() -> Refusal:
-    """The refusal of an address that tries many tokens."""
+    """The refusal of an address with too many wrong tokens."""
     return Refusal(
         429,
         "token",

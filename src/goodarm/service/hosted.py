@@ -1,4 +1,4 @@
-"""A campaign as a server holds it: entries carry the caller's token, asks have limits, forecasts run elsewhere."""
+"""A campaign at a server: entries carry the caller's token, asks have limits, forecasts run in other threads."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from goodarm.planning import Remaining
 
 MOST_CELLS = 2_000_000
-"""Maximum number of draws times arms of a forecast: some seconds of one processor."""
+"""Maximum number of draws times arms of a forecast, a few seconds of processor time."""
 USUAL_DRAWS = 200
 
 
 class Hosted(Campaign):
-    """What the desk opens."""
+    """A campaign with the extra methods that a server needs."""
 
     def limit(self, limits: Limits) -> None:
         """Refuse asks beyond these limits."""
         self._session.limits = limits
 
     def act_for(self, by: str) -> None:
-        """The token, by its id, whose changes follow; empty for none."""
+        """Set the id of the token whose changes follow; empty for none."""
         self._session.by = by
 
     def chunks(self, after: int) -> Iterator[list[Row]]:
-        """The entries after a number as the store has them, for another thread: the state is not looked at."""
+        """Stored entries after a number. It does not use the fold, so any thread may call it."""
         return self._session.store.chunks(self._session.campaign, after, self._look().number)
 
     def as_people_read(self, row: Row) -> dict[str, Any]:
@@ -48,13 +48,13 @@ class Hosted(Campaign):
         return operations.number_of(self._session.fold, arm)
 
     def finishing(self) -> Callable[[Stop | None], Finish | None]:
-        """How many more samples until no arm is undecided, as a function that another thread can run."""
+        """A function for another thread that estimates the samples until every arm is decided."""
         return views.finishing(self._look())
 
     def forecast(self, draws: int | None = None) -> Callable[[Stop | None], Remaining]:
-        """What `remaining` computes, as a function for another thread.
+        """A function for another thread that computes `remaining`.
 
-        draws : None for as many as usual, fewer with very many arms
+        draws : number of draws; None for the default, which is lower with very many arms
         """
         fold, most = self._look(), self.most_draws
         if draws is not None and draws > most:
@@ -70,8 +70,7 @@ class Hosted(Campaign):
 
 
 def rehearse_block(terms: Terms) -> None:
-    """Compile what blocks need, on a step that is thrown away: otherwise the first block would wait for the compiler
-    while it holds the store's lock."""
+    """Compile the code for blocks on a temporary step. A first block must not compile under the store's lock."""
     step = new_step(terms)
     counts = step.choose_block(1)
     step.absorb_block(counts, np.zeros((len(counts), *np.shape(terms.question.nothing))))

@@ -1,9 +1,9 @@
-"""The three routes that are called for every sample, `ask`, `tell` and `step`, without the framework's machinery.
+"""Fast paths for the three routes that are called for every sample: `ask`, `tell` and `step`.
 
-FastAPI looks for the route, solves its dependencies and validates its parameters anew at each request, which takes
-longer than everything else that the event loop does for a step. Here the guard has already found the caller. Whatever
-is unusual (another role, a query, a body of another form) is handed to the route of the same address, unread, so that
-it is refused there, and only there.
+FastAPI finds the route, solves its dependencies and validates its parameters at each request, which takes longer than
+everything else that the event loop does for a step. Here the guard has already found the caller. Any unusual request
+(another role, a query, another form of body) goes to the regular route of the same address, unread, and is refused
+there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Operation = Callable[[Hosted, Any, str | None], dict[str, Any]]
 
 
 class Hot(NamedTuple):
-    """A route, as the figures name it; its body, and its operation on a campaign."""
+    """A route: its name in the metrics, its body, and its operation on a campaign."""
 
     path: str
     body: type[Body]
@@ -45,7 +45,7 @@ ROUTES = {
 
 
 class HotPath:
-    """Middleware inside of the guard."""
+    """Middleware inside the guard."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -76,7 +76,7 @@ class HotPath:
         except (ValidationError, ValueError, RecursionError):
             await self._app(scope, _again(messages, receive), send)
             return
-        scope["route"] = hot  # for the figures
+        scope["route"] = hot  # for the metrics
         name, text = found[1].replace(SLASH, "/"), None if key is None else key.decode()
         state = scope["app"].state
         try:
@@ -97,7 +97,7 @@ async def _whole(receive: Receive, messages: list[Message]) -> bytes:
 
 
 def _again(messages: list[Message], receive: Receive) -> Receive:
-    """Receive these messages, and then what follows."""
+    """A `receive` that replays these messages first."""
     left = iter(messages)
 
     async def receiving() -> Message:

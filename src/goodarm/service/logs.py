@@ -1,4 +1,4 @@
-"""What a server writes to its log: one line per event, with time and level, as text or as JSON."""
+"""A server's log: one line per event with time and level, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from goodarm.errors import InvalidValue
 LEVELS = ("debug", "info", "warning", "error", "critical")
 FORMATS = ("text", "json")
 FIELDS = ("address", "token", "campaign", "kind")
-"""What an event may be about besides its message: `log.warning("…", extra={"address": …})`."""
+"""Extra fields of an event: `log.warning("…", extra={"address": …})`."""
 
 
 class Lines(logging.Formatter):
     """Text: 2026-11-18T04:10:00.123Z WARNING goodarm.service: failed login (address=10.0.0.7).
 
-    What callers send may be part of a message. Line breaks are escaped, so that nobody can forge a line.
+    Messages may contain text from callers. Line breaks are escaped, so a caller can't forge a line.
     """
 
     converter = staticmethod(time.gmtime)
@@ -38,7 +38,7 @@ class Lines(logging.Formatter):
 
 
 class JsonLines(Lines):
-    """One JSON object per line: time, level, logger, message, what it is about, and the traceback of an error."""
+    """One JSON object per line: time, level, logger, message, extra fields, and the traceback of an error."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -54,7 +54,7 @@ class JsonLines(Lines):
 
 
 def configuration(level: str, format: str) -> dict[str, Any]:
-    """For `logging.config.dictConfig`, in every process of a server."""
+    """The `logging.config.dictConfig` of every process of a server."""
     if level not in LEVELS:
         raise InvalidValue(f"log_level must be one of {', '.join(LEVELS)}; got {level!r}.")
     if format not in FORMATS:

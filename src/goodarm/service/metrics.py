@@ -1,4 +1,4 @@
-"""Prometheus: request figures of all workers together, campaign figures from the fold, so that all workers agree."""
+"""Prometheus metrics: requests summed over all workers, and campaigns computed from the fold."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ FIGURES = {
     "open": "undecided arms",
     "asked": "tickets handed out",
     "told": "rewards told",
-    "pending": "tickets that wait for their reward",
+    "pending": "tickets that await their reward",
     "number": "entries of the journal",
 }
 NOW = {
-    "waiting_operations": "operations that wait for the writers",
-    "long_computations": "long computations under way or waiting",
+    "waiting_operations": "operations waiting for the writer threads",
+    "long_computations": "long computations running or waiting",
     "streams": "open live streams",
 }
-"""Figures of what is under way, added up over the workers."""
+"""Gauges of current work, summed over the workers."""
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
 def several_workers() -> bool:
-    """Whether the figures of several processes are added up."""
+    """Whether the metrics of several processes are summed."""
     return "PROMETHEUS_MULTIPROC_DIR" in os.environ
 
 
 class Metrics:
-    """The figures of one worker, and how all of them are shown."""
+    """The metrics of one worker, and their common output."""
 
     def __init__(self) -> None:
         self._own = CollectorRegistry()
@@ -48,7 +48,7 @@ class Metrics:
         )
 
         self._known: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
-        """The figures of each route, looked up once."""
+        """Cache of each route's metrics."""
         self._store_errors = Counter(
             "goodarm_store_errors", "requests that failed because of the store", registry=self._own
         )
@@ -61,7 +61,7 @@ class Metrics:
         }
 
     def note_store_error(self) -> None:
-        """Count an answer of 500 and more."""
+        """Count an answer with a status of 500 or above."""
         self._store_errors.inc()
 
     def note_delivery(self, *, delivered: bool) -> None:
@@ -69,12 +69,12 @@ class Metrics:
         self._deliveries.labels("delivered" if delivered else "failed").inc()
 
     def note_now(self, **figures: int) -> None:
-        """What is under way in this worker."""
+        """Set this worker's gauges of current work."""
         for name, value in figures.items():
             self._now[name].set(value)
 
     def observe(self, scope: Scope, status: int, seconds: float) -> None:
-        """Count one request by its route: with a label per campaign, the labels would grow without end."""
+        """Count one request by its route. A label per campaign would grow without limit."""
         route = getattr(scope.get("route"), "path", None) or ("static" if status < 400 else "unknown")
         method = scope["method"] if scope["method"] in KNOWN_METHODS else "other"
         known = self._known.get((method, route, status))
@@ -86,7 +86,7 @@ class Metrics:
             known[1].observe(seconds)
 
     def text(self, campaigns: Iterable[Mapping[str, Any]]) -> bytes:
-        """All figures in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         shown = self._own
         if several_workers():
             shown = CollectorRegistry()
@@ -95,7 +95,7 @@ class Metrics:
 
     @staticmethod
     def stop() -> None:
-        """A worker that ends takes its live gauges with it; its counters stay."""
+        """Remove the gauges of a worker that ends; its counters stay."""
         if several_workers():
             mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]  # the same
 

@@ -1,4 +1,4 @@
-"""Every refusal as application/problem+json (RFC 9457), with the library's own message as its detail."""
+"""Errors as application/problem+json (RFC 9457), with the library's message as the detail."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Problem(BaseModel):
     type: str = Field(default="about:blank", description="always about:blank: the kind says more")
     title: str = Field(description="the status in words")
     status: int
-    detail: str = Field(description="the value, the reason and the way out")
+    detail: str = Field(description="the value, the reason and the fix")
     kind: str = Field(description="the class of the library's error, or the part of the service that refused")
 
 
@@ -42,7 +42,7 @@ class Refusal(GoodarmError):
 
 
 def is_ending() -> Refusal:
-    """The refusal of a server that is being stopped."""
+    """The refusal while the server is stopping."""
     return Refusal(503, "ending", "The server is being stopped. Try again in a moment.", {"Retry-After": "1"})
 
 
@@ -69,20 +69,20 @@ DESCRIPTIONS = {
 
 
 def documented(statuses: Iterable[int]) -> dict[int | str, dict[str, Any]]:
-    """These refusals, as OpenAPI wants them."""
+    """These refusals in the form of OpenAPI."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {status: {"description": DESCRIPTIONS[status], "content": content} for status in statuses}
 
 
 def describe(app: FastAPI) -> None:
-    """Put the form of a problem into the OpenAPI document; FastAPI would describe it as application/json."""
+    """Add the schema of a problem to the OpenAPI document. FastAPI would describe it as application/json."""
     plain = app.openapi
 
     def document() -> dict[str, Any]:
         made = plain()
         made["components"]["schemas"]["Problem"] = Problem.model_json_schema()
         for methods in made["paths"].values():
-            for route in methods.values():  # every route may find that the store can't be reached
+            for route in methods.values():  # any route may fail to reach the store
                 route["responses"].setdefault("503", documented((503,))[503])
         return made
 
@@ -90,7 +90,7 @@ def describe(app: FastAPI) -> None:
 
 
 def explain(errors: Iterable[Mapping[str, Any]]) -> str:
-    """What pydantic found wrong, in one line per place.
+    """Pydantic's errors, one line per location.
 
     >>> explain([{"loc": ("body", "threshold"), "msg": "Field required", "type": "missing"}])
     'body.threshold: Field required.'
@@ -101,7 +101,7 @@ def explain(errors: Iterable[Mapping[str, Any]]) -> str:
 
 
 def not_json(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
-    """What to send in place of a body that was not declared to be JSON; empty if that is not what is wrong."""
+    """A hint about a body that was not declared as JSON; empty for other errors."""
     sent = request.headers.get("content-type", "").partition(";")[0].strip()
     if sent.lower() == "application/json" or not any(tuple(error["loc"]) == ("body",) for error in errors):
         return ""
@@ -110,7 +110,7 @@ def not_json(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
 
 
 def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
-    """The answer to one of our errors; those of the store are logged and counted."""
+    """The answer to a goodarm error. Errors of the store are logged and counted."""
     if isinstance(error, Refusal):
         return answer(error.status, error.kind, str(error), error.headers)
     state = scope["app"].state
@@ -122,7 +122,7 @@ def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
 
 
 def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
-    """Answer every error: ours with its message, unknown ones without revealing anything internal."""
+    """Answer every error: goodarm's with its message, others without internal details."""
     app.state.status_of = status_of
 
     @app.exception_handler(GoodarmError)

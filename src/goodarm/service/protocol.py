@@ -1,8 +1,7 @@
 """uvicorn's HTTP protocol with limits: on heads and trailers, on the time of a request, and on connections.
 
-Without them, a client that does not read its answer, or never ends its request, would hold a socket and its memory
-for as long as it likes. These limits apply before anything is known about the client, so no token is needed to meet
-them.
+Without them, a client that does not read its answer or never ends its request could hold a socket and memory forever.
+The limits apply before the client is known, so they hold for clients without a token, too.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ else:
 HEAD_BYTES = 65_536
 """Maximum size of a request's head, and of its trailers."""
 PIECE = 8_192
-"""Bytes given to the parser at a time, so that it holds at most this much beyond the limit."""
+"""Bytes given to the parser at a time: the most that it can hold beyond the limit."""
 LINGER_SECONDS = 2.0
-"""How long a refused client may go on sending before it is disconnected. It may read its answer only after it has sent
-everything, and closing the socket at once would destroy the answer."""
+"""Seconds that a refused client may continue to send before it is disconnected. Many clients read the answer only after
+sending everything, and closing the socket at once would destroy the answer."""
 
 
 class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at run time
-    """What uvicorn is told to speak: `Config(http="goodarm.service.protocol:Protocol")`."""
+    """The protocol class for uvicorn: `Config(http="goodarm.service.protocol:Protocol")`."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -42,17 +41,17 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         self._whole_body: asyncio.TimerHandle | None = None
         self._refused = False
         self._fields = 0
-        """Bytes of the present head or trailers."""
+        """Bytes read of the current head or trailers."""
 
     def connection_made(self, transport: Any) -> None:
-        """A client has connected: expect its request."""
+        """A client has connected; its request must follow."""
         super().connection_made(transport)
         self._wait_for_request()
         if len(self.connections) > self._most_connections:
             self._refuse(503, "connections", f"{self._most_connections:,} connections are open already. Try again.")
 
     def data_received(self, data: bytes) -> None:
-        """A request's head must come within the time. Its body may take longer as long as it grows, up to a limit."""
+        """Start the clock for a request: a time limit for its head, and a longer one for a body that grows."""
         for start in range(0, len(data), PIECE):
             if self._refused or self.transport.is_closing():
                 return
@@ -72,7 +71,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
             self._wait_for_request()
 
     def on_headers_complete(self) -> None:
-        """The head is whole: what follows is a body or the next request."""
+        """The head is complete; a body or the next request follows."""
         sent = len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
         self._fields = 0
         if sent > HEAD_BYTES:
@@ -82,20 +81,20 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
             self._whole_body = asyncio.get_running_loop().call_later(self._body_seconds, self._body_took_long)
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body: trailers come only after the last one."""
+        """A part of the body. Trailers come only after the last part."""
         self._fields = 0
         if not self._refused:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is whole."""
+        """The request is complete."""
         self._fields = 0
         self._stop_clock()
         if not self._refused:
             super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """The socket accepts no more: start the clock."""
+        """The socket's buffer is full: start the clock."""
         super().pause_writing()
         self._calm()
         self._hanging_up = asyncio.get_running_loop().call_later(self._stalled_after, self.transport.abort)
@@ -113,7 +112,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         super().connection_lost(exc)
 
     def _refuse(self, status: int, kind: str, detail: str) -> None:
-        """Answer without the application, and disconnect; where an answer would be out of turn, only disconnect."""
+        """Answer without the application and disconnect. If an answer would be out of turn, only disconnect."""
         self._refused = True
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete and (cycle.response_started or not cycle.more_body):
@@ -123,7 +122,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}".encode()]
         head += [name + b": " + value for name, value in refusal.raw_headers]
         self.transport.write(b"\r\n".join([*head, b"connection: close", b"", bytes(refusal.body)]))
-        if cycle is not None:  # the application hears that its client has gone
+        if cycle is not None:  # tells the application that its client has gone
             cycle.disconnected = True
             cycle.message_event.set()
         self._stop_waiting()

@@ -1,4 +1,4 @@
-"""How routes answer: JSON that is made once, with an ETag where something is read."""
+"""Replies of routes: JSON, with an ETag for reads."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from goodarm.version import __version__
 
 NAME_LENGTH, KEY_LENGTH = 200, 200
 SLASH = "\0"
-"""Stands for a slash inside a name while the router looks at the path; names have no NUL."""
+"""Placeholder for a slash inside a name during routing; names have no NUL."""
 
 
 class Reply(JSONResponse):
-    """Compact JSON in ASCII: any text that Python holds can be written."""
+    """Compact JSON in ASCII, which can hold any Python string."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
@@ -40,7 +40,7 @@ Key = Annotated[
         alias="Idempotency-Key",
         min_length=1,
         max_length=KEY_LENGTH,
-        description="chosen by the client; a request repeated with the same key is carried out once",
+        description="chosen by the client; repeated requests with the same key are carried out once",
     ),
 ]
 IfNoneMatch = Annotated[str | None, Header(description="an ETag; answered with 304 if nothing changed")]
@@ -48,13 +48,13 @@ NOT_CHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "Nothing ch
 
 
 def etag(*parts: object) -> str:
-    """The same parts give the same tag."""
+    """An ETag, a hash of its parts."""
     text = json.dumps([__version__, *map(str, parts)])
     return f'"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}"'
 
 
 def matches(tag: str, if_none_match: str | None) -> bool:
-    """Whether a client has this version already."""
+    """Whether the client already has this version."""
     if if_none_match is None:
         return False
     known = [each.strip().removeprefix("W/") for each in if_none_match.split(",")]
@@ -62,7 +62,7 @@ def matches(tag: str, if_none_match: str | None) -> bool:
 
 
 def fresh(tag: str, content: Any) -> Response:
-    """A body with its tag; no body when the client has it already."""
+    """A body with its tag; 304 without a body if the client already has it."""
     if content is None:
         return Response(status_code=304, headers={"ETag": tag})
     return Reply(content, headers={"ETag": tag})

@@ -1,4 +1,4 @@
-"""Start a server: check what it needs, print its address, run its workers until it is stopped."""
+"""Start a server: check its settings, print its address, and run its workers until it is stopped."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from goodarm.service.logs import configuration
 from goodarm.service.settings import Settings, is_loopback, sqlite_path
 
 STOP_SECONDS = 2
-"""How long open requests may still take when the server is stopped; streams end at once."""
+"""Grace period in seconds for open requests when the server is stopped. Streams end at once."""
 KEPT_BY_THE_SYSTEM = 262_144
-"""Bytes of an answer that may wait in the system's buffer for one client."""
+"""Size in bytes of the system's send buffer per client."""
 HEALTH_SECONDS = 30
-"""A worker silent for this long is taken to hang and is replaced; on a busy machine a healthy one may be slow."""
+"""Seconds of silence after which a worker counts as hung and is replaced."""
 
 
 class AddressTaken(GoodarmError):
-    """The address can't be listened on."""
+    """The server can't listen on its address."""
 
 
 class NotStarted(GoodarmError):
@@ -68,7 +68,7 @@ def _run(settings: Settings, listening: socket.socket, logs: dict[str, Any]) -> 
         http="goodarm.service.protocol:Protocol",
         timeout_worker_healthcheck=HEALTH_SECONDS,
     )
-    # uvicorn raises the signal that stopped it again; but folders must be removed first, and the exit code is 0.
+    # uvicorn raises its stop signal again. Folders must be removed first, and the exit code must be 0.
     signal.signal(signal.SIGTERM, lambda number, frame: None)
     if settings.workers > 1:
         Multiprocess(config, sockets=[listening]).run()
@@ -82,7 +82,7 @@ def _run(settings: Settings, listening: socket.socket, logs: dict[str, Any]) -> 
 
 @contextmanager
 def _demo_store(settings: Settings) -> Iterator[str]:
-    """The demo has its own store, which ends with it."""
+    """The demo uses a temporary store."""
     if not settings.demo:
         yield settings.store
         return
@@ -103,7 +103,7 @@ def _with_rights(settings: Settings) -> Settings:
         tokens = Tokens(side)
         any_token = tokens.any_active()
         if any_token:
-            side.guard()  # tokens may be older than this note
+            side.guard()  # the tokens may be older than this mark
         guarded = any_token or tokens.made() > 0 or side.is_guarded()
     finally:
         side.close()
@@ -131,7 +131,7 @@ def _listen(host: str, port: int, stalled_after: float) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Every connection inherits these: the system keeps little for a client that does not read, and not for long.
+    # Every connection inherits these limits on the data that waits for a slow client.
     made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, KEPT_BY_THE_SYSTEM)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, max(int(1000 * stalled_after), 1))
@@ -148,7 +148,7 @@ def _listen(host: str, port: int, stalled_after: float) -> socket.socket:
 
 
 def _prepare(settings: Settings, folder: Path) -> None:
-    """What the workers read from their environment."""
+    """The settings that workers read from their environment."""
     replace(settings, parent=os.getpid() if settings.workers > 1 else 0).to_environment()
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
 

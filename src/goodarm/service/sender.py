@@ -1,4 +1,4 @@
-"""The one worker that sends: folds each campaign's outbox from its journal, sends what is due, notes every attempt."""
+"""Webhook deliveries. One worker folds each outbox from its journal, sends what is due, and records each attempt."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from goodarm.service.hosted import Hosted
 
 EVERY = 0.5
-"""Seconds between two looks at the journals."""
+"""Seconds between two polls of the journals."""
 AT_ONCE = 20
-"""Maximum number of deliveries under way at the same time."""
+"""Maximum number of concurrent deliveries."""
 PER_RECEIVER = 4
-"""Maximum number of deliveries to one webhook under way at the same time."""
+"""Maximum number of concurrent deliveries to one webhook."""
 RENEW_SECONDS = LEASE_SECONDS / 4.0
 """Seconds between two renewals of the sender's lease."""
 log = logging.getLogger("goodarm.service")
@@ -44,7 +44,7 @@ class _Read:
     notes: list[tuple[dict[str, Any], float]] = field(default_factory=list)
 
     def read(self, campaign: Hosted, chunks: Iterable[list[Row]]) -> None:
-        """Read what is new, in another thread than the desk's: a journal may be long."""
+        """Read new entries. Runs outside the desk's thread, since a journal may be long."""
         for rows in chunks:
             for row in rows:
                 if row[1] == journal.VERDICT:
@@ -85,18 +85,18 @@ class Sender:
         self._journals: dict[str, _Read] = {}
         self._reading: dict[str, asyncio.Lock] = {}
         self._pool = ThreadPoolExecutor(AT_ONCE, "goodarm-webhooks")
-        """Threads that wait for receivers. Tokens and the store are looked up in others, which never wait for these."""
+        """Threads for receivers only. Other threads read tokens and the store, and never wait for these."""
         self._held = True
 
     async def run(self) -> None:
-        """Send until cancelled; another worker takes over then."""
+        """Send until cancelled. Then another worker takes over."""
         try:
             while True:
                 await asyncio.sleep(EVERY)
                 try:
                     if await asyncio.to_thread(self._lease.take):
                         await self._turn()
-                except Exception as error:  # the store may be away; what is owed stays owed
+                except Exception as error:  # the store may be unreachable; nothing owed is lost
                     log.warning("webhooks wait: %s", error)
         finally:
             self._pool.shutdown(wait=False, cancel_futures=True)
@@ -109,7 +109,7 @@ class Sender:
         return [_shown(each) for each in sorted(owed.values(), key=lambda each: -each.verdict)]
 
     async def replay(self, name: str, id: str) -> dict[str, Any]:
-        """Mark a delivery as owed again."""
+        """Mark a delivery to be sent again."""
         hooks = await asyncio.to_thread(self._webhooks.of, name)
         owed = await self._outbox(name, hooks)
         if id not in owed:
@@ -124,23 +124,23 @@ class Sender:
             by_campaign.setdefault(hook.campaign, []).append(hook)
         self._held = True
         sending = asyncio.gather(*(self._send_due(name, hooks) for name, hooks in by_campaign.items()))
-        while not sending.done():  # keep the lease while receivers take their time: another worker would send the same
+        while not sending.done():  # keep the lease during slow deliveries, or another worker would send the same ones
             await asyncio.wait({sending}, timeout=RENEW_SECONDS)
             self._held = await asyncio.to_thread(self._lease.take)
         await sending
 
     async def _send_due(self, name: str, hooks: list[Webhook]) -> None:
-        """Send what one campaign owes, to all of its receivers at the same time."""
+        """Send one campaign's due deliveries to all of its receivers concurrently."""
         try:
             owed, now = await self._outbox(name, hooks), time.time()
             due = [each for each in owed.values() if not each.delivered and not each.given_up and each.due_at <= now]
             theirs = [[each for each in due if each.webhook == hook.id] for hook in hooks]
             await asyncio.gather(*(self._send_to(name, hook, some) for hook, some in zip(hooks, theirs, strict=True)))
-        except Exception as error:  # the journal of one campaign must not hold up the others
+        except Exception as error:  # one campaign's journal must not delay the others
             log.warning("webhooks wait: %s", error, extra={"campaign": name})
 
     async def _send_to(self, name: str, hook: Webhook, due: list[Delivery]) -> None:
-        """Send to one receiver, a few at a time. After a failure the rest waits for the next turn."""
+        """Send to one receiver, a few at a time. After a failure, the rest waits for the next poll."""
         for first in range(0, len(due), PER_RECEIVER):
             if not self._held:  # another worker has become the sender
                 return
@@ -158,7 +158,7 @@ class Sender:
         return bool(note["delivered"])
 
     async def _outbox(self, name: str, hooks: list[Webhook]) -> dict[str, Delivery]:
-        """What is owed to these webhooks. Entries before the first of them do not matter, and are not read."""
+        """The deliveries owed to these webhooks. Entries before the first of them are not read."""
         since = min((hook.after for hook in hooks), default=0)
         async with self._reading.setdefault(name, asyncio.Lock()):
             found = self._journals.get(name)

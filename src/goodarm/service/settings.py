@@ -1,4 +1,4 @@
-"""What a server is started with; workers read it from the environment, since each is a new process."""
+"""Settings of a server. Workers are new processes and read them from the environment."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ORIGIN = re.compile(r"https?://[^/?#@\s]+/?")
 
 @dataclass(frozen=True)
 class Settings:
-    """One server.
+    """Settings of one server.
 
-    open            : no token is needed; only on loopback, and until one is created
-    private_targets : webhooks may call loopback and private addresses, and every port
+    open            : whether the server needs no token: only on loopback, and until a token is created
+    private_targets : whether webhooks may call loopback and private addresses, and every port
     webhook_ports   : the ports that webhooks may call
-    origin          : how browsers see the server behind a proxy, like https://goodarm.example.org
-    root_path       : the path below which a proxy serves the server, like /goodarm; empty for the whole site
-    demo            : simulated visitors feed a campaign
+    origin          : public address behind a proxy, like https://goodarm.example.org
+    root_path       : path prefix behind a proxy, like /goodarm; empty for the whole site
+    demo            : whether simulated visitors feed a campaign
     """
 
     store: str
@@ -42,12 +42,12 @@ class Settings:
     root_path: str = ""
     demo: bool = False
     failed_logins: int = 10
-    """Wrong tokens that one address may present per minute."""
+    """Maximum number of wrong tokens per address and minute."""
     most_bytes: int = 8_000_000
     most_waiting: int = 10_000
-    """Operations that may wait for the writer of one worker."""
+    """Maximum number of operations waiting for the writer thread of one worker."""
     update_every: float = 0.2
-    """Seconds between two looks of a worker's poller at the journal."""
+    """Seconds between two polls of the journal by a worker's stream."""
     stalled_after: float = 20.0
     """Seconds after which a client that reads nothing of its answer is disconnected."""
     body_seconds: float = 60.0
@@ -57,11 +57,11 @@ class Settings:
     most_streams: int = 500
     """Maximum number of live streams per worker."""
     most_tickets: int = 100_000
-    """Maximum number of tickets out per campaign."""
+    """Maximum number of outstanding tickets per campaign."""
     most_entries: int = 50_000_000
     """Maximum number of entries of a journal."""
     parent: int = 0
-    """The process that started the workers; 0 where the server is one process."""
+    """Id of the process that started the workers; 0 if the server is one process."""
 
     def __post_init__(self) -> None:
         if self.workers < 1:
@@ -104,7 +104,7 @@ class Settings:
 
 
 def ports_from_text(text: str) -> tuple[int, ...]:
-    """Ports as they are written on the command line.
+    """Parse ports from the command line.
 
     >>> ports_from_text("443, 8443")
     (443, 8443)

@@ -1,4 +1,4 @@
-"""The bodies of answers, as OpenAPI shows them."""
+"""Bodies of answers, for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RoleName = Literal["reader", "writer", "admin"]
 
 
 class Shown(BaseModel):
-    """What a client is shown."""
+    """An answer's body."""
 
 
 def wire(value: Any) -> Any:
@@ -41,10 +41,10 @@ FinishShown: Any = model_of(Finish, "Finish")
 
 
 class Summary(Shown):
-    """A campaign at a glance."""
+    """Summary of a campaign."""
 
     name: str
-    question: dict[str, Any] = Field(description="what is asked of each arm: its kind, its fields and its words")
+    question: dict[str, Any] = Field(description="the question: its kind, its fields and its words")
     threshold: float = Field(description="the bar; against a control, the margin that differences are compared with")
     control: str | None = Field(description="the arm that the others are compared with, if there is one")
     margin: float | None
@@ -53,13 +53,13 @@ class Summary(Shown):
     policy: str
     rewards: str
     cases: int | None = Field(description="the number of cases of a fixed test set; null: samples never run out")
-    repeats: int = Field(description="how often an arm is evaluated on each case")
+    repeats: int = Field(description="number of evaluations of an arm on each case")
     stop_after: int | None = Field(description="the number of good arms after which the campaign ends; null: none")
-    budget: float | None = Field(description="what all samples together may cost; null: anything")
+    budget: float | None = Field(description="maximum total cost of all samples; null: unlimited")
     units: dict[str, Any] | None = Field(
         None, description="how the rows of a person, session or machine become one reward; null: each ticket is one"
     )
-    spent: float = Field(description="what the samples asked for cost, void ones not counted")
+    spent: float = Field(description="total cost of the samples asked for, excluding void ones")
     metadata: dict[str, Any]
     arms: int
     good: int
@@ -71,11 +71,11 @@ class Summary(Shown):
     ended: bool
     closed: bool = Field(deprecated=True, description="the same as ended")
     created_at: str
-    number: int = Field(description="the journal's last number")
+    number: int = Field(description="the number of the journal's newest entry")
     sentence: str = Field(description="the state in words")
     remaining: float | None = Field(description="the median of `finish`")
     finish: FinishShown | None = Field(
-        description="how many more samples until no arm is undecided; null where that can't be told"
+        description="further samples until every arm is decided; null if there is no estimate"
     )
     bounds: BoundsShown
     tally: TallyShown
@@ -88,7 +88,7 @@ class Campaigns(Shown):
 
 
 class ArmTable(Shown):
-    """Every arm with everything that is known about it."""
+    """All arms with all their fields."""
 
     number: int
     arms: list[FullRow]

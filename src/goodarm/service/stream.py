@@ -1,6 +1,6 @@
-"""Live updates: one poller per worker looks at the journal and fans out what changed through bounded queues.
+"""Live updates: one poller per worker reads the journal and sends changes through bounded queues.
 
-A client that does not read is dropped, never waited for: it reconnects by itself and says where it was.
+A client that does not read is dropped. It reconnects by itself and names the last event it received.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import cached_property
 from typing import Any
 
 QUEUE = 32
-"""Changes that may wait for one client."""
+"""Maximum number of changes waiting for one client."""
 PING_SECONDS = 10.0
-"""A stream without news for this long gets a comment: proxies keep it open, and its token is looked at again."""
+"""Seconds without news after which a stream's token is checked and a comment is sent, to keep proxies connected."""
 PING = b": ping\n\n"
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a client is told: the journal's number, and the page's figures with the rows that changed."""
+    """An event for clients: the journal's number, the page's figures and the changed rows."""
 
     number: int
     data: dict[str, Any]
@@ -64,7 +64,7 @@ class Fanout:
         self._clients: dict[str, set[Client]] = {}
         self._numbers: dict[str, int] = {}
         self._looked: dict[str, dict[int | None, Change]] = {}
-        """What clients of a campaign that connect now begin with, by the number that they have seen."""
+        """First events for new clients, by the number they have seen."""
         self._looking: dict[str, asyncio.Lock] = {}
         self._task: asyncio.Task[None] | None = None
         self._ending = False
@@ -76,7 +76,7 @@ class Fanout:
         return sum(map(len, self._clients.values()))
 
     def end(self) -> None:
-        """Close every stream: the server is being stopped."""
+        """Close every stream at server stop."""
         self._ending = True
         for clients in self._clients.values():
             for client in clients:
@@ -93,7 +93,7 @@ class Fanout:
     async def follow(
         self, name: str, after: int | None, ping_seconds: float = PING_SECONDS
     ) -> AsyncIterator[Change | None]:
-        """First what changed after `after` (everything if None), then each change as it comes; None for a ping."""
+        """First the changes after `after` (everything if None), then each new change; None for a ping."""
         client = Client()
         self._clients.setdefault(name, set()).add(client)
         if self._task is None:
@@ -125,7 +125,7 @@ class Fanout:
                     kept.pop(name, None)
 
     async def _first(self, name: str, after: int | None) -> Change | None:
-        """What a new client begins with. Many that connect at once, as after a restart, share one look."""
+        """The first event of a new client. Clients that connect at the same time, as after a restart, share it."""
         async with self._looking.setdefault(name, asyncio.Lock()):
             known = self._looked.setdefault(name, {})
             found = known.get(after)

@@ -1,4 +1,4 @@
-"""Where webhooks may go: the SSRF guard."""
+"""SSRF guard: the addresses that webhooks may call."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ SPECIAL = tuple(
         "5f00::/16",
     )
 )
-"""IANA's registries of special-purpose addresses. What Python calls global differs between its versions."""
+"""Special-purpose networks of IANA's registries. Python's `is_global` differs between versions."""
 PORTS = (80, 443, 8080, 8443)
 """Ports that webhooks may call, unless the server was started with others."""
 READY = "/%:@!$&'()*+,;=~?"
-"""What may stand in a path and query as it is; the rest is written in percent."""
+"""Characters allowed in a path and query; others are percent-encoded."""
 
 
 class Target(NamedTuple):
-    """An address that was looked up and allowed; the sender connects to it without a second look-up."""
+    """A resolved and allowed address. The sender connects to it without resolving the name again."""
 
     scheme: str
     host: str
@@ -55,7 +55,7 @@ class Target(NamedTuple):
 
 
 def resolve(url: str, *, private: bool, ports: Collection[int] = PORTS) -> Target:
-    """Look a target up; refuse what lies inside our own network unless the server allows it.
+    """Resolve a target; refuse private addresses unless the server allows them.
 
     private : allow every address and port
     ports   : those that may be called
@@ -90,7 +90,7 @@ def resolve(url: str, *, private: bool, ports: Collection[int] = PORTS) -> Targe
 
 
 def _in_letters(host: str) -> str:
-    """A host's name as a header can carry it.
+    """A host name encoded for a header.
 
     >>> _in_letters("münchen.example")
     'xn--mnchen-3ya.example'

@@ -1,4 +1,4 @@
-"""Who may do what: tokens with a role, stored as hashes; sessions of browsers; wrong attempts."""
+"""Tokens with roles, stored as hashes; browser sessions; counts of wrong attempts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ PREFIX = "goodarm"
 ID = re.compile("[0-9a-f]{8}")
 SESSION_SECONDS = 12 * 3600.0
 REMEMBERED_SECONDS = 1.0
-"""How long a worker believes what it read: a revoked token is refused by every worker after this time."""
+"""Seconds for which a worker caches a token. Every worker refuses a revoked token after this time."""
 USE_SHOWN_EVERY = 60.0
 """Seconds between two writes of a token's last use."""
 WINDOW = 60.0
-"""Seconds in which wrong attempts are counted."""
+"""Length in seconds of the window for counting wrong attempts."""
 
 
 class Role(IntEnum):
-    """Each role may do what the ones below it may."""
+    """Roles in increasing order. Each has the rights of the roles below it."""
 
     reader = 1
     writer = 2
@@ -37,19 +37,19 @@ class Role(IntEnum):
 
 
 class Caller(NamedTuple):
-    """Who sends a request: a role, and the id of the token that gives it; empty at a server without tokens."""
+    """The sender of a request: a role, and the id of the token; empty at a server without tokens."""
 
     role: Role
     id: str = ""
 
 
 class UnknownToken(GoodarmError, LookupError):
-    """A token that was never made."""
+    """There is no such token."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """What is known of a token; its secret is not."""
+    """A stored token, without its secret."""
 
     id: str
     name: str
@@ -111,40 +111,40 @@ class Tokens:
         return made, f"{PREFIX}_{made.id}_{secret}"
 
     def all(self) -> list[Token]:
-        """Every token ever made, oldest first."""
+        """All tokens, revoked ones included, oldest first."""
         found = self._side.rows(
             "select id, name, role, created_at, used_at, revoked_at from goodarm_tokens order by created_at, id"
         )
         return [Token(id, name, Role[role], *times) for id, name, role, *times in found]
 
     def any_active(self) -> bool:
-        """Whether someone could log in."""
+        """Whether a valid token exists."""
         return bool(self._side.rows("select 1 from goodarm_tokens where revoked_at is null limit 1"))
 
     def made(self) -> int:
-        """How many tokens were ever made, revoked ones included."""
+        """Number of tokens ever created, including revoked ones."""
         return int(self._side.rows("select count(*) from goodarm_tokens")[0][0])
 
     def are_needed(self) -> bool:
-        """Whether a token was made since the server started without one: from then on everyone needs one.
+        """Whether a token was created since the server started without one. From then on every request needs one.
 
-        It is not undone: revoking the last token must not open the server to everyone. Tokens are counted, revoked ones
-        too, so that a worker without requests in the meantime notices one that was created and revoked.
+        This is permanent: revoking the last token must not open the server to everyone. The count includes revoked
+        tokens, so an idle worker also notices a token that was created and revoked in the meantime.
         """
         if self.known_needed() is None:
             now = self._steady()
             if self.made():
-                self.needed = True  # never set to False: another thread may have found a newer token meanwhile
+                self.needed = True  # never set to False: another thread may have seen a newer token
             self._not_needed_at = now
         return self.needed
 
     def known_needed(self) -> bool | None:
-        """What `are_needed` says without reading the tables; None if they were not read within the last second."""
+        """The cached result of `are_needed`; None if it is older than a second."""
         recent = self._steady() - self._not_needed_at <= REMEMBERED_SECONDS
         return self.needed if self.needed or recent else None
 
     def revoke(self, id: str) -> None:
-        """From now on the token, and every session that it opened, is refused."""
+        """Revoke a token and every session that it opened."""
         touched = self._side.change(
             "update goodarm_tokens set revoked_at = coalesce(revoked_at, ?) where id = ?", (self._clock(), id)
         )
@@ -153,20 +153,20 @@ class Tokens:
         self._side.change("delete from goodarm_sessions where token = ?", (id,))
 
     def remembered(self, text: str, *, session: bool = False) -> Caller | None:
-        """Who presents a token or session, if it was looked up within the last second; the tables are not read."""
+        """The cached caller of a token or session; None if the cache is older than a second."""
         known = self._remembered.get(f"{'session' if session else 'token'} {_hash(text)}")
         return known[1] if known is not None and known[0] >= self._steady() - REMEMBERED_SECONDS else None
 
     def caller(self, text: str) -> Caller | None:
-        """Who presents a token; None if it is wrong or was revoked."""
+        """The caller who presents a token; None if it is wrong or revoked."""
         return self._recall(f"token {_hash(text)}", lambda: self._of_token(text))
 
     def caller_of_session(self, text: str) -> Caller | None:
-        """Who uses a browser's session; None if there is none or its time is over."""
+        """The caller of a browser session; None if it does not exist or has expired."""
         return self._recall(f"session {_hash(text)}", lambda: self._of_session(text))
 
     def open_session(self, text: str) -> tuple[str, Caller] | None:
-        """A session for a browser that presents a token; None where the token is wrong."""
+        """Open a browser session with a token; None if the token is wrong."""
         caller = self._of_token(text)
         if caller is None:
             return None
@@ -189,14 +189,14 @@ class Tokens:
             self._remembered.clear()
 
     def failed(self, address: str) -> int:
-        """Note a wrong attempt; how many there were from this address within the window, including this one."""
+        """Record a wrong attempt; returns the attempts from this address within the window."""
         now = self._clock()
         self._side.change("delete from goodarm_failures where at < ?", (now - WINDOW,))
         self._side.change("insert into goodarm_failures (address, at) values (?, ?)", (address, now))
         return self.failures(address)
 
     def failures(self, address: str) -> int:
-        """Wrong attempts from this address within the window."""
+        """Number of wrong attempts from this address within the window."""
         query = "select count(*) from goodarm_failures where address = ? and at >= ?"
         return int(self._side.rows(query, (address, self._clock() - WINDOW))[0][0])
 
@@ -220,7 +220,7 @@ class Tokens:
         query = "select hash, role, revoked_at from goodarm_tokens where id = ?"
         found = self._side.rows(query, (id,)) if ID.fullmatch(id) else []
         hash, role, revoked_at = found[0] if found else (_hash(""), "", 0.0)
-        same = hmac.compare_digest(_hash(secret), hash)  # in constant time, also where there is no such token
+        same = hmac.compare_digest(_hash(secret), hash)  # constant time, even if there is no such token
         return Caller(Role[role], id) if same and found and prefix == PREFIX and revoked_at is None else None
 
     def _of_session(self, text: str) -> Caller | None:
@@ -240,5 +240,5 @@ class Tokens:
 
 
 def _hash(text: str) -> str:
-    """Secrets are 256 random bits: they can't be guessed, and one round of SHA-256 is enough."""
+    """Hash of a secret. Secrets are 256 random bits, so one round of SHA-256 suffices."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

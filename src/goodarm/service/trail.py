@@ -1,7 +1,6 @@
-"""What happened over time, thinned so that a page can draw it: verdicts of a campaign, totals of each arm.
+"""History for charts, thinned to a few hundred points: verdicts of a campaign, totals of each arm.
 
-A trail is a separate fold of the journal, kept by a worker and brought up to date when it is read; a million
-entries leave a few hundred points.
+A trail is a separate fold of the journal. A worker caches it and updates it at each read.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ MOST_PER_ARM = 96
 
 
 class Point(NamedTuple):
-    """The campaign after an entry."""
+    """State of the campaign after an entry."""
 
     number: int
     at: str
@@ -66,7 +65,7 @@ class ArmTrail:
                 self._every *= 2
 
     def points(self) -> list[tuple[float, float, float]]:
-        """The kept points, and where the arm is now."""
+        """The kept points and the present one."""
         found = self._triples()
         now = (float(self.asked), float(self.told), self.total)
         return found if not self.told or (found and found[-1] == now) else [*found, now]
@@ -87,7 +86,7 @@ class Trail:
         self._every = 1
         self._last: Point | None = None
         self._sign: Callable[[str], int] = {OPEN: 0}.__getitem__
-        """Of a verdict, by its word; known from the first entry."""
+        """Sign of each verdict word; known from the first entry."""
 
     def read(self, chunks: Iterable[list[Row]], stop: Stop | None = None) -> None:
         """Fold entries, many at a time, as a store has them."""
@@ -115,7 +114,7 @@ class Trail:
             self._last = Point(self.number, iso(rows[-1][6]), self._asked, self._told, self._good, self._bad)
 
     def points(self) -> list[Point]:
-        """The kept points, and where the campaign is now."""
+        """The kept points and the present one."""
         last = self._last
         return self._points if last is None or self._points[-1:] == [last] else [*self._points, last]
 

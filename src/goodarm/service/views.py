@@ -1,4 +1,4 @@
-"""A campaign as JSON: what the API shows, made from `Campaign` and nothing else."""
+"""The API's JSON views of a `Campaign`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from goodarm.simulation.stop import Stop
 
 REST = 20.0
-"""An estimate of what remains is renewed only after this many times the time it took, so that workers stay free."""
+"""Pause between two estimates, as a multiple of the time that the last one took. It limits the load."""
 MOST_BEHIND = 5000
-"""A resumed stream that missed more entries than this begins with all arms again."""
+"""Maximum number of missed entries after which a stream resumes. With more, it starts with all arms again."""
 FEW = 20
-"""Arms that are looked at one by one."""
+"""Maximum number of changed arms that are sent one by one."""
 FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
-"""Counts that are shown with every change."""
+"""Counts sent with every change."""
 
 _guesses: WeakKeyDictionary[Campaign, tuple[float, int, Finish | None]] = WeakKeyDictionary()
 _summaries: WeakKeyDictionary[Campaign, dict[str, Any]] = WeakKeyDictionary()
@@ -40,7 +40,7 @@ _created: WeakKeyDictionary[Campaign, str] = WeakKeyDictionary()
 
 
 def counts(campaign: Campaign) -> dict[str, Any]:
-    """The figures that change."""
+    """Fields of a summary that change."""
     tally, more = campaign.tally(), estimated(campaign)
     return {
         "number": campaign.number,
@@ -55,7 +55,7 @@ def counts(campaign: Campaign) -> dict[str, Any]:
 
 
 def summary(campaign: Campaign) -> dict[str, Any]:
-    """A campaign at a glance; made again when its journal has grown or its estimate was renewed."""
+    """Summary of a campaign, cached until its journal grows or its estimate is renewed."""
     more = estimated(campaign)
     now = (campaign.number, None if more is None else more.as_json())
     known = _summaries.get(campaign)
@@ -65,7 +65,7 @@ def summary(campaign: Campaign) -> dict[str, Any]:
 
 
 def overdue(campaign: Campaign) -> int:
-    """Tickets that are overdue by now. They become so by the clock, without an entry in the journal."""
+    """Number of overdue tickets. It changes with the clock, without an entry in the journal."""
     return campaign.tally().overdue if campaign.terms.after is not None else 0
 
 
@@ -84,14 +84,14 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
 
 
 def estimated(campaign: Campaign) -> Finish | None:
-    """How many more samples until no arm is undecided, as last estimated: the same until it is renewed."""
+    """The latest estimate of the samples until every arm is decided."""
     return _guesses.get(campaign, (0.0, 0, None))[2]
 
 
 def estimate_due(campaign: Hosted) -> tuple[int, Callable[[Stop], Finish | None]] | None:
-    """If what remains is to be estimated again: the journal's number, and the function that does it.
+    """The journal's number and the function for a new estimate; None if no new estimate is due.
 
-    It is, if something has changed, and the last estimate took little in comparison to the time since then.
+    One is due if something has changed and the last estimate was short compared with the time since then.
     """
     number = campaign.number
     again_at, known, _ = _guesses.get(campaign, (-math.inf, -1, None))
@@ -101,7 +101,7 @@ def estimate_due(campaign: Hosted) -> tuple[int, Callable[[Stop], Finish | None]
 
 
 def keep_estimate(campaign: Hosted, number: int, value: Finish | None, took: float) -> None:
-    """Show this estimate, made in `took` seconds, until the next one."""
+    """Store an estimate that took `took` seconds."""
     _guesses[campaign] = (time.monotonic() + REST * took, number, value)
 
 
@@ -118,7 +118,7 @@ COLUMNS = ("arm", "label", "verdict", "pulls", "mean", "low", "high", "own_mean"
 ENDS = ("mean", "low", "high")
 SIGNS = {"good": 1, "bad": -1, "open": 0}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a text that a spreadsheet would run as a formula."""
+"""First characters that make a spreadsheet run a text as a formula."""
 
 
 def verdict_table(campaign: Campaign, only: str | None = None) -> str:
@@ -147,26 +147,26 @@ def cell(value: Any) -> Any:
 
 
 def arm_table(campaign: Campaign) -> dict[str, Any]:
-    """Every arm with everything that is known about it."""
+    """All arms with all their fields."""
     return {"number": campaign.number, "arms": [arm.as_json() for arm in campaign.arms()]}
 
 
 def forecast(remaining: Remaining) -> dict[str, Any]:
-    """Expected further pulls of each arm."""
+    """Expected further samples of each arm."""
     left = remaining._asdict()
     lists = {name: [plain(float(each)) for each in values] for name, values in left.items() if name != "limit"}
     return lists | {"limit": left["limit"]}
 
 
 def waiting_tickets(campaign: Campaign, limit: int) -> dict[str, Any]:
-    """The tickets that are out, and how many there are."""
+    """Outstanding tickets and their number."""
     tally = campaign.tally()
     rows = [ticket._asdict() for ticket in campaign.waiting(limit)]
     return {"pending": tally.pending, "overdue": tally.overdue, "after": campaign.terms.after, "tickets": rows}
 
 
 def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
-    """The figures, and the arms that changed after an entry (all if None); None if nothing did."""
+    """The figures and the arms that changed after an entry (all if None); None if nothing changed."""
     number = campaign.number
     if after is not None and after >= number:
         return None if after == number else changes(campaign, None)
@@ -197,9 +197,9 @@ def arm_page(campaign: Hosted, trail: Trail, arm: str) -> dict[str, Any]:
 
 
 def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, Any]]:
-    """Mean, interval and evidence as they were; pending pulls at their worst, as the verdict counts them.
+    """History of mean, interval and evidence, with pending samples at their worst as in the verdict.
 
-    Rewards without bounds have no worst: there, what was told counts.
+    Unbounded rewards have no worst value; for them only told rewards count.
     """
     points = trail.points()
     if not points:
@@ -214,7 +214,7 @@ def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, A
         asked = asked if terms.by_totals else told
         worst = total + (asked - told)
         need = math.log(1.0 / (terms.delta * weight))
-        debt = bar.budget - need  # an arm of a smaller share starts below 0
+        debt = bar.budget - need  # the evidence of an arm with a smaller share starts below 0
         ends = {
             "low": interval_from_totals(rule, asked, total, bar, need, values)[0],
             "high": interval_from_totals(rule, asked, worst, bar, need, values)[1],
@@ -234,7 +234,7 @@ def progress(trail: Trail) -> dict[str, Any]:
 
 
 def history(campaign: Campaign, after: int, limit: int, kind: str | None) -> dict[str, Any]:
-    """A piece of the journal; with a kind, only its entries among these."""
+    """A range of the journal, optionally filtered by kind."""
     events = list(campaign.history(after=after, limit=limit))
     last = events[-1]["number"] if events else after
     shown = [event for event in events if kind is None or event["kind"] == kind]

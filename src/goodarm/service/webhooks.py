@@ -1,7 +1,7 @@
-"""Webhooks: what is registered, what is still to be sent, and sending it.
+"""Webhooks: registration, the outbox, and delivery.
 
-The journal is the outbox. Every verdict after a webhook's registration is owed to it; each attempt is a note in the
-journal; what is owed and not yet delivered is a fold over both. One worker sends at a time.
+The journal is the outbox. A webhook gets every verdict after its registration. Each attempt is a note in the journal,
+and a fold over verdicts and notes gives the open deliveries. One worker sends at a time.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from goodarm.service.targets import PORTS, Target, resolve
 
 ATTEMPTS = 8
 FIRST_WAIT, GROWTH = 2.0, 4.0
-"""Seconds before the second attempt, and how the wait grows: the last one comes after about three hours."""
+"""Seconds before the second attempt, and the growth of the waits: the last attempt comes after about three hours."""
 TIMEOUT = 10.0
 NOTE = "delivery"
 SHOWN_AGAIN = 3600.0
-"""Seconds within which a lost answer, with its secret, can be asked for again."""
+"""Seconds for which a repeated request returns the same webhook with its secret."""
 
 
 class UnknownWebhook(GoodarmError, LookupError):
-    """A webhook, or a delivery, that was never made."""
+    """There is no such webhook or delivery."""
 
 
 @dataclass(frozen=True)
 class Webhook:
-    """Where verdicts of a campaign are sent; those up to `after` are not owed."""
+    """A registered address for a campaign's verdicts after entry `after`."""
 
     id: str
     campaign: str
@@ -53,7 +53,7 @@ class Webhook:
 
 
 class Webhooks:
-    """The registered ones of a store."""
+    """The registered webhooks of a store."""
 
     def __init__(
         self, side: Side, *, private: bool, ports: Collection[int] = PORTS, clock: Callable[[], float] = time.time
@@ -62,7 +62,7 @@ class Webhooks:
         self._resolve = partial(resolve, private=private, ports=ports)
 
     def register(self, campaign: str, url: str, after: int, key: str | None = None) -> Webhook:
-        """A new webhook; its target is looked up now, and again at each delivery.
+        """Register a webhook. Its target is resolved now, and again at each delivery.
 
         key : chosen by the caller; for an hour the same key gets the same webhook, including its secret. The id is
               derived from it, so that two workers asked at once make one webhook
@@ -78,7 +78,7 @@ class Webhooks:
         return made if new else self._again(made)
 
     def _again(self, asked: Webhook) -> Webhook:
-        """The webhook that the same request has made before."""
+        """The webhook of an earlier request with the same key."""
         (found,) = self._found("where id = ?", (asked.id,))
         if (found.campaign, found.url) != (asked.campaign, asked.url) or found.ended_at is not None:
             raise Refused("this key was used for another webhook, or for one that has ended. Use a new key.")
@@ -87,11 +87,11 @@ class Webhooks:
         return found
 
     def of(self, campaign: str) -> list[Webhook]:
-        """All of a campaign, ended ones too."""
+        """All webhooks of a campaign, including ended ones."""
         return self._found("where campaign = ? order by created_at, id", (campaign,))
 
     def active(self) -> list[Webhook]:
-        """All that are owed verdicts."""
+        """All active webhooks."""
         return self._found("where ended_at is null order by created_at, id", ())
 
     def end(self, campaign: str, id: str) -> None:
@@ -109,7 +109,7 @@ class Webhooks:
 
 @dataclass
 class Delivery:
-    """One verdict owed to one webhook, and how far it got."""
+    """The delivery of one verdict to one webhook, and its state."""
 
     id: str
     webhook: str
@@ -124,7 +124,7 @@ class Delivery:
         return not self.delivered and self.attempts >= ATTEMPTS
 
     def note(self, content: Mapping[str, Any], at: float) -> None:
-        """Fold one note of the journal: an attempt, or the wish to send it again."""
+        """Apply one note of the journal: an attempt, or a request to send it again."""
         if content.get("again"):
             self.attempts, self.delivered, self.due_at = 0, False, at
         else:
@@ -135,14 +135,14 @@ class Delivery:
 
 
 def delivery_id(webhook: str, verdict: int) -> str:
-    """The same for every attempt, so that a receiver can recognise a repeated one."""
+    """Id of the delivery. It is the same for every attempt, so receivers can detect repeats."""
     return f"{webhook}-{verdict}"
 
 
 def outbox(
     webhooks: Iterable[Webhook], verdicts: Iterable[int], notes: Iterable[tuple[Mapping[str, Any], float]]
 ) -> dict[str, Delivery]:
-    """What is owed: the fold over verdicts (their numbers) and notes (content, time)."""
+    """Fold verdicts (their numbers) and notes (content, time) into deliveries."""
     numbers = list(verdicts)
     owed = {
         delivery_id(hook.id, number): Delivery(delivery_id(hook.id, number), hook.id, number)
@@ -160,18 +160,18 @@ def outbox(
 def send(
     hook: Webhook, id: str, content: Mapping[str, Any], *, private: bool, now: float, ports: Collection[int] = PORTS
 ) -> dict[str, Any]:
-    """One attempt, as the note that the journal keeps."""
+    """Make one attempt; returns its note for the journal."""
     note = {"note": NOTE, "delivery": id, "webhook": hook.id}
     try:
         target = resolve(hook.url, private=private, ports=ports)
         status = _post(target, hook, id, json.dumps(content).encode(), int(now))
-    except (OSError, HTTPException, ValueError) as error:  # the other deliveries are sent all the same
+    except (OSError, HTTPException, ValueError) as error:  # other deliveries must still be sent
         return note | {"delivered": False, "status": None, "error": str(error)[:300]}
     return note | {"delivered": 200 <= status < 300, "status": status}
 
 
 def _post(target: Target, hook: Webhook, id: str, body: bytes, at: int) -> int:
-    """Connect to the very address that was allowed; redirects are not followed."""
+    """Connect to the allowed address; redirects are not followed."""
     port = "" if target.port in (80, 443) else f":{target.port}"
     headers = {
         "Host": (f"[{target.host}]" if ":" in target.host else target.host) + port,
@@ -193,10 +193,10 @@ def _post(target: Target, hook: Webhook, id: str, body: bytes, at: int) -> int:
 
 @contextmanager
 def _hung_up_on(held: socket.socket, seconds: float) -> Iterator[None]:
-    """A receiver that answers letter by letter never meets a socket's timeout: it is hung up on."""
+    """Disconnect a slow receiver. One that answers byte by byte would never hit a socket's timeout."""
 
     def hang_up() -> None:
-        with suppress(OSError):  # it is gone already
+        with suppress(OSError):  # already disconnected
             held.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(seconds, hang_up)
@@ -209,7 +209,7 @@ def _hung_up_on(held: socket.socket, seconds: float) -> Iterator[None]:
 
 
 class _Pinned(HTTPSConnection):
-    """TLS to an address that was looked up before, with the certificate of its name."""
+    """TLS to a resolved address, verified with the certificate of its name."""
 
     def __init__(self, target: Target) -> None:
         self._name, self._tls = target.host, ssl.create_default_context()
@@ -221,11 +221,11 @@ class _Pinned(HTTPSConnection):
 
 
 TOLERANCE = 300.0
-"""Seconds by which a receiver's clock may differ before it should refuse a delivery as replayed."""
+"""Maximum age in seconds of a delivery. A receiver should refuse older ones as replayed."""
 
 
 SECRET = "whsec_"
-"""Begins every secret; what follows is in Base64."""
+"""Prefix of every secret; the rest is Base64."""
 
 
 def new_secret() -> str:
@@ -245,7 +245,7 @@ def sign(secret: str, id: str, at: int, body: bytes) -> str:
 
 
 def verify(secret: str, id: str, at: int, body: bytes, signature: str, now: float) -> bool:
-    """What a receiver does: compare in constant time, and refuse what is old.
+    """Verify a delivery as a receiver: compare in constant time, and refuse old ones.
 
     >>> signed = sign("whsec_c2VjcmV0", "d1", 1700000000, b"{}")
     >>> verify("whsec_c2VjcmV0", "d1", 1700000000, b"{}", signed, now=1700000010)

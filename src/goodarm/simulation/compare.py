@@ -26,13 +26,13 @@ from goodarm.verdict import Criterion
 
 GOOD_ARMS, REWARD = "good-arms", "reward"
 GOALS = (GOOD_ARMS, REWARD)
-"""What a comparison is about: which arms are good, or how much reward is collected on the way."""
+"""Goals of a comparison: finding good arms, or collecting reward."""
 
 DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
-"""What is compared when no policy is named: what we recommend beside what the field knows."""
+"""Default policies of a comparison: our recommendation and a known baseline."""
 
 POINTS = 60
-"""Where the goal is reward, each run is recorded at this many rounds, for the figure."""
+"""Number of recorded rounds per run for the goal "reward", used by the figure."""
 
 SHOWN = (
     "setting",
@@ -48,7 +48,7 @@ SHOWN = (
     "wrong_runs",
     "runs",
 )
-"""The columns of `Comparison.table` that it shows of itself; `table` has all."""
+"""Columns shown by default; `Comparison.table` has all."""
 
 
 Environments = str | Environment | Sequence[str | Environment] | Mapping[Any, str | Environment]
@@ -57,7 +57,7 @@ Environments = str | Environment | Sequence[str | Environment] | Mapping[Any, st
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """What to compare. Nothing is checked or played until `specs` is asked for.
+    """A comparison to play. Nothing is checked or played until `specs` is read.
 
     >>> [spec.policy.name for spec in ComparisonRequest("kano-1", horizon=1000).specs]
     ['value', 'hdoc']
@@ -194,7 +194,7 @@ class Comparison(WithTables):
 
     @cached_property
     def summaries(self) -> dict[Any, Summary]:
-        """What it amounts to, per environment."""
+        """Summaries, one per environment."""
         return {next(iter(each.request.settings)): summarise(each) for each in self.alone()}
 
     @cached_property
@@ -350,7 +350,7 @@ def play(request: ComparisonRequest, progress: bool | Progress = False) -> Compa
 
 
 def _collected(spec: Specification, request: ComparisonRequest, finished: list[Run], tell: Any) -> bool:
-    """Fill `finished` batch by batch; False if the user stopped it."""
+    """Fill `finished` batch by batch; returns False if the user stopped it."""
     try:
         collect(spec, request.runs, workers=request.workers, backend=request.backend, progress=tell, finished=finished)
     except KeyboardInterrupt:

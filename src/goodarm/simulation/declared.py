@@ -1,4 +1,4 @@
-"""Is the declared scale of rewards true? Rewards that a run has pulled are drawn again and their scatter measured."""
+"""Check the declared scale of rewards: draw the rewards of a run again and measure their scatter."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from goodarm.simulation.specification import Specification
 from goodarm.streams import reward_key, run_key
 
 ENOUGH = 100_000
-"""Rewards that are looked at: a standard deviation 1% too large shows, and it takes milliseconds."""
+"""Number of rewards to check. It detects a standard deviation 1% too large and takes milliseconds."""
 
 
 class Scatter(NamedTuple):
-    """Rewards that were looked at, arms they are of, and their squares around each arm's mean, in declared scales."""
+    """Number of rewards checked, number of their arms, and sum of squares around each arm's mean in declared scales."""
 
     rewards: int
     arms: int
@@ -59,7 +59,7 @@ def _collector(reward: Formula) -> Callable[..., float]:
 def scatter(spec: Specification, runs: tuple[Run, ...]) -> Scatter:
     """The scatter of the first rewards of every arm that was pulled, of as many runs as give `ENOUGH`.
 
-    How many of an arm's rewards count is fixed beforehand, so that what was pulled, and why, does not matter.
+    The number of rewards per arm is fixed beforehand, so the reasons for the pulls do not matter.
     """
     problem = spec.problem
     kept = min(problem.arms, ENOUGH // 2)
@@ -79,7 +79,7 @@ def scatter(spec: Specification, runs: tuple[Run, ...]) -> Scatter:
 
 
 def warn_of_scale(spec: Specification, runs: tuple[Run, ...], stacklevel: int) -> None:
-    """Say so where rewards scatter more than was declared; false once in 10,000 simulations, at most."""
+    """Warn if rewards scatter more than declared. At most one simulation in 10,000 gets a false alarm."""
     if not isinstance(spec.problem.rewards, SubGaussian):
         return
     found = scatter(spec, runs)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 Progress = Callable[[str, int], None]
-"""Called with what is played, a policy's name, and the number of its runs that have just ended."""
+"""Callback with the policy's name and the number of its runs that have just ended."""
 
 
 @contextmanager
 def watched(progress: bool | Progress, names: Sequence[str], runs: int) -> Iterator[Progress]:
-    """What to tell of runs that end: the given function, bars on stderr where someone is watching, or nothing."""
+    """The progress callback: the given function, bars on stderr in a terminal, or nothing."""
     if callable(progress):
         yield progress
         return

@@ -1,4 +1,4 @@
-"""One run: an instance drawn from the run's own stream, played to the end or to the horizon."""
+"""One run: draw an instance from the run's own stream and play it to the end or to the horizon."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from goodarm.simulation.stop import Stop
 from goodarm.streams import ENVIRONMENT, POLICY, generator, run_key
 
 STRIDE = 1 << 20
-"""Rounds between two looks at the stop token: a fraction of a second."""
+"""Number of rounds between two checks of the stop token, a fraction of a second."""
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What came out of one run. Arrays have one entry per arm."""
+    """Result of one run. Arrays have one entry per arm."""
 
     number: int
     means: NDArray[np.float64]
     verdicts: NDArray[np.int8]
-    verdict_rounds: NDArray[np.int64]  # 0 while open
+    verdict_rounds: NDArray[np.int64]  # 0 while undecided
     pulls: NDArray[np.int64]
     rounds: int  # rounds that were played
     open_arms: int
     reward: float  # sum of all rewards
     seconds: float
     evidence: NDArray[np.float64] = field(repr=False)  # (K, 2): for good, for bad
-    learned: dict[str, float] = field(repr=False)  # what was learned from all arms, by the learner's names
+    learned: dict[str, float] = field(repr=False)  # learned numbers, by the learner's names
     trajectory: NDArray[np.float64] = field(repr=False)  # (points, 4 + bounds): round, good, bad, reward, `bounds_of`
     trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
     misfit: float = math.nan  # lack of fit of a model of the arms, a standard score; nan without one
@@ -47,7 +47,7 @@ class Run:
 
 
 def play_runs(spec: Specification, numbers: Iterable[int], stop: Stop | None = None) -> list[Run]:
-    """Several runs, one after the other: the unit of work of a worker. `stop` works within one process."""
+    """Play several runs one after the other, a worker's unit of work. `stop` works within one process."""
     assembly = assembly_of(spec)
     return [play(spec, number, assembly, stop=stop) for number in numbers]
 
@@ -119,8 +119,8 @@ def _finished(
 
 
 def source_of(spec: Specification, number: int, instance: Instance) -> Drawn:
-    """Where the rewards of a run come from."""
-    # one signature, so that a pairing is compiled once: a read-only array is another type to numba
+    """The source of a run's rewards."""
+    # copy to get one signature: numba treats a read-only array as another type and would compile again
     means, extra, streams = (np.require(array, requirements=["C", "W"]) for array in instance[:3])
     return Drawn(means, extra, streams, run_key(spec.seed, number))  # type: ignore[arg-type]  # a union of all three
 
@@ -131,7 +131,7 @@ def _stops(horizon: int, points: int) -> list[int]:
 
 
 def bounds_of(assembly: Assembly, state: State) -> dict[str, float]:
-    """alpha and beta now, and what else was learned."""
+    """Current alpha and beta, and other learned numbers."""
     return bounds_now(assembly.policy, state.arms, state.pool, assembly.bar)
 
 

@@ -1,4 +1,4 @@
-"""Many runs of one policy on one environment, and what they amount to, each figure with its uncertainty."""
+"""Many runs of one policy on one environment, and their statistics with uncertainties."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from goodarm.verdict import Basis, Criterion, Guarantee, Verdict
 CONFIDENCE = 0.95
 
 FLOATS = ("means", "evidence", "trajectory", "misfit", "shortfalls")
-"""What of a run may hold NaN."""
+"""Fields of a run that may hold NaN."""
 
 
 class Estimate(NamedTuple):
-    """A mean over runs with its 95% interval (Student's t); `runs` is how many it was taken over."""
+    """A mean over `runs` runs with its 95% interval (Student's t)."""
 
     mean: float
     low: float
@@ -58,7 +58,7 @@ def estimate(values: NDArray[np.float64]) -> Estimate:
 
 
 class Answers(NamedTuple):
-    """How runs ended that look for a number of good arms: each run is in one of the first three.
+    """Outcomes of runs with `stop_after`. Each run is in one of the first three.
 
     found : that many arms were called good
     fewer : every arm has its verdict, and fewer were called good; none at all where one was looked for
@@ -173,7 +173,7 @@ class Runs(WithTables):
 
     @cached_property
     def answers(self) -> Answers | None:
-        """How the runs ended that were to stop after a number of good arms; None where no number was given.
+        """Outcomes of runs with `stop_after`; None without it.
 
         >>> from goodarm import bernoulli, simulate
         >>> one = simulate("apgai+kt", bernoulli([0.9, 0.1, 0.1], 0.5), runs=5, stop_after=1)
@@ -244,7 +244,7 @@ class Runs(WithTables):
         return max([*each, *([] if math.isnan(all_of_them) else [all_of_them])], default=math.nan)
 
     def warn(self) -> None:
-        """Say so where a model does not fit, or where rewards scatter more than was declared."""
+        """Warn if a model does not fit, or if rewards scatter more than declared."""
         warn_of_scale(self.spec, self.runs, stacklevel=4)
         if self.misfit > ALARM:
             where = f"in {self.misfitting} of {len(self)} runs" if self.misfitting else "in all runs taken together"
@@ -329,7 +329,7 @@ class Runs(WithTables):
         return figures().draw_runs(self, kind, arm)
 
     def look(self, arm: int | None = None) -> Any:
-        """What was learned, as an object that shows itself in a notebook: `plot("learning")` and `plot("bound")`."""
+        """The learned bounds, as an object with a notebook display: `plot("learning")` and `plot("bound")`."""
         return figures().learned_bounds(self, arm)
 
     def _repr_html_(self) -> str:
@@ -340,7 +340,7 @@ class Runs(WithTables):
 
         environment, policy, guarantee, criterion, decided_by, seed, run, arm, label, mean, verdict, verdict_round,
         pulls.
-        `label` is None where arms have no names, `verdict_round` while the arm is open. `columns` is faster.
+        `label` is None for arms without names, and `verdict_round` is None while undecided. `columns` is faster.
         """
         for block in self.columns():
             size = len(block["arm"])
@@ -351,13 +351,11 @@ class Runs(WithTables):
     def columns(self, rows: int = 1_000_000) -> Iterator[dict[str, Any]]:
         """The rows as columns, in blocks of whole runs, about `rows` rows each: arrays, or one value for all rows.
 
-        A million arms never become Python objects. Open arms are masked in `verdict_round`.
+        Arms never become Python objects. Undecided arms are masked in `verdict_round`.
         """
         arms = self.spec.environment.arms
         labels = np.array(self.spec.environment.labels) if self.spec.environment.labels else None
-        names = np.array(
-            [Verdict(v).name.lower() for v in (0, 1, -1)]
-        )  # so that a verdict is its own place, -1 the last
+        names = np.array([Verdict(v).name.lower() for v in (0, 1, -1)])  # indexed by the verdict; -1 is the last
         step = max(1, rows // arms)
         for first in range(0, len(self.runs), step):
             runs = self.runs[first : first + step]
@@ -387,7 +385,7 @@ def _column(value: Any, size: int) -> NDArray[Any]:
 
 
 def figures() -> Any:
-    """The room that draws, found by name when something is drawn: results do not depend on it."""
+    """The report module, imported by name when a figure is drawn."""
     return import_module("goodarm.report.comparison_figures")
 
 

@@ -22,9 +22,9 @@ from goodarm.verdict import Criterion
 BACKENDS = ("threading", "loky", "dask", "ray")
 MOST_WORKERS = 1000
 MOST_RUNS = 1_000_000
-"""Every run stays in memory, 1.7 KB each with two arms and more with more: a slip of the finger must not fill it."""
+"""Maximum number of runs. All runs stay in memory, 1.7 KB each with two arms."""
 ROUNDS_PER_TASK = 4_000_000
-"""Runs are handed out in batches of about this many rounds: long enough to hide the overhead of handing them out."""
+"""Approximate rounds per batch of runs, large enough to hide the overhead of dispatching."""
 
 
 def simulate(
@@ -44,15 +44,15 @@ def simulate(
     stop_after: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Runs:
-    """Play `runs` runs and return what came out.
+    """Play `runs` runs and return their results.
 
-    Same seed, same result, whatever the number of workers, the backend, or the other policies that are compared.
+    The result depends only on the seed, not on the number of workers, the backend, or the other policies compared.
 
     horizon    : last round; the environment's own if not given
     criterion  : which error delta bounds, "fwer" or "fdr"; None is the policy's own, "fwer" if it names none
     trajectory : how many evenly spread points to record of each run
     trace      : record the arm of every round
-    scan       : look at every arm in every round instead of using a tree; same arms, much slower
+    scan       : scan all arms in every round instead of using a tree; same arms, much slower
     stop_after : end a run after this many good verdicts; 1 asks for one good arm, or none (`Runs.answers`)
     progress   : called with the number of runs that have just ended
 
@@ -103,7 +103,7 @@ def collect(
 
 
 def check_workload(runs: int, workers: int, backend: str) -> None:
-    """Refuse a number of runs or workers, or a backend, that nothing can be played with."""
+    """Refuse an invalid number of runs or workers, or an unknown backend."""
     check_whole("runs", runs)
     check_whole("workers", workers)
     if runs < 1:
@@ -132,7 +132,7 @@ def play_in_parallel(
     backend: str = "threading",
     stop: Stop | None = None,
 ) -> Generator[list[Run], None, None]:
-    """Finished batches of runs, in order from run number `first`; Ctrl-C ends it and gives up what is under way.
+    """Finished batches of runs, in order from run number `first`. Ctrl-C ends it and abandons running batches.
 
     So does `stop`, once it is set.
     """
@@ -154,7 +154,7 @@ def play_in_parallel(
         stop.set()
         raise KeyboardInterrupt from None
     except GeneratorExit:
-        if own:  # nobody is listening any more: workers that are still playing give up
+        if own:  # the consumer has left: tell running workers to stop
             stop.set()
         raise
 
@@ -170,24 +170,24 @@ def _spread(spec: Specification, batches: list[range], workers: int, backend: st
     from joblib import Parallel, delayed, parallel_config
 
     if backend == "threading":
-        assembly_of(spec)  # here first: two threads that register the same functions at once get in each other's way
-    # only joblib's own backends can hand results back one by one
+        assembly_of(spec)  # compile here first: two threads must not register the same functions at once
+    # only joblib's own backends can return results one by one
     return_as = "generator" if backend in ("threading", "loky") else "list"
     # joblib knows the clusters' backends only where they are configured, not as an argument of Parallel
     with _backend(backend, workers), parallel_config(backend=backend, n_jobs=workers):
         parallel = Parallel(return_as=return_as, batch_size=1)
-        # a token is known to the threads of this process only; other processes hear Ctrl-C themselves
+        # a token reaches only threads of this process; other processes receive Ctrl-C themselves
         token = stop if backend == "threading" else None
         yield from parallel(delayed(play_runs)(spec, batch, token) for batch in batches)
 
 
 def _backend(name: str, workers: int) -> AbstractContextManager[Any]:
-    """Whatever must be running before joblib can use a backend."""
+    """Context that starts a backend for joblib."""
     return {"dask": _dask, "ray": _ray}.get(name, lambda workers: nullcontext())(workers)
 
 
 def _check_main_guard() -> None:
-    """Refuse a script that would start itself again: Dask's processes import it, and would start processes too."""
+    """Refuse a script without a main guard: Dask's processes import it and would start processes again."""
     main = sys.modules.get("__main__")
     script = getattr(main, "__file__", None)
     if script is None or getattr(main, "__spec__", None) is not None or not script.endswith(".py"):
@@ -205,7 +205,7 @@ def _check_main_guard() -> None:
 
 @contextmanager
 def _dask(workers: int) -> Iterator[None]:
-    """The Dask client that is already there, or a cluster of processes on this machine."""
+    """The existing Dask client, or a new cluster of processes on this machine."""
     try:
         from distributed import Client, default_client
     except ImportError:

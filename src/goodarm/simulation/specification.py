@@ -1,4 +1,4 @@
-"""What to simulate: a policy, an environment, a horizon and a seed, every part of it checked."""
+"""The specification of a simulation: policy, environment, horizon and seed, all checked."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from goodarm.problem import Problem
 from goodarm.verdict import Criterion
 
 LONGEST = 2**53
-"""Pulls are counted in floats: beyond this a count and its successor are the same number."""
+"""Maximum horizon. Pulls are counted in floats, which are exact up to this number."""
 
 
 @dataclass(frozen=True)
 class Specification:
-    """What to simulate: everything that a worker needs to know, on this machine or on another."""
+    """A specification for workers, on this machine or another."""
 
     policy: Policy
     environment: Environment
@@ -45,7 +45,7 @@ def specify(
     scan: bool = False,
     stop_after: int | None = None,
 ) -> Specification:
-    """What `simulate` would play, every part of it checked; nothing is played yet."""
+    """Check the arguments of `simulate` and return its specification, without playing."""
     check_policy(policy)
     for name, value in (("seed", seed), ("trajectory", trajectory), ("horizon", 1 if horizon is None else horizon)):
         check_whole(name, value)
@@ -69,7 +69,7 @@ def specify(
 
 
 def check_policy(policy: object) -> None:
-    """Refuse an environment where a policy belongs: the two were given in the wrong order."""
+    """Refuse an environment in place of a policy, when arguments were given in the wrong order."""
     if isinstance(policy, Environment):
         raise InvalidValue(
             f"the policy must be a name like 'hdoc+kt', or a Policy; got the environment {policy.name!r}. "

@@ -1,4 +1,4 @@
-"""Stopping what is under way: one token per call, so that two simulations in one process don't stop each other."""
+"""Stop tokens: one per call, so two simulations in one process don't stop each other."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from contextlib import contextmanager
 
 
 class Interrupted(Exception):
-    """A run was given up before its end."""
+    """A run was abandoned before its end."""
 
 
 class Stop(threading.Event):
-    """Set when the user wants to stop: the runs that were given this token give up at their next look at it."""
+    """A stop token. Runs check it regularly and stop once it is set."""
 
     def check(self) -> None:
-        """Give up, if it was asked for."""
+        """Raise `Stopped` if the token is set."""
         if self.is_set():
             raise Interrupted
 
@@ -25,10 +25,10 @@ class Stop(threading.Event):
 def listening(stop: Stop) -> Iterator[None]:
     """Let the first Ctrl-C set `stop` instead of raising at once; the second raises as usual.
 
-    Raised while numba unpacks the arguments of a call, KeyboardInterrupt crashes the process, and raised while LLVM
-    calls back into Python it is swallowed: a token is seen in both cases. When the block ends and the token is set,
-    KeyboardInterrupt is raised here. Only the main thread is ever interrupted, so this does nothing elsewhere; and
-    a handler that the caller has installed stays.
+    A KeyboardInterrupt raised while numba unpacks the arguments of a call crashes the process, and one raised while
+    LLVM calls back into Python is lost. A token works in both cases. If the token is set when the block ends,
+    KeyboardInterrupt is raised here. Signals reach only the main thread, so this does nothing in other threads. A
+    handler installed by the caller stays in place.
     """
     mine = threading.current_thread() is threading.main_thread()
     if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

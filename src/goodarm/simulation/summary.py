@@ -1,4 +1,4 @@
-"""What a comparison amounts to: one line per policy, ready for a table, for JSON or for a program."""
+"""Summary of a comparison: one line per policy, for tables, JSON and programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PolicySummary(NamedTuple):
     exploit_score: Estimate
     share_of_ceiling: float
     share_of_limit: float
-    share_of_informed_limit: float  # NaN unless it was asked for
+    share_of_informed_limit: float  # NaN unless requested
     stopped_at: Estimate
     output_at: list[Estimate]
     found: float
@@ -35,7 +35,7 @@ class PolicySummary(NamedTuple):
     false_good: int
     false_bad: int
     rounds_per_second: float
-    answers: Answers | None = None  # where a number of good arms was looked for
+    answers: Answers | None = None  # with `stop_after`
 
 
 class Summary(NamedTuple):
@@ -59,7 +59,7 @@ class Summary(NamedTuple):
     ceiling: float
     limit: float
     informed_limit: float
-    compared: list[str]  # the policies that were asked for
+    compared: list[str]  # the requested policies
     policies: list[PolicySummary]
     interrupted: bool
     stop_after: int | None = None
@@ -72,7 +72,7 @@ class _Bounds(NamedTuple):
 
 
 def summarise(results: Comparison) -> Summary:
-    """Summarise what is finished on the first environment; with nothing finished, means are NaN."""
+    """Summarise the finished runs on the first environment; without any, means are NaN."""
     spec = results.request.specs[0]
     bounds = _bounds(results.finished, results.request.informed)
     most = max(results.finished, key=len, default=None)
@@ -140,7 +140,7 @@ def _row(setting: Any, whole: Summary, line: PolicySummary, runs: Runs) -> dict[
 
 
 def about(request: ComparisonRequest) -> dict[str, Any]:
-    """What of a comparison's JSON is known before it is played, and tells it from another's; of one environment."""
+    """The part of a comparison's JSON that identifies it, known before it is played; for one environment."""
     spec = request.specs[0]
     return {
         "environment": spec.environment.name,
@@ -155,7 +155,7 @@ def about(request: ComparisonRequest) -> dict[str, Any]:
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
-    """The object that `goodarm compare --json` prints. After Ctrl-C it also says how many runs each policy finished."""
+    """The object that `goodarm compare --json` prints. After Ctrl-C it has the number of finished runs per policy."""
     keys = (
         "environment",
         "reading",
@@ -221,7 +221,7 @@ def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
 
 
 def _bounds(finished: tuple[Runs, ...], informed: bool) -> dict[int, _Bounds]:
-    """Ceiling and limits by number of runs: run r has the same means under every policy, so once each is enough."""
+    """Ceiling and limits by number of runs, computed once: run r has the same means under every policy."""
     by_length = {len(runs): runs for runs in finished}
     known = _informed(finished[0]) if informed and finished else math.nan
     return {length: _Bounds(runs.ceiling, runs.limit, known) for length, runs in by_length.items()}

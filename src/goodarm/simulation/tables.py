@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 
 SHOWN = 20
-"""Rows that a table shows of itself; the others are counted."""
+"""Maximum number of rows that a table prints; the others are counted."""
 
 
 PER_RUN = {
@@ -25,7 +25,7 @@ PER_RUN = {
     "false_bad": "good arms called bad",
     "decided": "arms with a verdict",
     "first_good": "round of the first good verdict; NaN where there is none",
-    "rounds": "rounds that were played: the horizon, or until no arm was open",
+    "rounds": "rounds played: until every arm was decided, or the horizon",
     "reward": "sum of all rewards",
     "regret": "rounds * largest mean - sum of the means of the pulled arms",
 }
@@ -34,23 +34,23 @@ PER_RUN = {
 PER_ARM = {
     "environment": "name of the environment",
     "policy": "name of the policy",
-    "guarantee": "what a verdict is worth",
+    "guarantee": "guarantee of the verdicts",
     "criterion": "which error delta bounds: fwer or fdr",
-    "decided_by": "what a verdict rests on",
+    "decided_by": "data behind the verdicts",
     "seed": "the seed of all runs",
     "run": "number of the run, from 0",
     "arm": "number of the arm, from 0",
     "label": "name of the arm; None where arms have no names",
     "mean": "true mean",
-    "verdict": "good, bad or open",
-    "verdict_round": "round of the verdict; empty while open",
+    "verdict": "good, bad or open (undecided)",
+    "verdict_round": "round of the verdict; empty while undecided",
     "pulls": "rewards taken from the arm",
 }
 """The columns of `Runs.verdicts`."""
 
 PER_POINT = {
     "run": "number of the run, from 0",
-    "round": "the round that was looked at",
+    "round": "the recorded round",
     "good": "arms called good so far",
     "bad": "arms called bad so far",
     "reward": "sum of the rewards so far",
@@ -59,7 +59,7 @@ PER_POINT = {
 
 LEARNED = {
     "prior_mean": "learned mean of the arms' means",
-    "prior_strength": "how many pulls the learned prior is worth",
+    "prior_strength": "weight of the learned prior, in pulls",
     "prior_variance": "learned variance of the arms' means",
     "alpha": "bound for deciding: standard errors above the threshold at which an arm is called good",
     "beta": "bound for sampling: standard errors that are added to an arm's mean",
@@ -67,7 +67,7 @@ LEARNED = {
     "refit": "round from which on the spread of the means is learned anew",
     "stepped": "round of the last step of beta",
     "average": "mean of the clipped gradients so far",
-    "boldness": "how much wider than it is the posterior is taken when sampling",
+    "boldness": "factor by which sampling widens the posterior",
     "left": "rounds that were left when the spread of the means was last learned",
     "cut": "step of the ladder from which on arms can be certified in time",
     "scale": "stake per probability of being such an arm, in units of 1/K; 0 where all get the same",
@@ -86,7 +86,7 @@ PER_POLICY = {
     "setting": SETTING,
     "environment": "name of the environment",
     "policy": "name of the policy",
-    "guarantee": "what its verdicts are worth",
+    "guarantee": "guarantee of its verdicts",
     "criterion": "which error delta bounds: fwer or fdr",
     "arms": "number of arms",
     "good_arms": "of them good, mean over runs",
@@ -99,11 +99,11 @@ PER_POLICY = {
     "exploit_score_high": "upper end of its 95% interval",
     "share_of_ceiling": "exploit score as a share of what knowing every good arm from the start would give",
     "share_of_limit": "exploit score as a share of an oracle that still collects the evidence",
-    "share_of_informed_limit": "as a share of one who knows the spread of the means; NaN unless asked for",
+    "share_of_informed_limit": "exploit score as a share of the informed limit; NaN unless requested",
     "found": "good arms called good, per run",
     "first_good": "mean round of the first good verdict, over the runs that gave one",
-    "stopped_at": "mean round after which no arm was open, over the runs that got there",
-    "stopped_runs": "runs that got there",
+    "stopped_at": "mean round of the last verdict, over the runs that decided every arm",
+    "stopped_runs": "runs that decided every arm",
     "wrong_runs": "runs with any wrong verdict",
     "false_good": "bad arms called good, over all runs",
     "false_bad": "good arms called bad, over all runs",
@@ -252,7 +252,7 @@ def _same(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 
 class WithTables:
-    """Results whose tables have names: what `Runs` and `Comparison` share."""
+    """Base class of `Runs` and `Comparison`: results with named tables."""
 
     table_names: ClassVar[tuple[str, ...]]
 

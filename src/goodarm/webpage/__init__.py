@@ -1,4 +1,4 @@
-"""An HTML page that loads nothing from elsewhere: the frame and the sorting of tables that all our pages share."""
+"""Frame of self-contained HTML pages, with sortable tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NOTHING_FROM_ELSEWHERE = (
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline'\">\n"
 )
-"""The browser loads nothing from elsewhere, whatever text the names and notes in the page contain."""
+"""Policy that keeps the browser from loading anything, whatever the names and notes in the page contain."""
 
 
 def page_of(title: str, body: str, *, style: str, script: str = "", head: str = "") -> str:

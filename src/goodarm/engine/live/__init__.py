@@ -1,1 +1,1 @@
-"""The engine of live campaigns: choose an arm, ask for its reward, absorb the reward once it is told."""
+"""The engine of live campaigns: choose an arm, ask for its reward, and absorb the reward when it is told."""

@@ -1,7 +1,7 @@
-"""The functions that a threshold step is put together from: rounds around told rewards, asks, and verdicts in bulk.
+"""The functions of a threshold step: rounds with told rewards, asks, and bulk verdicts.
 
-A round is that of `loop.py` or `structured.py`, with its arm and its reward told instead of chosen and drawn. What a
-step does for one arm as Python, the loops at the end do for many arms, compiled, with the same bits.
+The round is that of `loop.py` or `structured.py`. Its arm and reward are told instead of chosen and drawn. A step
+handles one arm as Python. The loops at the end of this file handle many arms as compiled code, with the same bits.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from goodarm.verdict import Criterion
 
 
 class LiveParts(NamedTuple):
-    """The functions that a threshold step calls.
+    """Functions that a threshold step calls.
 
     prepare, select, update : of the selector, as in `selectors.Selector`
     fit, next_round         : of the policy's learner
@@ -79,7 +79,7 @@ class LiveParts(NamedTuple):
 
 
 def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
-    """Put a policy together for rewards that come from outside."""
+    """Assemble a policy for rewards from outside."""
     rule, learner = policy.identification, policy.learner
     plain_observe, decide = live_identification(rule)
     evidence = as_native_rounds(worst_case(rule)) if isinstance(rule, EvidenceRule) and rule.totals else None
@@ -101,13 +101,13 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
         fit=fit,
         next_round=next_round,
     )
-    # rules that read what a learner marked as native has learned take about half a millisecond as Python
+    # rules that read the result of a native learner take about half a millisecond as Python
     bets_slowly = rule.learner is not None and rule.learner.native
     slow = learner is not None and learner.native
     observe = just_in_time(plain_observe, SLOW_RULE) if bets_slowly else as_native_rounds(plain_observe)
     prepare = just_in_time(prepare, EVERY_ARM_OF_SLOW_RULE if slow else EVERY_ARM, over=1)
     if learner is not None:
-        # of the slow fits, that of the ladder is known to round alike as Python and compiled
+        # the ladder's fit is slow, and is known to give the same bits as Python and compiled
         patience = EVERY_ARM if not slow else FIT_OF_SLOW_RULE if learner is ladder_learner else ALWAYS
         fit = just_in_time(fit, patience, over=0)
     update = just_in_time(update, SLOW_RULE) if slow else update
@@ -142,11 +142,11 @@ def _with_model(
     return assembly, just_in_time(structured.scan_for(live_sampling(policy.sampling), False, True))
 
 
-# Rounds whose arm and reward come from outside: a single told reward, or the events of a journal.
+# Rounds with arm and reward from outside: a single told reward, or the events of a journal.
 
 
 class ToldReward(NamedTuple):
-    """Source of a single round: the arm, its reward, and what its bet may depend on.
+    """Source of a single round: the arm, its reward, and the information that its bet may use.
 
     pool        : as it was when the pull was asked for
     mean, width : of the arm from the model, as they were when the pull was asked for
@@ -160,7 +160,7 @@ class ToldReward(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Source of a replay: asks and tells in their order, and how many of them were read."""
+    """Source of a replay: asks and tells in order, and the number read so far."""
 
     kinds: NDArray[np.int8]
     arms: NDArray[np.int64]
@@ -183,15 +183,15 @@ def told_reward(i: int, pulls: float, source: ToldReward) -> float:
 
 
 def told_pool(pool: Pool, source: ToldReward) -> Pool:
-    """The pool as of asking."""
+    """The pool at the time of asking."""
     return source.pool
 
 
 def told_belief(arm: Arm, pool: Pool, source: ToldReward) -> tuple[Arm, Pool]:
-    """The arm with the model's mean and width as of asking, and the pool as of asking.
+    """The arm with the model's mean and width, and the pool, all at the time of asking.
 
-    The model has learned since then, also from rewards that are not independent of this one: those of other arms that
-    were asked for in the same batch. A bet that knew them would not be fair.
+    Since then the model has also learned from rewards that may depend on this one: those of other arms in the same
+    batch. A bet that used them would not be fair.
     """
     asked = Arm(arm.pulls, arm.total, source.mean, source.width, arm.for_good, arm.for_bad, arm.memory, arm.verdict)
     return asked, source.pool
@@ -200,7 +200,7 @@ def told_belief(arm: Arm, pool: Pool, source: ToldReward) -> tuple[Arm, Pool]:
 def replayed_arm(
     kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Events
 ) -> int:
-    """The next arm that was told. All pulls that were asked for before it are pending by then."""
+    """The next arm that was told. Asks before it in the journal become pending first."""
     c = source.cursor[0]
     while source.kinds[c] == ASK:
         arms[source.arms[c], PENDING_COLUMN] += 1.0
@@ -212,9 +212,9 @@ def replayed_arm(
 
 @cache
 def replayed_arm_by_rank(evidence: Formula) -> Formula:
-    """As `replayed_arm`, where verdicts are given by rank: the evidence of an arm must count each ask at once.
+    """Like `replayed_arm` for verdicts by rank, where the evidence must count each ask immediately.
 
-    A verdict on one arm ranks the evidence of all, as it was when the reward was told.
+    A verdict on one arm ranks the evidence of all arms at the time of the reward.
     """
 
     def replayed(
@@ -232,7 +232,7 @@ def replayed_arm_by_rank(evidence: Formula) -> Formula:
 
 
 def ask_by_rank(evidence: Formula, arms: Table, i: int, bar: Any, values: Any) -> None:
-    """One more pull of arm i is under way, and its evidence counts it."""
+    """Add one pending pull of arm i, and count it in the evidence."""
     arms[i, PENDING_COLUMN] += 1.0
     if abs(arms[i, VERDICT]) != 1.0:
         arms[i, FOR_GOOD], arms[i, FOR_BAD] = evidence(
@@ -241,11 +241,11 @@ def ask_by_rank(evidence: Formula, arms: Table, i: int, bar: Any, values: Any) -
 
 
 def replayed_reward(i: int, pulls: float, source: Events) -> float:
-    """The reward that belongs to it."""
+    """The reward of the replayed arm."""
     return source.rewards[source.cursor[0] - 1]  # type: ignore[no-any-return]  # the same
 
 
-# Asking without waiting for the last reward.
+# Asking while rewards are pending.
 
 
 def choose_next(
@@ -258,7 +258,7 @@ def choose_next(
     generator: Any,
     parameters: Any,
 ) -> int:
-    """The arm to ask for next: each arm once, then the rule's choice; -1 if no arm is open.
+    """The next arm to ask for: each arm once, then the rule's choice; -1 if every arm is decided.
 
     With a model (`modelled`) the rule chooses from the start, since the model has a mean for arms never pulled.
     """
@@ -280,7 +280,7 @@ def choose_next(
 
 
 def suspend_exhausted(tables: Tables, i: int, bar: Bar) -> None:
-    """An arm whose cases are all asked for can't be chosen, until a case comes back void."""
+    """Exclude an arm whose cases are all asked for, until one of them is void."""
     arms = tables.arms
     if arms[i, VERDICT] == 0.0 and arms[i, PULLS] + arms[i, PENDING_COLUMN] >= bar.cases:
         arms[i, VERDICT] = SUSPENDED
@@ -288,14 +288,14 @@ def suspend_exhausted(tables: Tables, i: int, bar: Bar) -> None:
 
 
 def note_ask(update: Formula, tables: Tables, i: int, pulls: int, pool: Pool, bar: Bar, parameters: Any) -> None:
-    """More pulls of arm i are under way; the selector sees them as if they had come back with the arm's mean."""
+    """Add pending pulls of arm i. The selector sees them as if they had returned the arm's mean."""
     tables.arms[i, PENDING_COLUMN] += pulls
     suspend_exhausted(tables, i, bar)
     if tables.progress[FRESH] >= len(tables.arms):
         update(tables.kept, i, read_arm_with_row(tables.arms, i), pool, bar, parameters)
 
 
-# In bulk, compiled.
+# Bulk operations, compiled.
 
 
 @cache
@@ -319,7 +319,7 @@ def asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., 
 
 @cache
 def showing(update: Formula) -> Callable[..., None]:
-    """Let the selector see many arms that have changed."""
+    """Update the selector for many changed arms."""
     changed = plain(update)
 
     def show_many(tables: Tables, which: Any, pool: Pool, bar: Any, choosing: Any) -> None:
@@ -333,7 +333,7 @@ def showing(update: Formula) -> Callable[..., None]:
 
 @cache
 def judging(evidence: Formula, decide: Formula, fdr: bool) -> Callable[..., int]:
-    """Evidence and verdicts of many arms whose totals have changed; what `ThresholdStep._judge` does for a few."""
+    """Evidence and verdicts of many arms whose totals changed; the bulk form of `ThresholdStep._judge`."""
     decided_by = _decided_by_rank if fdr else _decided_alone(decide)
 
     def count(arms: Any, i: int, bar: Any, observing: Any) -> None:
@@ -359,7 +359,7 @@ def judging(evidence: Formula, decide: Formula, fdr: bool) -> Callable[..., int]
 
 
 def _decided_by_rank(tables: Tables, i: int, pool: Pool, bar: Any, deciding: Any, decided: Any) -> int:
-    """Verdicts that arm i's new evidence leads to by e-BH: written into `decided`; returns their number."""
+    """Write the arms that e-BH decides after arm i's new evidence into `decided`; returns their number."""
     found, opened = decide_by_rank(tables.arms, i, tables.ledger, tables.settled, bar)
     tables.progress[OPEN] -= opened
     for j in range(found):
@@ -369,7 +369,7 @@ def _decided_by_rank(tables: Tables, i: int, pool: Pool, bar: Any, deciding: Any
 
 
 def _decided_alone(decide: Formula) -> Formula:
-    """The same where each arm is decided on its own."""
+    """The same for arms that are decided one by one."""
 
     def decided_alone(tables: Tables, i: int, pool: Pool, bar: Any, deciding: Any, decided: Any) -> int:
         arms, progress = tables.arms, tables.progress

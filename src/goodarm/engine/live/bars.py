@@ -1,7 +1,7 @@
 """Live with several bars: does each metric's mean clear its bar? By totals of every metric.
 
 A reward has one number in [0, 1] per metric. Where less is better, 1 - x takes the place of x and 1 - bar that of the
-bar, so that more is better in every table here. With E+_j and E-_j the evidence of metric j, pulls under way at their
+bar, so that more is better in every table here. With E+_j and E-_j the evidence of metric j, pending pulls at their
 worst,
 
     E_good = min_j E+_j,      E_bad = mean_j E-_j
@@ -24,8 +24,8 @@ A bad verdict names the metric with the largest E-_j. At least one metric has E-
 at the arm's own share. That it is the named metric which fails is certified together with the verdict once its E-_j
 reaches J/(delta w), which is log J more (union over the J metrics); the audit has the evidence of each.
 
-Choosing is as with a single threshold at the arm's bottleneck, the metric with the least evidence for good: the arm
-can't become good before this metric has cleared its bar. Each metric has a pool of its own.
+The sampling rule sees each arm at its bottleneck, the metric with the least evidence for good, as if that were the only
+threshold: the arm can't become good before this metric has cleared its bar. Each metric has a separate pool.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class BarsStep(ScanStep):
 
     metrics : the metrics with their bars; a reward is a tuple of numbers in the same order
     weights : each arm's share of the error probability, 1/K each if not given
-    costs   : of a pull of each arm, 1 each if not given
+    costs   : cost of a pull of each arm, 1 each by default
 
     >>> from goodarm.policies import policy
     >>> from goodarm.question import Bars
@@ -127,16 +127,16 @@ class BarsStep(ScanStep):
         return list(self.arms)
 
     def choose(self) -> int:
-        """The arm to ask for next: each arm once, then the rule's choice; -1 if no arm is open."""
+        """The next arm to ask for: each arm once, then the rule's choice; -1 if every arm is decided."""
         best = int(np.argmax(self.index))
         return -1 if self.index[best] == -math.inf else best
 
     def absorb(self, arm: int, reward: Sequence[float], asked: Asked | None = None) -> list[int]:
-        """The reward of a pull that was asked for, one number per metric; returns the arms that it decides."""
+        """Absorb the reward of a pending pull, one number per metric; returns the arms that it decides."""
         return self._absorbed(arm, [metric.turned(x) for metric, x in zip(self.metrics, reward, strict=True)])
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Many rewards at once: `told` per arm, `totals` per arm and metric; returns the arms that they decide."""
+        """Absorb many rewards: `told` per arm, `totals` per arm and metric; returns the arms that they decide."""
         counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
         turned = [metric.turned(sums[:, j], counts) for j, metric in enumerate(self.metrics)]
         return super().absorb_block(counts, np.transpose(turned))
@@ -150,10 +150,10 @@ class BarsStep(ScanStep):
     def _after_void(self, arm: int) -> list[int]:
         return self._look([arm])
 
-    # Looking
+    # Views
 
     def _look(self, which: list[int]) -> list[int]:
-        """Evidence, verdicts and indices of these arms."""
+        """Recompute evidence, verdicts and indices of these arms."""
         decided, budget = [], self.problem.bar.budget
         for arm in which:
             if abs(self.arms[0, arm, VERDICT]) == 1.0:
@@ -166,7 +166,7 @@ class BarsStep(ScanStep):
         return decided
 
     def _combined(self, arm: int) -> tuple[float, float]:
-        """log E_good and log E_bad of an arm; the evidence of each metric is brought up to date."""
+        """log E_good and log E_bad of an arm. Updates the evidence of each metric."""
         values = self.parameters[1]
         for table, bar in zip(self.arms, self.bars, strict=True):
             row = table[arm]
@@ -175,7 +175,7 @@ class BarsStep(ScanStep):
         return evidence_for_all(self.arms[:, arm, FOR_GOOD].tolist(), self.arms[:, arm, FOR_BAD].tolist())
 
     def row(self, arm: int) -> ArmState:
-        """What is known of an arm; there is no single sum of rewards."""
+        """Summary of an arm. There is no single sum of rewards."""
         for_good, for_bad = self._combined(arm)
         budget = self.problem.bar.budget
         found = state_of(self.arms[0, arm], budget, budget)
@@ -214,7 +214,7 @@ class BarsStep(ScanStep):
         self.fit_due = float(next_round(now, self.bars[0], *timing))
         self._show_all(np.arange(len(self.index)))
 
-    # Arms that come, and keeping
+    # New arms and saved state
 
     def add_arms(
         self,
@@ -222,7 +222,7 @@ class BarsStep(ScanStep):
         tenths: Sequence[Sequence[int]] = (),
         costs: Sequence[float] | None = None,
     ) -> None:
-        """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
+        """Add arms, each with its share of the error probability. The problem keeps its K and delta."""
         spent = float(np.exp(self.arms[0, :, OFFSET_COLUMN]).sum()) / self.problem.arms
         more = np.zeros((len(self.metrics), len(weights), ARM_FIELDS + EXTRA))
         for table in more:
@@ -231,7 +231,7 @@ class BarsStep(ScanStep):
         self.index = np.concatenate([self.index, np.full(len(weights), math.inf)])
 
     def pack(self) -> bytes | None:
-        """Everything that the next ask or reward depends on."""
+        """The state as bytes."""
         numbers = {
             "asks": self.asks,
             "rounds": self.rounds,
@@ -241,7 +241,7 @@ class BarsStep(ScanStep):
         return packed(numbers, arms=self.arms, index=self.index)
 
     def unpack(self, body: bytes) -> None:
-        """Put a step that was just made into the state that was packed."""
+        """Restore a packed state into a new step."""
         numbers, arrays = unpacked(body)
         self.arms, self.index = (np.require(arrays[name], requirements=["C", "W"]) for name in ("arms", "index"))
         self.asks, self.rounds, self.fit_due = numbers["asks"], numbers["rounds"], numbers["fit_due"]

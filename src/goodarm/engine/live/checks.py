@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 
 
 def check_live(policy: Policy, rewards: Rewards) -> None:
-    """Refuse policies that can't be used where rewards come late."""
+    """Refuse policies that can't run with late rewards."""
     if policy.decided_by is Basis.MODEL:
         raise UnsoundPairing(
             f"{policy.name} decides by a model of all arms, and rewards that come late could mislead it. Live, a model "
@@ -32,15 +32,15 @@ def check_live(policy: Policy, rewards: Rewards) -> None:
 
 
 def by_totals(policy: Policy, rewards: Rewards) -> bool:
-    """Whether rewards may be counted in any order, pending ones at their worst, or only in the order of asking.
+    """Whether rewards count in any order, with pending ones at their worst, or only in the order of asking.
 
-    Only rewards with bounds have a worst value.
+    Only bounded rewards have a worst value.
     """
     return policy.identification.by_totals and isinstance(rewards, Bounded) and policy.decided_by is Basis.OWN
 
 
 def check_against_control(policy: Policy, problem: Problem) -> None:
-    """Refuse what can't be used against a control, with the reason."""
+    """Refuse policies that can't compare arms with a control."""
     if not isinstance(problem.rewards, Bounded):
         raise UnsoundPairing(
             f"arms are compared with a control by totals, proved for rewards in [0, 1]; these are {problem.rewards}. "

@@ -7,31 +7,31 @@ other way round.
 Certified: P(any wrong verdict) <= delta for rewards in [0, 1], whatever rule chooses the pulls and however late rewards
 come.
 
-Proof. Number the pulls of the arm and of the control in the order of asking. H_j are their rewards 1..j, told or not,
-and everything told before pull j + 1 was asked for. The assumption is that the mean of a reward given H_{j-1} is its
-arm's mean. Rewards of one batch may move together with the control's: the evidence falls with the control's rewards.
-They may not compete for the same reward: if the arm's rewards are 1 minus the control's, 63 of 300 runs call the arm
-better at delta = 0.1 (`tests/judgement/test_judged_promise.py`).
+Proof. Number the pulls of the arm and of the control in the order of asking. Let H_j contain their rewards 1..j, told
+or not, and everything told before pull j + 1 was asked for. Assume that the mean of a reward given H_{j-1} is its arm's
+mean. Rewards of one batch may be positively dependent on the control's, because the evidence decreases with the
+control's rewards. They must not compete with them: if the arm's rewards are 1 minus the control's, 63 of 300 runs call
+the arm better at delta = 0.1 (`tests/judgement/test_judged_promise.py`).
 
-Let theta be the control's true mean, and let the arm's mean be at most theta + m. Take the products of
-e^(b x)/(1 - (theta + m) + (theta + m) e^b) over the arm's pulls and of e^(-a x)/(1 - theta + theta e^-a) over the
-control's, and average them over bets (a, b). This is a nonnegative supermartingale M_n with M_0 = 1 (the chord argument
-of `better_by`). The first factor grows with x and the second falls, so pending rewards at 0 and at 1 give a lower bound
-of M_n, where n is the number of pulls asked so far. The minimum over theta is smaller still. By Ville's inequality M
-ever reaches 1/(delta w) with probability at most delta w, where w is the arm's share. Looking late, rarely, or at
-moments that depend on the data can only miss that event. "Worse" is the same with 1 - x for x. An arm is one or the
-other, and the shares add up to 1.
+Let theta be the control's true mean, and let the arm's mean be at most theta + m. Form the product of e^(b x)/(1 -
+(theta + m) + (theta + m) e^b) over the arm's pulls and of e^(-a x)/(1 - theta + theta e^-a) over the control's, and
+average it over bets (a, b). This average is a nonnegative supermartingale M_n with M_0 = 1 (the chord argument of
+`better_by`). The first factor increases with x and the second decreases. Setting the arm's pending rewards to 0 and the
+control's to 1 therefore gives a lower bound of M_n, where n is the number of pulls asked for so far. The minimum over
+theta is smaller still. By Ville's inequality, M ever reaches 1/(delta w) with probability at most delta w, where w is
+the arm's share. Evaluating it late, rarely, or at data-dependent times can only miss that event. The proof for "worse"
+replaces x by 1 - x. Only one of the two verdicts can be wrong for an arm, and the shares add up to 1.
 
-An arm that is added later could have been picked because of what the control has shown by then, as better or as worse.
-Then either of its two sides may be wrong, so each side gets half of its share (`LATER`).
+An arm that is added later may have been picked because of the control's rewards so far, either as better or as worse.
+Then both verdicts can be wrong, so each side gets half of the arm's share (`LATER`).
 
-An arm's evidence is computed again when one of its own pulls is answered, and that of all arms when the control has a
-sixteenth more rewards.
+A told reward of an arm updates that arm's evidence. The evidence of all arms is updated whenever the control's number
+of rewards has grown by a sixteenth.
 
-Choosing is as with a threshold at the control's present mean plus the margin, pulls under way counted as if they had
-come back. Every arm's index moves with the control, so the largest one is found by a scan over the kept indices. The
-control is asked instead while it has fewer than share * sqrt(open arms) times the chosen arm's pulls. Share 1 is the
-allocation of Dunnett (1955, JASA 50(272)); docs/campaign.md has measurements.
+The sampling rule sees a threshold at the control's present mean plus the margin, and pending pulls as if they had
+returned their arm's mean. Every index depends on the control, so a scan over the stored indices finds the largest. The
+control is pulled instead while it has fewer than share * sqrt(undecided arms) times the chosen arm's pulls. A share of
+1 is the allocation of Dunnett (1955, JASA 50(272)); docs/campaign.md has measurements.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ from goodarm.rules.identification.versus import against_control, better_by
 from goodarm.rules.sampling import IndexRule
 
 SHARE = 1.0
-"""Share of Dunnett's number of control pulls."""
+"""Number of control pulls, as a multiple of Dunnett's allocation."""
 LATER = 0.5
-"""Share of its part of delta that either side of a later arm gets."""
+"""Fraction of a later arm's share of delta that each of its two sides gets."""
 GROWTH = 1.0 / 16.0
-"""Relative growth of the control's rewards after which all arms are computed again."""
+"""Relative growth of the control's number of rewards after which all arms are updated."""
 
 
 class ControlState(NamedTuple):
@@ -129,13 +129,13 @@ class ControlStep(ScanStep):
         start_at_offset(arms, np.insert(offsets_of(problem, weights), control, 0.0), costs)
         self.state = ControlState(arms)
         self.index = np.full(len(arms), math.inf)
-        """Each arm's index when it was last computed: inf if it was never asked for, -inf if it is not open."""
+        """Each arm's latest index: inf if it was never asked for, -inf if it is decided or suspended."""
         self.index[control] = -math.inf
         self.bar = problem.bar
-        """What the sampling rule sees: the threshold is the control's mean plus the margin, when last computed."""
+        """The bar as the sampling rule sees it: its threshold is the control's latest mean plus the margin."""
         self.pool: Pool = start_pool(policy, problem.bar, horizon)
         self.looked = 0.0
-        """Rewards of the control when all arms were last computed."""
+        """Number of the control's rewards at the latest update of all arms."""
         self.fit_due = first_fit(policy, problem.bar)
 
     @property
@@ -145,7 +145,7 @@ class ControlStep(ScanStep):
     # Asking
 
     def choose(self) -> int:
-        """The arm to ask for next: the control, each arm once, then the rule's choice; -1 if no arm is open."""
+        """The next arm to ask for: the control, each arm once, then the rule's choice; -1 if every arm is decided."""
         best = int(np.argmax(self.index))
         if self.index[best] == -math.inf:
             return -1
@@ -158,14 +158,14 @@ class ControlStep(ScanStep):
     # Absorbing
 
     def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
-        """The reward of a pull that was asked for; returns the arms that it decides."""
+        """Absorb the reward of a pending pull; returns the arms that it decides."""
         return self._absorbed(arm, (reward,))
 
     def _after_void(self, arm: int) -> list[int]:
         return self._look_at_all() if arm == self.control else self._look([arm])
 
     def _after(self, told: list[int]) -> list[int]:
-        """Verdicts that follow from rewards of these arms."""
+        """Decide what follows from rewards of these arms."""
         now = float(self.state.arms[self.control, PULLS])
         due = self.control in told and now >= self.looked + max(1.0, GROWTH * self.looked)
         decided = self._look_at_all() if due else self._look([arm for arm in told if arm != self.control])
@@ -173,7 +173,7 @@ class ControlStep(ScanStep):
             self._fit()
         return decided
 
-    # Looking
+    # Views
 
     def _look_at_all(self) -> list[int]:
         row = self.state.arms[self.control]
@@ -183,7 +183,7 @@ class ControlStep(ScanStep):
         return self._look([arm for arm in range(len(self.state.arms)) if arm != self.control])
 
     def _look(self, which: list[int]) -> list[int]:
-        """Evidence, verdicts and indices of these arms."""
+        """Recompute evidence, verdicts and indices of these arms."""
         arms, budget = self.state.arms, self.problem.bar.budget
         still = np.array([arm for arm in which if abs(arms[arm, VERDICT]) != 1.0], dtype=np.int64)
         if still.size == 0:
@@ -196,24 +196,24 @@ class ControlStep(ScanStep):
         return [int(arm) for arm in still[good | bad]]
 
     def _evidence(self, which: NDArray[np.int64], *, choosing: bool) -> None:
-        """Compute the evidence of these arms; `choosing` says whether the sampling rule may see it."""
+        """Compute the evidence of these arms; `choosing` makes it visible to the sampling rule."""
         arms = self.state.arms
         just_in_time(_compute_evidence, AGAINST_CONTROL, over=1)(arms, which, arms[self.control], self.margin, choosing)
 
     def _refresh(self) -> None:
-        """Let the evidence of every arm count all that is told and under way; nothing is decided by it."""
+        """Update the evidence of every arm with all told and pending pulls, without deciding anything."""
         if self.stale:
             which = np.flatnonzero(np.abs(self.state.arms[:, VERDICT]) != 1.0)
             self._evidence(which[which != self.control], choosing=False)
             self.stale = False
 
     def row(self, arm: int) -> ArmState:
-        """What is known of an arm."""
+        """Summary of an arm."""
         self._refresh()
         budget = self.problem.bar.budget
         return state_of(self.state.arms[arm], budget, budget)
 
-    # Arms that come and go
+    # New arms
 
     def add_arms(
         self,
@@ -221,7 +221,7 @@ class ControlStep(ScanStep):
         tenths: Sequence[Sequence[int]] = (),
         costs: Sequence[float] | None = None,
     ) -> None:
-        """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
+        """Add arms, each with its share of the error probability. The problem keeps its K and delta."""
         before = np.delete(self.state.arms[:, OFFSET_COLUMN], self.control)
         more = np.zeros((len(weights), ARM_FIELDS + EXTRA))
         spent = float(np.exp(before).sum()) / self.problem.arms
@@ -229,10 +229,10 @@ class ControlStep(ScanStep):
         self.state = ControlState(np.vstack([self.state.arms, more]))
         self.index = np.concatenate([self.index, np.full(len(weights), math.inf)])
 
-    # Keeping
+    # Saved state
 
     def pack(self) -> bytes | None:
-        """Everything that the next ask or reward depends on."""
+        """The state as bytes."""
         numbers = {
             "asks": self.asks,
             "rounds": self.rounds,
@@ -245,7 +245,7 @@ class ControlStep(ScanStep):
         return packed(numbers, arms=self.state.arms, index=self.index)
 
     def unpack(self, body: bytes) -> None:
-        """Put a step that was just made into the state that was packed."""
+        """Restore a packed state into a new step."""
         numbers, arrays = unpacked(body)
         self.state = ControlState(np.require(arrays["arms"], requirements=["C", "W"]))
         self.index = np.require(arrays["index"], requirements=["C", "W"])
@@ -254,7 +254,7 @@ class ControlStep(ScanStep):
         self.asks, self.rounds, self.looked = numbers["asks"], numbers["rounds"], numbers["looked"]
         self.fit_due, self.stale = numbers["fit_due"], True
 
-    # Small parts
+    # Helpers
 
     def _show(self, arm: int) -> None:
         if arm != self.control:

@@ -1,6 +1,6 @@
-"""What live steps against a control and with several bars share: an index per arm, the largest found by a scan.
+"""Common part of the live steps against a control and with several bars: a scan over one index per arm.
 
-Verdicts are by totals: pulls under way count at their worst, and rewards come in any order.
+Verdicts are by totals: pending pulls count at their worst, and rewards may come in any order.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from goodarm.rules.beliefs import ARM_FIELDS, MEAN, PULLS, SUSPENDED, TOTAL, VER
 from goodarm.rules.parameters import Formula
 
 PIECE = 64
-"""In a block, an arm gets one pull at a time, or 1/64 of its previous pulls if that is more."""
+"""Pulls of an arm per choice within a block: one, or 1/64 of its previous pulls if that is more."""
 
 
 class ScanStep(ABC):
     """The parts of a `LiveStep` that do not depend on the question.
 
-    index : each arm's index when it was last computed: inf if it was never asked for, -inf if it is not open
+    index : each arm's latest index: inf if it was never asked for, -inf if it is decided or suspended
     """
 
     by_totals, fdr, replayable = True, False, False
@@ -36,7 +36,7 @@ class ScanStep(ABC):
     asks: int = 0
     rounds: int = 0
     stale: bool = False
-    """Whether the evidence in the tables does not count the latest asks yet."""
+    """Whether the evidence in the tables is out of date: it lacks the latest asks."""
 
     @property
     @abstractmethod
@@ -45,28 +45,28 @@ class ScanStep(ABC):
 
     @abstractmethod
     def choose(self) -> int:
-        """The arm to ask for next, -1 if none is open."""
+        """The next arm to ask for, -1 if every arm is decided."""
 
     @abstractmethod
     def _show(self, arm: int) -> None:
-        """Compute the index of an arm that has changed."""
+        """Recompute the index of a changed arm."""
 
     @abstractmethod
     def _after(self, told: list[int]) -> list[int]:
-        """Verdicts that follow from rewards of these arms."""
+        """Decide what follows from rewards of these arms."""
 
     @abstractmethod
     def _after_void(self, arm: int) -> list[int]:
-        """Verdicts that follow from pulls of this arm that were withdrawn."""
+        """Decide what follows from withdrawn pulls of this arm."""
 
     # Asking
 
     def ticket(self, arm: int) -> Asked:
-        """What to keep with the next ticket; by totals nothing depends on it."""
+        """Information to keep with the next ticket. Evidence by totals does not use it."""
         return Asked(self.asks + 1, 0)
 
     def ask(self, arm: int, pulls: int = 1) -> None:
-        """More pulls of this arm are under way."""
+        """Record more pending pulls of this arm."""
         self.asks += pulls
         for table in self.tables:
             table[arm, PENDING_COLUMN] += pulls
@@ -74,7 +74,7 @@ class ScanStep(ABC):
         self._show(arm)
 
     def choose_block(self, pulls: int) -> Counts:
-        """Choose and ask many times; returns the pulls of each arm. Fewer in total only if no arm is open."""
+        """Choose and ask many times; returns the pulls of each arm, fewer in total only if every arm is decided."""
         counts = np.zeros(len(self.index), dtype=np.int64)
         left = pulls
         while left:
@@ -88,14 +88,14 @@ class ScanStep(ABC):
         return counts
 
     def ask_block(self, counts: Counts) -> None:
-        """A block that another process has chosen is under way."""
+        """Record a pending block that another process chose."""
         for arm in np.flatnonzero(counts).tolist():
             self.ask(arm, int(counts[arm]))
 
     # Absorbing
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Many rewards at once, per arm their number and their sum (of each metric); returns the arms decided."""
+        """Absorb many rewards, given as number and sum per arm (and metric); returns the arms decided."""
         counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
         pending = self.tables[0][:, PENDING_COLUMN]
         over = counts > pending
@@ -108,7 +108,7 @@ class ScanStep(ABC):
         return self._after(there)
 
     def void(self, arm: int, pulls: int = 1) -> list[int]:
-        """Pulls that will never be answered, for a reason unrelated to their rewards; returns the arms decided."""
+        """Withdraw pulls for a reason unrelated to their rewards; returns the arms decided."""
         if self.tables[0][arm, PENDING_COLUMN] < pulls:
             raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
         for table in self.tables:
@@ -116,7 +116,7 @@ class ScanStep(ABC):
         return self._after_void(arm)
 
     def _absorbed(self, arm: int, sums: Sequence[float]) -> list[int]:
-        """One reward, of each metric."""
+        """Absorb one reward, with one number per metric."""
         if self.tables[0][arm, PENDING_COLUMN] < 1.0:
             raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
         self._count(arm, 1.0, sums)
@@ -132,10 +132,10 @@ class ScanStep(ABC):
         self.rounds += int(pulls)
         self.stale = True
 
-    # Arms that come and go, and looking
+    # Suspension and views
 
     def suspend(self, arm: int) -> None:
-        """Do not choose this arm until it is reopened. It gets no verdict by this, and its rewards still count."""
+        """Do not choose this arm until it is reopened. Its rewards still count, and it gets no verdict by this."""
         self._turn(arm, 0.0, SUSPENDED)
 
     def reopen(self, arm: int) -> None:
@@ -156,7 +156,7 @@ class ScanStep(ABC):
         return self.tables[0][:, PULLS].copy()
 
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
-        """Refused: a journal is replayed entry by entry."""
+        """Not supported: such a journal is replayed entry by entry."""
         raise InvalidValue("a journal of this campaign is replayed step by step.")
 
     def verdict_without(self, arm: int, pulls: int) -> int:
@@ -164,7 +164,7 @@ class ScanStep(ABC):
         return 0
 
     def bounds(self, arm: int | None = None) -> dict[str, float]:
-        """Empty: a distance from the bar in standard errors of one arm says little here."""
+        """Empty: bounds in standard errors of one arm don't apply here."""
         return {}
 
     def _asked(self, arm: int) -> float:
@@ -174,7 +174,7 @@ class ScanStep(ABC):
 
 @cache
 def indices(index: Formula) -> Formula:
-    """A loop over some arms that computes their indices. The evidence that they see is that of the told rewards."""
+    """Loop over arms that computes their indices from the evidence of the told rewards."""
 
     def compute(arms: Table, which: Any, pool: Pool, bar: Bar, values: Any, found: Any) -> None:
         for i in which:

@@ -1,7 +1,7 @@
-"""`LiveStep`: what a live campaign needs of the engine, whatever is asked of the arms.
+"""`LiveStep`: the engine's interface for live campaigns, for every kind of question.
 
-`ThresholdStep` compares each arm with a bar, `ControlStep` with another arm, `BarsStep` with a bar per metric. Nothing
-outside of a step looks at its arrays: `row` and `pulls` are the only ways to look inside.
+`ThresholdStep` compares each arm with a bar, `ControlStep` with another arm, `BarsStep` with a bar per metric. A step's
+arrays are private; callers read them through `row` and `pulls`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ ASK, TELL = 0, 1
 
 
 class Asked(NamedTuple):
-    """What was known when a pull was asked for, as far as its bet depends on it. Kept with the ticket.
+    """Information at the time of asking that the pull's bet may depend on. Kept with the ticket.
 
     round       : number of the ask, counted from 1
-    version     : which version of the pool there was
+    version     : version of the pool
     mean, width : of the arm, from the model of the arms; 0 without a model
     tenth       : of the score of the case that was drawn, where cases have scores
     """
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
 
 
 class ArmState(NamedTuple):
-    """What a step knows of one arm.
+    """Summary of one arm.
 
     pulls, total           : rewards that were absorbed, and their sum
     pending                : pulls that were asked for and not yet answered
@@ -61,7 +61,7 @@ class ArmState(NamedTuple):
 
 
 class LiveStep(Protocol):
-    """A policy on a problem, one ask and one told reward at a time. Arms are numbers.
+    """A policy on a problem, advanced by one ask or one told reward at a time. Arms are numbers.
 
     by_totals  : whether rewards may be absorbed in any order; if not, those of an arm must come in the order of asking
     replayable : whether `replay` can be used
@@ -73,34 +73,34 @@ class LiveStep(Protocol):
     def replayable(self) -> bool: ...
 
     def choose(self) -> int:
-        """The arm to ask for next, -1 if none is open."""
+        """The next arm to ask for, -1 if every arm is decided."""
 
     def ticket(self, arm: int) -> Asked:
-        """What to keep with the ticket of this arm that is asked for next."""
+        """Information to keep with this arm's next ticket."""
 
     def ask(self, arm: int, pulls: int = 1) -> None:
-        """More pulls of this arm are under way."""
+        """Record more pending pulls of this arm."""
 
     def choose_block(self, pulls: int) -> Counts:
-        """Choose and ask many times; returns the pulls of each arm. Fewer in total only if no arm is open."""
+        """Choose and ask many times; returns the pulls of each arm, fewer in total only if every arm is decided."""
 
     def ask_block(self, counts: Counts) -> None:
-        """A block that another process has chosen is under way."""
+        """Record a pending block that another process chose."""
 
     def absorb(self, arm: int, reward: Any, asked: Asked | None = None) -> list[int]:
-        """The reward of a pull that was asked for, as the question has it; returns the arms that it decides.
+        """Absorb the reward of a pending pull, in the question's form; returns the arms that it decides.
 
         asked : what `ticket` returned when the pull was asked for; without it, the pull was the latest one
         """
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Many rewards at once, per arm their number and their sum; returns the arms that they decide."""
+        """Absorb many rewards, given as number and sum per arm; returns the arms that they decide."""
 
     def void(self, arm: int, pulls: int = 1) -> list[int]:
-        """Pulls that will never be answered, for a reason unrelated to their rewards; returns the arms decided."""
+        """Withdraw pulls for a reason unrelated to their rewards; returns the arms decided."""
 
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
-        """Asks and tells of a journal in their order: kinds are `ASK` or `TELL`, the rewards of asks are ignored."""
+        """Replay asks and tells of a journal in order. Kinds are `ASK` or `TELL`; the rewards of asks are ignored."""
 
     def add_arms(
         self,
@@ -108,45 +108,45 @@ class LiveStep(Protocol):
         tenths: Sequence[Sequence[int]] = (),
         costs: Sequence[float] | None = None,
     ) -> None:
-        """More arms, each with its share of the error probability; K and delta of the problem stay the same.
+        """Add arms, each with its share of the error probability. The problem keeps its K and delta.
 
         tenths : of the scores of their cases, where cases have scores
         costs : of a pull of each; 1 each if not given
         """
 
     def suspend(self, arm: int) -> None:
-        """Do not choose this arm until it is reopened. It gets no verdict by this, and its rewards still count."""
+        """Do not choose this arm until it is reopened. Its rewards still count, and it gets no verdict by this."""
 
     def reopen(self, arm: int) -> None:
         """Choose a suspended arm again."""
 
     def row(self, arm: int) -> ArmState:
-        """What is known of an arm."""
+        """Summary of an arm."""
 
     def pulls(self) -> NDArray[np.float64]:
         """The number of absorbed rewards of every arm."""
 
     def bounds(self, arm: int | None = None) -> dict[str, float]:
-        """alpha and beta now, and the other single numbers that the policy has learned; empty where none apply.
+        """Current alpha and beta, and other scalars that the policy has learned; empty if none apply.
 
-        arm : whose bounds; None for the undecided arm with the most samples
+        arm : arm to evaluate the bounds at; None for the undecided arm with the most samples
         """
 
     def verdict_without(self, arm: int, pulls: int) -> int:
         """The verdict that the arm would have without this many of its pending pulls; 0 if none, or not known."""
 
     def pack(self) -> bytes | None:
-        """Everything that the next ask or reward depends on; None if that is too large to be written often."""
+        """The state as bytes; None if it is too large to be written often."""
 
     def unpack(self, body: bytes) -> None:
-        """Put a step that was just made into the state that was packed."""
+        """Restore a packed state into a new step."""
 
 
-# A step as bytes: arrays and numbers only, never a pickle.
+# Steps as bytes: arrays and numbers only, never a pickle.
 
 
 def packed(numbers: dict[str, Any], **arrays: Any) -> bytes:
-    """Numbers and arrays in one file of numpy's."""
+    """Numbers and arrays as one .npz file."""
     file = io.BytesIO()
     np.savez(file, numbers=np.frombuffer(json.dumps(numbers).encode(), dtype=np.uint8), **arrays)
     return file.getvalue()
@@ -160,7 +160,7 @@ def unpacked(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def as_plain(value: Any) -> Any:
-    """Numbers, tuples and arrays in a form that JSON carries; floats come back unchanged."""
+    """Numbers, tuples and arrays as JSON values. Floats survive the round trip unchanged."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple):
@@ -169,7 +169,7 @@ def as_plain(value: Any) -> Any:
 
 
 def like(example: Any, plain: Any) -> Any:
-    """The inverse of `as_plain`, with the example's types."""
+    """The inverse of `as_plain`, with the types of an example."""
     if isinstance(example, np.ndarray):
         return np.array(plain, dtype=example.dtype).reshape(example.shape)
     if isinstance(example, tuple):

@@ -1,9 +1,9 @@
-"""Live against a threshold: is an arm's mean at least the bar? One ask and one told reward at a time.
+"""Live against a threshold: is an arm's mean at least the bar?
 
-The round is that of `loop.py` (or `structured.py`), with arm and reward told instead of chosen and drawn. For index and
-line rules it runs as plain Python, so that a first step need not wait for a compiler. Random rules, models of the arms,
-blocks and replays are compiled. Told one by one, a step pulls the same arms, gathers the same evidence and gives the
-same verdicts as the simulator, bit for bit.
+The round is that of `loop.py` or `structured.py`. Its arm and reward are told instead of chosen and drawn. Index and
+line rules run as plain Python, so a first step does not wait for a compiler. Random rules, models of the arms, blocks
+and replays are compiled. If every reward is told before the next ask, a step pulls the same arms, gathers the same
+evidence and gives the same verdicts as the simulator, bit for bit.
 """
 
 from __future__ import annotations
@@ -75,18 +75,18 @@ from goodarm.verdict import Criterion
 BELIEF = "belief_"
 """Prefix of the names under which the arrays of a model's belief are packed."""
 MEMORY_COLUMN = ARM_FIELDS + EXTRA
-"""Where the memory of a rule in the order of asking begins."""
+"""First column of the memory of a rule in the order of asking."""
 LARGEST_BELIEF = 32_000_000
-"""Maximum size in bytes of a model's belief that is packed: a kernel over 1,400 arms."""
+"""Maximum size in bytes of a packed belief, enough for a kernel over 1,400 arms."""
 
 
 class ThresholdStep:
     """A `LiveStep` of a policy on a problem with a threshold.
 
     horizon  : planned number of pulls, inf without a plan
-    features : of the arms, for a model that brings none of its own
-    weights  : each arm's share of the error probability, 1/K each if not given; their sum is at most 1
-    costs    : of a pull of each arm, 1 each if not given
+    features : features of the arms, for a model without its own
+    weights  : each arm's share of the error probability, 1/K each by default; their sum is at most 1
+    costs    : cost of a pull of each arm, 1 each by default
 
     >>> from goodarm.policies import policy
     >>> from goodarm.problem import Problem
@@ -118,7 +118,7 @@ class ThresholdStep:
         self.generator = generator(seed, 0, POLICY)
         self.asks = 0
         self.stale: set[int] = set()
-        """Arms whose evidence in the table does not count their latest asks yet."""
+        """Arms whose evidence is out of date: it lacks their latest asks."""
         self.parts = live_parts(policy, problem, features)
         self.assembly = self.parts.assembly
         self.state: State = self.assembly.start(horizon)
@@ -129,7 +129,7 @@ class ThresholdStep:
 
     @explains_rules
     def choose(self) -> int:
-        """The arm to ask for next: each arm once, then the rule's choice; -1 if no arm is open."""
+        """The next arm to ask for: each arm once, then the rule's choice; -1 if every arm is decided."""
         pool, parts = at_round(self.state.pool, float(self.asks + 1)), self.parts
         modelled, choosing = self.assembly.model is not None, self.assembly.parameters[0]
         arm = choose_next(
@@ -138,18 +138,18 @@ class ThresholdStep:
         return int(arm)
 
     def ticket(self, arm: int) -> Asked:
-        """What to keep with the ticket of this arm that is asked for next."""
+        """Information to keep with this arm's next ticket."""
         return self._known(arm)._replace(round=self.asks + 1)
 
     def _known(self, arm: int) -> Asked:
-        """What the bet of a pull that is asked for now may depend on."""
+        """Information that the bet of a pull asked for now may depend on."""
         modelled, row = self.assembly.model is not None, self.state.arms[arm]
         mean, width = (float(row[MEAN]), float(row[WIDTH])) if modelled else (0.0, 0.0)
         return Asked(self.asks, len(self.versions) - 1, mean, width)
 
     @explains_rules
     def ask(self, arm: int, pulls: int = 1) -> None:
-        """More pulls of this arm are under way."""
+        """Record more pending pulls of this arm."""
         self.asks += pulls
         pool = at_round(self.state.pool, float(self.asks))
         note_ask(self.parts.update, self.state.tables, arm, pulls, pool, self.assembly.bar, self.assembly.parameters[0])
@@ -158,7 +158,7 @@ class ThresholdStep:
             self._refresh()
 
     def choose_block(self, pulls: int) -> Counts:
-        """Choose and ask many times; returns the pulls of each arm. Fewer in total only if no arm is open."""
+        """Choose and ask many times; returns the pulls of each arm, fewer in total only if every arm is decided."""
         self._refuse_blocks()
         state, parts = self.state, self.parts
         counts = np.zeros(len(state.arms), dtype=np.int64)
@@ -169,8 +169,8 @@ class ThresholdStep:
         return counts
 
     def ask_block(self, counts: Counts) -> None:
-        """A block that another process has chosen is under way."""
-        if isinstance(self.policy.sampling, ChoiceRule):  # choose again, so that the random numbers stay in step
+        """Record a pending block that another process chose."""
+        if isinstance(self.policy.sampling, ChoiceRule):  # choose again to advance the random stream by the same amount
             chosen = self.choose_block(int(counts.sum()))
             self.state.arms[:, PENDING_COLUMN] += counts - chosen  # rules of another version may choose differently
             self._suspend_exhausted()
@@ -201,7 +201,7 @@ class ThresholdStep:
 
     @explains_rules
     def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
-        """The reward of a pull that was asked for; returns the arms that it decides."""
+        """Absorb the reward of a pending pull; returns the arms that it decides."""
         arms = self.state.arms
         if arms[arm, PENDING_COLUMN] < 1.0:
             raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
@@ -220,7 +220,7 @@ class ThresholdStep:
         return [arm] if arms[arm, VERDICT] != before else []
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
-        """Many rewards at once, per arm their number and their sum; returns the arms that they decide."""
+        """Absorb many rewards, given as number and sum per arm; returns the arms that they decide."""
         self._refuse_blocks()
         counts, sums = np.asarray(told, dtype=np.float64), np.asarray(totals, dtype=np.float64)
         arms, progress = self.state.arms, self.state.tables.progress
@@ -243,20 +243,20 @@ class ThresholdStep:
 
     @explains_rules
     def void(self, arm: int, pulls: int = 1) -> list[int]:
-        """Pulls that will never be answered, for a reason unrelated to their rewards; returns the arms decided."""
+        """Withdraw pulls for a reason unrelated to their rewards; returns the arms decided."""
         arms, progress = self.state.arms, self.state.tables.progress
         if arms[arm, PENDING_COLUMN] < pulls:
             raise InvalidValue(f"arm {arm} has no pull under way that could be declared void.")
         exhausted = self._exhausted(arm)
         arms[arm, PENDING_COLUMN] -= pulls
         if arms[arm, PENDING_COLUMN] + arms[arm, PULLS] == 0.0 and arm < progress[FRESH]:
-            progress[FRESH] = arm  # it is asked for again before the rule chooses
+            progress[FRESH] = arm  # asked for again before the rule chooses
         if exhausted:
             self.reopen(arm)
         return self._judge([arm])
 
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
-        """Asks and tells of a journal in their order, compiled: a million of them in about a second."""
+        """Replay asks and tells of a journal in order, compiled: a million of them take about a second."""
         parts = self.parts.replay
         if parts is None or not self.replayable:
             raise InvalidValue(
@@ -299,7 +299,7 @@ class ThresholdStep:
         bets_on_the_pool = not self.by_totals and self.policy.identification.learner is not None
         return self.assembly.model is None and not bets_on_the_pool
 
-    # Arms that come, go, and are looked at
+    # New arms and suspension
 
     def add_arms(
         self,
@@ -307,7 +307,7 @@ class ThresholdStep:
         tenths: Sequence[Sequence[int]] = (),
         costs: Sequence[float] | None = None,
     ) -> None:
-        """More arms, each with its share of the error probability; K and delta of the problem stay the same."""
+        """Add arms, each with its share of the error probability. The problem keeps its K and delta."""
         if self.assembly.model is not None:
             raise InvalidValue(
                 "arms can't be added to a campaign with a model of the arms: the model was built on their features. "
@@ -334,7 +334,7 @@ class ThresholdStep:
         self._make_ready()
 
     def suspend(self, arm: int) -> None:
-        """Do not choose this arm until it is reopened. It gets no verdict by this, and its rewards still count."""
+        """Do not choose this arm until it is reopened. Its rewards still count, and it gets no verdict by this."""
         if self.state.arms[arm, VERDICT] == 0.0:
             self._mark(arm, SUSPENDED, -1)
 
@@ -344,7 +344,7 @@ class ThresholdStep:
             self._mark(arm, 0.0, 1)
 
     def _exhausted(self, arm: int) -> bool:
-        """Whether all cases of the arm are asked for."""
+        """Whether all cases of the arm have been asked for."""
         row = self.state.arms[arm]
         return bool(row[PULLS] + row[PENDING_COLUMN] >= self.assembly.bar.cases)
 
@@ -361,10 +361,10 @@ class ThresholdStep:
             tables.progress[FRESH] = min(int(tables.progress[FRESH]), arm)
         self._show(arm)
 
-    # Looking
+    # Views
 
     def row(self, arm: int) -> ArmState:
-        """What is known of an arm."""
+        """Summary of an arm."""
         if arm in self.stale:
             self._count(arm)
             self.stale.discard(arm)
@@ -378,12 +378,12 @@ class ThresholdStep:
         return self.state.arms[:, PULLS].copy()
 
     def bounds(self, arm: int | None = None) -> dict[str, float]:
-        """alpha and beta of the policy now, and the other single numbers that it has learned."""
+        """Current alpha and beta of the policy, and other scalars that it has learned."""
         pool = at_round(self.state.pool, float(max(self.asks, 1)))
         return bounds_now(self.policy, self.state.arms, pool, self.assembly.bar, arm)
 
     def verdict_without(self, arm: int, pulls: int) -> int:
-        """The verdict that the arm would have without this many of its pending pulls; under fdr only what is certain.
+        """The verdict that the arm would have without this many pending pulls; under fdr only if it is certain.
 
         Nothing is decided by it.
         """
@@ -400,19 +400,18 @@ class ThresholdStep:
         return int(self.parts.decide(read_arm_with_row(row, 0), self.state.pool, bar, deciding))
 
     def _refresh(self) -> None:
-        """Let the evidence of every arm count its pending pulls at their worst."""
+        """Update the evidence of every arm with its pending pulls at their worst."""
         for arm in self.stale:
             self._count(arm)
         self.stale.clear()
 
-    # Keeping
+    # Saved state
 
     def pack(self) -> bytes | None:
-        """Everything that the next ask or reward depends on; None if the model's belief is too large.
+        """The state as bytes; None if the model's belief is too large.
 
-        What can be derived is not kept: the selector is prepared from scratch and chooses the same arms. Of a model the
-        whole belief is kept, also what follows from the features: another machine's linear algebra might turn them
-        the other way round.
+        Derived state is left out: the selector is rebuilt and chooses the same arms. A model's belief is kept in full,
+        even the part computed from the features, because another machine's linear algebra may flip signs.
         """
         tables, pool, belief = self.state.tables, self.state.pool, self.state.belief
         if belief is not None and sum(each.nbytes for each in belief) > LARGEST_BELIEF:
@@ -436,7 +435,7 @@ class ThresholdStep:
         )
 
     def unpack(self, body: bytes) -> None:
-        """Put a step that was just made into the state that was packed."""
+        """Restore a packed state into a new step."""
         numbers, arrays = unpacked(body)
         example, count, old = self.state.pool.learned, len(arrays["arms"]), self.state.tables
         modelled = self.state.belief is not None
@@ -457,10 +456,10 @@ class ThresholdStep:
         else:
             self._make_ready()
 
-    # Small parts
+    # Helpers
 
     def _count(self, arm: int) -> None:
-        """Evidence of an open arm from its totals."""
+        """Evidence of an undecided arm from its totals."""
         row = self.state.arms[arm]
         if self.parts.evidence is not None and self.by_totals and abs(row[VERDICT]) != 1.0:
             row[FOR_GOOD], row[FOR_BAD] = self.parts.evidence(
@@ -468,7 +467,7 @@ class ThresholdStep:
             )
 
     def _judge(self, arms: list[int]) -> list[int]:
-        """Verdicts that follow from totals that were changed other than by a told reward."""
+        """Decide what follows from totals that changed other than by a told reward."""
         tables, decided = self.state.tables, []
         if self.fdr:
             self._refresh()
@@ -506,7 +505,7 @@ class ThresholdStep:
         return found
 
     def _verdict(self, arm: int) -> bool:
-        """Give the arm its verdict, one by one, if it has earned it."""
+        """Give the arm its verdict if its evidence suffices; arms are decided one by one."""
         tables = self.state.tables
         if self.fdr:
             return False
@@ -520,7 +519,7 @@ class ThresholdStep:
         return True
 
     def _show(self, arm: int) -> None:
-        """Let the selector see an arm that has changed."""
+        """Update the selector for a changed arm."""
         tables = self.state.tables
         if tables.progress[FRESH] >= len(tables.arms):
             self.parts.update(
@@ -538,7 +537,7 @@ class ThresholdStep:
 
     @explains_rules
     def _make_ready(self) -> None:
-        """The selector from scratch, once every arm was asked for."""
+        """Build the selector once every arm was asked for."""
         tables = self.state.tables
         asked = tables.arms[:, PULLS] + tables.arms[:, PENDING_COLUMN] > 0.0
         tables.progress[FRESH] = len(asked) if asked.all() else int(np.argmin(asked))
@@ -556,7 +555,7 @@ class ThresholdStep:
         self._make_ready()
 
     def _new_version(self) -> None:
-        """Keep what was learned for the tickets that were asked for under it, if a bet depends on it."""
+        """Keep the pool for tickets asked for under it, if a bet depends on it."""
         if self.by_totals or self.policy.identification.learner is None:
             self.versions[-1] = self.state.pool.learned
         elif not _same(self.state.pool.learned, self.versions[-1]):
@@ -567,7 +566,7 @@ class ThresholdStep:
 
 
 class ScoredStep(ThresholdStep):
-    """A threshold step by `score-bets`: each case of an arm has a score, of which the tenth is known.
+    """A threshold step by `score-bets`. The tenth of every case's score is known.
 
     tenths : of the scores of all cases, arm by arm
     """
@@ -598,15 +597,15 @@ class ScoredStep(ThresholdStep):
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Has nothing been learned since? Beliefs are tuples of numbers and arrays."""
+    """Whether two beliefs are equal; beliefs are tuples of numbers and arrays."""
     return one is other or all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def rehearse(policy: Policy, problem: Problem) -> None:
-    """Compile what blocks and replays of a long journal will need, if the rules are not ours.
+    """Compile the code for blocks and long replays now, if the rules come from outside goodarm.
 
-    Single steps run as Python. Without this, a rule that can't be compiled would be noticed only when the journal has
-    become long. Our own rules are known to compile, and models of the arms are compiled at the first step.
+    Single steps run as Python. Without this check, a rule that can't be compiled would fail only once the journal is
+    long. goodarm's own rules are known to compile, and models of the arms are compiled at the first step.
     """
     rules = (policy.sampling.formula, policy.identification.formula)
     if policy.model is not None or all(package_of(each) == "goodarm" for each in functions_in(rules)):

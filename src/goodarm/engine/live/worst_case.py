@@ -1,17 +1,17 @@
-"""Rules for rewards that come from outside: late, out of order, some never.
+"""Wrap rules for rewards that come late, out of order, or never.
 
-What makes the verdicts true (the proofs are in docs/live-verdicts.md):
+Why the verdicts hold (proofs in docs/live-verdicts.md):
 
-by totals  The evidence for good counts every pull that was asked for and not yet answered as reward 0, the evidence for
-           bad counts it as 1: E+ from (asked, told total), E- from (asked, told total + pending). Once all rewards are
-           told, nothing has been lost. This needs a rule by totals and rewards in [0, 1].
-in order   All other evidence, and all rewards without bounds. The caller hands over the rewards of an arm in the order
-           in which they were asked for. A bet reads the pool and the model as they were when its pull was asked for.
+by totals  The evidence for good counts every pending pull as reward 0, and the evidence for bad counts it as 1: E+ from
+           (asked, told total), E- from (asked, told total + pending). Once all rewards are told, nothing is lost. This
+           needs a rule by totals and rewards in [0, 1].
+in order   All other evidence, and all unbounded rewards. The caller passes an arm's rewards in the order of asking.
+           A bet reads the pool and the model as they were when its pull was asked for.
 
-Choosing may use everything that is known. The sampling rule sees an arm with n pulls under way as if they had come back
-with the arm's present mean, so that a batch spreads over several arms.
+The sampling rule may use all information. It sees an arm with n pending pulls as if they had returned the arm's present
+mean, so a batch spreads over several arms.
 
-Each rule is wrapped here; the round itself stays that of `loop.py` and `structured.py`. The arm's row has `EXTRA` more
+This module wraps each rule; the round stays that of `loop.py` and `structured.py`. An arm's row has `EXTRA` more
 numbers, which the wrapped rules see as `arm.memory`.
 """
 
@@ -47,18 +47,18 @@ from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule, SamplingRule
 
 PENDING, OFFSET, TOLD_GOOD, TOLD_BAD, COST = range(5)
 EXTRA = 5
-"""Places in `arm.memory` of a live arm. The rule's own memory comes after them.
+"""Indices into `arm.memory` of a live arm. The rule's own memory follows.
 
-PENDING             : pulls that were asked for and not yet answered
+PENDING             : number of pending pulls
 OFFSET              : log(w K), where the evidence starts; w is the arm's share of the error probability
-TOLD_GOOD, TOLD_BAD : evidence from what was told alone; guides choosing, decides nothing
-COST                : of a pull; guides choosing, decides nothing
+TOLD_GOOD, TOLD_BAD : evidence from told rewards alone; used for choosing, never for verdicts
+COST                : cost of a pull; used for choosing, never for verdicts
 """
 PENDING_COLUMN, OFFSET_COLUMN, COST_COLUMN = ARM_FIELDS + PENDING, ARM_FIELDS + OFFSET, ARM_FIELDS + COST
 
 
 def as_if_back(arm: Arm, bar: Bar) -> Arm:
-    """The arm as a sampling rule sees it: its pending pulls came back with its present mean.
+    """The arm as a sampling rule sees it: pending pulls have returned its present mean.
 
     With a model the mean stays too, and n pulls make the width w / sqrt(1 + n w^2), which is exact for the arm itself.
     """
@@ -77,12 +77,12 @@ def as_if_back(arm: Arm, bar: Bar) -> Arm:
 
 
 DECIDED_BY_PENDING = 1e12
-"""Subtracted from the index of an arm that its pending pulls would decide if they came back with its mean."""
+"""Subtracted from the index of an arm that would be decided if its pending pulls returned its mean."""
 
 
 @cache
 def live_sampling(rule: SamplingRule) -> SamplingRule:
-    """The rule, seeing pending pulls as if they had come back; an index is divided by the cost of a pull."""
+    """The rule with pending pulls treated as returned, and indices divided by the cost of a pull."""
     if isinstance(rule, IndexRule):
         return replace(rule, index=_live_index(rule.index))
     if isinstance(rule, LineRule):
@@ -96,7 +96,7 @@ def _live_index(index: Formula) -> Formula:
     def live_index(arm: Arm, pool: Pool, bar: Bar, *parameters: float) -> float:
         shown = as_if_back(arm, bar)
         value = index(shown, pool, bar, *parameters)
-        value = value / arm.memory[COST] if value > 0.0 else value * arm.memory[COST]  # the larger cost is the worse
+        value = value / arm.memory[COST] if value > 0.0 else value * arm.memory[COST]  # a larger cost is worse
         waiting = arm.memory[PENDING] > 0.0 and max(shown.for_good, shown.for_bad) >= bar.budget
         return value - DECIDED_BY_PENDING if waiting else value  # type: ignore[no-any-return]  # a rule's function
 
@@ -132,7 +132,7 @@ def _live_choice(choose: Formula) -> Formula:
 
 @cache
 def live_identification(rule: IdentificationRule) -> tuple[Formula, Formula]:
-    """`observe` and `decide` of a rule whose arms have pulls under way; `observe` gets the reward of one of them."""
+    """`observe` and `decide` of a rule with pending pulls; `observe` gets the reward of one of them."""
     if isinstance(rule, EvidenceRule) and rule.totals is not None:
         return _observe_totals(worst_case(rule)), _decide_evidence
     if isinstance(rule, EvidenceRule):
@@ -220,12 +220,12 @@ def _decide_radius(radius: Formula) -> Formula:
 
 
 def columns_of(rule: IdentificationRule) -> int:
-    """Columns of the table of arms of a live campaign."""
+    """Number of columns of a live campaign's table of arms."""
     return ARM_FIELDS + EXTRA + (0 if rule.by_totals else max(rule.memory, 1))
 
 
 def start_at_offset(table: Table, offsets: Any, costs: Any = None) -> None:
-    """Let the evidence of new arms start at their offset; a pull costs 1 where no costs are given."""
+    """Start the evidence of new arms at their offset; a pull costs 1 by default."""
     table[:, COST_COLUMN] = 1.0 if costs is None else costs
     table[:, OFFSET_COLUMN] = offsets
     table[:, FOR_GOOD] = offsets
@@ -233,7 +233,7 @@ def start_at_offset(table: Table, offsets: Any, costs: Any = None) -> None:
 
 
 def state_of(row: Row, needed_good: float, needed_bad: float) -> ArmState:
-    """What is known of an arm, from its row and from the evidence that a verdict needs on each side."""
+    """Summary of an arm, from its row and the evidence needed on each side."""
     values = row.tolist()
     suspended = values[VERDICT] == SUSPENDED
     return ArmState(

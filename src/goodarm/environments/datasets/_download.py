@@ -1,4 +1,4 @@
-"""From the publisher's address to bytes: whole, or an error that says how to go on. Standard library only."""
+"""Download bytes from the publisher's address, complete or with an error that says what to do."""
 
 from __future__ import annotations
 

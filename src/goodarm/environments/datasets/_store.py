@@ -1,4 +1,4 @@
-"""Where a dataset's files are: the folder GOODARM_DATA, our cache, or the publisher's own address, in this order.
+"""Find a dataset's files: in the folder GOODARM_DATA, in the cache, or at the publisher's address, in this order.
 
 A file is known by the sha256 of its content, unpacked and with lines that end in a single line feed. Every file is
 checked whenever it is read; one that differs is refused. The cache has the same layout as GOODARM_DATA.
@@ -60,12 +60,12 @@ class Dataset:
 
     @property
     def terms(self) -> str:
-        """What is printed when it is fetched."""
+        """Text printed at the download."""
         return f"{self.title}, {self.homepage}\nLicence: {self.licence}\nCite: {self.citation}"
 
     @property
     def way_out(self) -> str:
-        """What to do when it can't be fetched."""
+        """Instructions if it can't be downloaded."""
         folder = self.files[0].path.split("/")[0]
         return (
             f"Get it with: goodarm data fetch {self.name}. Without a network, do so on another machine, copy the "
@@ -74,7 +74,7 @@ class Dataset:
 
 
 def cache_folder() -> Path:
-    """GOODARM_CACHE, or the place where this system keeps what can be fetched again."""
+    """GOODARM_CACHE, or the system's folder for caches."""
     if os.environ.get("GOODARM_CACHE"):
         return Path(os.environ["GOODARM_CACHE"])
     if os.environ.get("XDG_CACHE_HOME"):

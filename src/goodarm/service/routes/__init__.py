@@ -1,1 +1,1 @@
-"""One file per topic; a route parses, calls and answers, and computes nothing."""
+"""Routes, one file per topic. A route parses, calls and answers; it computes nothing."""

@@ -18,14 +18,14 @@ from goodarm.service.views import summary
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"])
 DEPRECATED = "@1794960000"
-"""Since when /pause and /close are deprecated: 2026-11-18, in seconds since 1970."""
+"""Date of the deprecation of /pause and /close: 2026-11-18, in seconds since 1970."""
 READ = documented((401, 403, 404, 422, 429))
 CHANGE = documented((400, 401, 403, 404, 409, 413, 422, 429))
 
 
 @router.get("", response_model=Campaigns, responses=documented((401, 403, 429)) | NOT_CHANGED, **route_of(Role.reader))
 async def all_campaigns(request: Request, if_none_match: IfNoneMatch = None) -> Response:
-    """All campaigns of the store, each at a glance."""
+    """Summaries of all campaigns of the store."""
     found = await campaigns_of(request).summaries()
     tag = etag(*((each["name"], each["number"], each["remaining"], each["tally"]["overdue"]) for each in found))
     return fresh(tag, None if matches(tag, if_none_match) else {"campaigns": found})
@@ -45,13 +45,13 @@ async def create(request: Request, body: NewCampaign, key: Key = None) -> Respon
 
 @router.get("/{name}", response_model=Summary, responses=READ | NOT_CHANGED, **route_of(Role.reader))
 async def one_campaign(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
-    """One campaign at a glance."""
+    """Summary of one campaign."""
     return await campaigns_of(request).answer(name, if_none_match, summary, "summary", forecast=True)
 
 
 @router.post("/{name}/arms", status_code=201, response_model=Summary, responses=CHANGE, **route_of(Role.admin))
 async def add_arms(request: Request, name: CampaignName, body: NewArms, key: Key = None) -> Response:
-    """Arms that join later; they need a reserve."""
+    """Add arms to a running campaign. This needs a reserve."""
     given = [arm if isinstance(arm, str) else arm.model_dump(exclude_none=True) for arm in body.arms]
     return await _changed(request, name, lambda campaign: campaign.add_arms(given, key=key), 201)
 
@@ -70,13 +70,13 @@ async def resume(request: Request, name: CampaignName, body: OneArm) -> Response
 
 @router.post("/{name}/retire", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
 async def retire(request: Request, name: CampaignName, body: OneArm) -> Response:
-    """Never ask for this arm again; no verdict is implied."""
+    """Never ask for this arm again. It gets no verdict by this."""
     return await _changed(request, name, lambda campaign: campaign.retire(body.arm))
 
 
 @router.post("/{name}/end", response_model=Summary, responses=CHANGE, **route_of(Role.admin))
 async def end(request: Request, name: CampaignName, body: End | None = None) -> Response:
-    """Ask nothing more; rewards of pending tickets may still be told."""
+    """End the campaign. Rewards of pending tickets may still be told."""
     reason = body.reason if body is not None else ""
     return await _changed(request, name, lambda campaign: campaign.end(reason))
 
@@ -94,7 +94,7 @@ async def close(request: Request, name: CampaignName, body: End | None = None) -
 
 
 def _renamed(response: Response, request: Request, verb: str) -> Response:
-    """Say with the answer that the path is deprecated, and which one replaces it (RFC 9745)."""
+    """Add headers that mark the path as deprecated and name its replacement (RFC 9745)."""
     path = request.app.state.settings.root_path + request.scope["raw_path"].decode("ascii").rpartition("/")[0]
     response.headers["Deprecation"] = DEPRECATED
     response.headers["Link"] = f'<{path}/{verb}>; rel="successor-version"'

@@ -1,4 +1,4 @@
-"""For the programs that monitor the server."""
+"""Health checks for monitoring."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def healthz() -> Health:
     responses={503: {"model": Health, "description": "The store can't be written at the moment."}},
 )
 async def readyz(request: Request, response: Response) -> Health:
-    """The store answers too: something was written to it within the last second."""
+    """The server and its store work: a test write succeeded within the last second."""
     try:
         await campaigns_of(request).probe()
     except Exception as error:  # any error means that the server is not ready

@@ -1,4 +1,4 @@
-"""Who is calling: log in, log out, and what they may do."""
+"""Log in, log out, and the caller's role."""
 
 from __future__ import annotations
 

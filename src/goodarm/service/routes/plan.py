@@ -1,4 +1,4 @@
-"""How many samples will it take? Plans for people who are about to start a campaign, one at a time."""
+"""Plans before a campaign: how many samples will it take? One plan is computed at a time."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from goodarm.service.tokens import Role
 router = APIRouter(prefix="/api/v1", tags=["plan"])
 MOST_WAITING = 8
 FEW_TIMES = 3.0
-"""If all arms take more than this many times what nine tenths of them take, the last tenth is mentioned separately."""
+"""Ratio of samples for all arms to samples for nine tenths of them above which the sentence names both."""
 
 
 class Planner:
-    """Makes never more than one plan at a time."""
+    """Computes one plan at a time."""
 
     def __init__(self) -> None:
         self._one = asyncio.Lock()
@@ -37,7 +37,7 @@ class Planner:
     async def plan(self, wish: PlanWish) -> dict[str, Any]:
         """The plan for a request."""
         if self._waiting >= MOST_WAITING:
-            raise Refusal(429, "busy", "Other plans are being made. Try again in a second.", {"Retry-After": "1"})
+            raise Refusal(429, "busy", "Other plans are being computed. Try again in a second.", {"Retry-After": "1"})
         make = _wanted(wish)
         self._waiting += 1
         try:
@@ -51,7 +51,7 @@ def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
     given = wish.model_dump(exclude_none=True)
     rewards = rewards_from_text(given.pop("rewards", "bounded"))
     asked = (given.get("threshold"), given.get("control"), given.get("margin", 0.0), given.get("cases"))
-    planned_question(*asked)  # refused before waiting
+    planned_question(*asked)  # refuse before waiting
     return partial(quick_plan, **given, rewards=rewards)
 
 
@@ -67,7 +67,7 @@ def shown(plan: QuickPlan) -> dict[str, Any]:
 
 
 def sentence(plan: QuickPlan) -> str:
-    """A plan in words; where a few arms near the bar would take nearly all of the samples, the others come first.
+    """A plan in words. If a few arms near the bar would need nearly all samples, the others are named first.
 
     >>> HALF = Forecast(400_000, 300_000, 500_000)
     >>> sentence(QuickPlan(400_000, 700_000, 900_000, 1_200_000, 1_000_000, 1_600_000, "half above", HALF))
@@ -91,5 +91,5 @@ about 6.1 billion, the most for those nearest to the bar'
     "/plan", response_model=PlanShown, responses=documented((400, 401, 403, 413, 422, 429)), **route_of(Role.reader)
 )
 async def plan(request: Request, body: PlanWish) -> Response:
-    """What a campaign will take, by simulation, before it is started."""
+    """Estimate by simulation how many samples a campaign will need."""
     return Reply(await request.app.state.planner.plan(body))

@@ -1,4 +1,4 @@
-"""What is known: verdicts, arms, progress, history, and the live stream."""
+"""Reads: verdicts, arms, progress, history, and the live stream."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def verdicts_as_csv(
 
 @router.get("/arms", response_model=ArmTable, responses=NOT_CHANGED, **route_of(Role.reader))
 async def all_arms(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
-    """Every arm with everything that is known about it."""
+    """All arms with all their fields."""
     return await campaigns_of(request).answer(name, if_none_match, arm_table, "arms")
 
 
@@ -80,10 +80,10 @@ async def all_arms(request: Request, name: CampaignName, if_none_match: IfNoneMa
 async def remaining(
     request: Request,
     name: CampaignName,
-    draws: Annotated[int | None, Query(ge=1, le=1000, description="200 if left out, fewer with very many arms")] = None,
+    draws: Annotated[int | None, Query(ge=1, le=1000, description="200 by default, fewer with very many arms")] = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Expected further pulls of each arm."""
+    """Expected further samples of each arm."""
     return fresh(*await campaigns_of(request).remaining(request, name, if_none_match, draws))
 
 
@@ -105,7 +105,7 @@ async def over_time(request: Request, name: CampaignName, if_none_match: IfNoneM
 
 @router.get("/score", response_model=ScoreShown, **route_of(Role.reader))
 async def score(request: Request, name: CampaignName) -> Response:
-    """For a campaign whose metadata has the true `means`: how many verdicts are wrong so far."""
+    """Number of wrong verdicts so far, for a campaign whose metadata has the true `means`."""
     return Reply(await campaigns_of(request).score(name))
 
 
@@ -113,7 +113,7 @@ async def score(request: Request, name: CampaignName) -> Response:
 async def waiting(
     request: Request, name: CampaignName, limit: Annotated[int, Query(ge=1, le=MOST_WAITING)] = 1000
 ) -> Response:
-    """The tickets that are out, oldest first; without an ETag, since their age grows by itself."""
+    """Outstanding tickets, oldest first. There is no ETag, since their age changes without an entry."""
     return Reply(await campaigns_of(request).desk.read(name, lambda campaign: waiting_tickets(campaign, limit)))
 
 
@@ -138,16 +138,16 @@ async def check(
     name: CampaignName,
     head: Annotated[
         str | None,
-        Query(pattern=f"^[0-9]{{1,18}}:{HEXADECIMAL.pattern}$", description="of an earlier time, number:chain"),
+        Query(pattern=f"^[0-9]{{1,18}}:{HEXADECIMAL.pattern}$", description="an earlier head, number:chain"),
     ] = None,
 ) -> Response:
-    """Replay the journal and compare; ok is false, with the reason, when something differs."""
+    """Replay the journal and compare. If something differs, `ok` is false and `problem` has the reason."""
     return Reply(await campaigns_of(request).check(request, name, None if head is None else Head.read(head)))
 
 
 @router.get("/head", response_model=HeadShown, responses=NOT_CHANGED, **route_of(Role.reader))
 async def head(request: Request, name: CampaignName, if_none_match: IfNoneMatch = None) -> Response:
-    """The number and chain of the journal's newest entry. Keep it elsewhere, and give it to /check later."""
+    """The number and chain of the journal's newest entry. Keep it elsewhere, and pass it to /check later."""
     return await campaigns_of(request).answer(name, if_none_match, lambda campaign: campaign.head()._asdict(), "head")
 
 
@@ -172,7 +172,7 @@ async def export(
 
 
 async def _there(request: Request, name: CampaignName) -> str:
-    """Refuse a stream of a campaign that does not exist, or whose store is away, before it begins."""
+    """Refuse a stream before it begins if its campaign does not exist or the store can't be reached."""
     most = request.app.state.settings.most_streams
     if request.app.state.fanout.clients >= most:
         detail = f"{most:,} live streams are open at this worker already. Try again later, or read the campaign itself."
@@ -190,9 +190,9 @@ async def _there(request: Request, name: CampaignName) -> str:
 async def events(
     request: Request,
     name: Annotated[str, Depends(_there)],
-    last_event_id: Annotated[int | None, Header(ge=0, lt=2**53, description="where the stream was left")] = None,
+    last_event_id: Annotated[int | None, Header(ge=0, lt=2**53, description="the last event that arrived")] = None,
 ) -> Response:
-    """Live updates: first what changed since Last-Event-ID (every arm without it), then each change as it comes."""
+    """Live updates: first the changes since Last-Event-ID (every arm without it), then each new change."""
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
     return StreamingResponse(_events(request, name, last_event_id), media_type=EVENTS, headers=headers)
 

@@ -18,18 +18,18 @@ from goodarm.service.tokens import Role
 
 REFUSALS = documented((400, 401, 403, 404, 409, 413, 422, 429))
 CUT = 100_000
-"""Maximum number of samples in one block: others wait while they are chosen."""
+"""Maximum number of samples in one block. Other requests wait while they are chosen."""
 router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], responses=REFUSALS)
 
 
 def asked(campaign: Campaign, body: Ask, key: str | None) -> dict[str, Any]:
-    """What `ask` does, and its answer. The id of a unit is its key, whatever the header says."""
+    """The operation of `ask`, and its answer. The id of a unit is its key, whatever the header says."""
     tickets = campaign.ask(body.n, key=None if body.unit else key, unit=body.unit)
     return {"tickets": [ticket.as_json() for ticket in tickets]}
 
 
 def told(campaign: Campaign, body: Tell, key: str | None = None) -> dict[str, Any]:
-    """What `tell` does; it needs no key."""
+    """The operation of `tell`, which needs no key."""
     return campaign.tell(body.ticket, body.reward).as_json()
 
 
@@ -41,26 +41,26 @@ def stepped(campaign: Campaign, body: Tell, key: str | None) -> dict[str, Any]:
 
 @router.post("/ask", response_model=Tickets, **route_of(Role.writer))
 async def ask(request: Request, name: CampaignName, body: Ask, key: Key = None) -> Response:
-    """The arms to sample next, one ticket each."""
+    """Tickets for the next samples, one arm each."""
     return Reply(await campaigns_of(request).write(request, name, lambda campaign: asked(campaign, body, key)))
 
 
 @router.post("/tell", response_model=Told, **route_of(Role.writer))
 async def tell(request: Request, name: CampaignName, body: Tell) -> Response:
-    """A ticket's reward. The same reward again changes nothing; a different one is refused."""
+    """Tell a ticket's reward. Repeating the same reward changes nothing; a different one is refused."""
     return Reply(await campaigns_of(request).write(request, name, lambda campaign: told(campaign, body)))
 
 
 @router.post("/tell-many", response_model=Told, **route_of(Role.writer))
 async def tell_many(request: Request, name: CampaignName, body: TellMany) -> Response:
-    """Rewards of many tickets in one transaction: all of them, or none."""
+    """Tell the rewards of many tickets in one transaction: all of them, or none."""
     rewards = [(each.ticket, each.reward) for each in body.rewards]
     return await _told(request, name, lambda campaign: campaign.tell_many(rewards))
 
 
 @router.post("/tell-arm", response_model=Told, **route_of(Role.writer))
 async def tell_arm(request: Request, name: CampaignName, body: TellArm, key: Key = None) -> Response:
-    """A reward without a ticket. The promise holds only if all such rewards are told."""
+    """Tell a reward without a ticket. The guarantee holds only if all such rewards are told."""
     return await _told(request, name, lambda campaign: campaign.tell_arm(body.arm, body.reward, key=key))
 
 
@@ -79,13 +79,13 @@ async def close_units(request: Request, name: CampaignName, body: CloseUnits) ->
 
 @router.post("/step", response_model=Stepped, **route_of(Role.writer))
 async def step(request: Request, name: CampaignName, body: Tell, key: Key = None) -> Response:
-    """Tell and ask in one transaction. The same key again gets the same verdicts and the same ticket."""
+    """Tell and ask in one transaction. The same key returns the same verdicts and the same ticket."""
     return Reply(await campaigns_of(request).write(request, name, lambda campaign: stepped(campaign, body, key)))
 
 
 @router.post("/ask-block", response_model=BlockShown, **route_of(Role.writer))
 async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: Key = None) -> Response:
-    """Many asks in one entry: the number of samples of each arm. A block is cut at 100,000: ask again for the rest."""
+    """Ask for many samples in one entry, as a count per arm. A block has at most 100,000: ask again for the rest."""
     found, n = campaigns_of(request), min(body.n, CUT)
     await found.ready_for_blocks(name)
     block = await found.write(request, name, lambda campaign: campaign.ask_block(n, key=key))
@@ -94,7 +94,7 @@ async def ask_block(request: Request, name: CampaignName, body: AskBlock, key: K
 
 @router.post("/tell-block", response_model=Told, **route_of(Role.writer))
 async def tell_block(request: Request, name: CampaignName, body: TellBlock) -> Response:
-    """Rewards of a block, whole or in parts; a part told twice counts once."""
+    """Tell the rewards of a block, whole or in parts. A part told twice counts once."""
     rewards = {arm: (told, total) for arm, (told, total) in body.rewards.items()}
     await campaigns_of(request).ready_for_blocks(name)
     return await _told(request, name, lambda campaign: campaign.tell_block(body.ticket, rewards, body.part))
@@ -102,7 +102,7 @@ async def tell_block(request: Request, name: CampaignName, body: TellBlock) -> R
 
 @router.post("/void", status_code=204, **route_of(Role.writer))
 async def void(request: Request, name: CampaignName, body: Void) -> None:
-    """Withdraw a ticket; valid only if losing it has nothing to do with its reward."""
+    """Withdraw a ticket. This is valid only if the reason does not depend on its reward."""
     await campaigns_of(request).write(request, name, lambda campaign: campaign.void(body.ticket, body.reason))
 
 

@@ -1,4 +1,4 @@
-"""Webhooks: who is called when an arm gets its verdict, and what became of each call."""
+"""Webhooks: addresses to call at each verdict, and their deliveries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _shown(hook: Webhook) -> dict[str, object]:
 
 @router.get("/webhooks", response_model=Webhooks, **route_of(Role.admin))
 async def all_webhooks(request: Request, name: CampaignName) -> Response:
-    """The webhooks of a campaign; their secrets are not shown again."""
+    """The webhooks of a campaign, without their secrets."""
     await campaigns_of(request).desk.read(name, lambda campaign: None)
     found = await asyncio.to_thread(request.app.state.webhooks.of, name)
     return Reply({"webhooks": [_shown(hook) for hook in found]})
@@ -43,7 +43,7 @@ async def all_webhooks(request: Request, name: CampaignName) -> Response:
     **route_of(Role.admin),
 )
 async def register(request: Request, name: CampaignName, body: NewWebhook, key: Key = None) -> Response:
-    """Call this address at every verdict from now on. The answer shows the secret for the signatures, once."""
+    """Call this address at every future verdict. Only this answer shows the secret for the signatures."""
     number = await campaigns_of(request).desk.read(name, lambda campaign: campaign.number)
     hook = await asyncio.to_thread(request.app.state.webhooks.register, name, body.url, number, key)
     return Reply(_shown(hook) | {"secret": hook.secret}, 201)
@@ -58,7 +58,7 @@ async def end(request: Request, name: CampaignName, id: HookId) -> None:
 
 @router.get("/deliveries", response_model=Deliveries, **route_of(Role.admin))
 async def deliveries(request: Request, name: CampaignName) -> Response:
-    """What was sent, what failed and will be tried again, and what was given up."""
+    """Deliveries: sent, waiting for a retry, or given up."""
     return Reply({"deliveries": await request.app.state.sender.deliveries(name)})
 
 
@@ -70,5 +70,5 @@ async def deliveries(request: Request, name: CampaignName) -> Response:
     **route_of(Role.admin),
 )
 async def replay(request: Request, name: CampaignName, id: DeliveryId) -> Response:
-    """Send a delivery again, whether it arrived or was given up."""
+    """Send a delivery again, even if it arrived or was given up."""
     return Reply({"deliveries": [await request.app.state.sender.replay(name, id)]}, 202)
