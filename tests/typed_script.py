@@ -68,6 +68,7 @@ def planned() -> None:
 def others() -> list[object]:
     """Names that need an extra, data or long runs to be called; their types are what counts here."""
     environments = (goodarm.matrix, goodarm.beta, goodarm.gaussian, goodarm.table, goodarm.environment, goodarm.replay)
+    several: goodarm.Environment = goodarm.several_metrics({"a": [0.5]}, "a >= 0.4")
     models = (Kernel, Linear, Mixed, Neural)
     gaussian: SubGaussian = Gaussian(1.0)
     graded: GradedCases = Cases(500)
@@ -75,6 +76,7 @@ def others() -> list[object]:
     learned: type[LearnedPolicy] = LearnedPolicy
     return [
         *environments,
+        several,
         goodarm.classification,
         goodarm.learn,
         *models,

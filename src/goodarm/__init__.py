@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from goodarm.environments import gaussian as gaussian
     from goodarm.environments import matrix as matrix
     from goodarm.environments import replay as replay
+    from goodarm.environments import several_metrics as several_metrics
     from goodarm.environments import table as table
     from goodarm.environments.names import environment as environment
     from goodarm.errors import GoodarmError as GoodarmError
@@ -89,6 +90,7 @@ _WHERE = {
     "policy": "goodarm.policies",
     "remaining": "goodarm.planning",
     "replay": "goodarm.environments",
+    "several_metrics": "goodarm.environments",
     "simulate": "goodarm.simulation.simulate",
     "table": "goodarm.environments",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import timedelta
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 
@@ -111,6 +112,15 @@ def checked_number(what: str, value: Any) -> float:
     if found is None:
         raise InvalidValue(f"{what} must be a number; got {shown(value)}.")
     return found
+
+
+def exact(amount: float) -> Fraction:
+    """An amount of money as the decimal number that was written: ten times 0.1 is 1.
+
+    >>> exact(0.1) * 10 == exact(1.0), exact(1e-5)
+    (True, Fraction(1, 100000))
+    """
+    return Fraction(repr(float(amount)))
 
 
 def shown(value: object) -> str:

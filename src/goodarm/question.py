@@ -201,7 +201,17 @@ class Question(ABC):
         """Names for tables and charts."""
         return Labels()
 
+    @property
+    def setting(self) -> str:
+        """The question in the heading of a table; with two dashes before it, as an option of the command line."""
+        return " --".join(f"{name} {value}" for name, value in self.as_json().items())
+
     # Rewards
+
+    @property
+    def names(self) -> list[str]:
+        """The metrics of a reward, in their order; empty where a reward is one number."""
+        return []
 
     @property
     def nothing(self) -> Reward:
@@ -337,6 +347,10 @@ class Threshold(Question):
 
     def phrases(self, amounts: Amounts) -> Phrases:
         return Phrases(f"above {amounts.mean(self.value)}", "below")
+
+    @property
+    def setting(self) -> str:
+        return f"threshold {self.value:g}"
 
     def as_json(self) -> dict[str, Any]:
         return {"threshold": self.value}
@@ -569,6 +583,11 @@ class Bars(Question):
     @property
     def template(self) -> str:
         return self.phrases(SHARES).above
+
+    @property
+    def setting(self) -> str:
+        listed = ", ".join(f"{each.name} {'>=' if each.at_least else '<='} {each.bar:g}" for each in self.metrics)
+        return f"bars '{listed}'"
 
     @property
     def labels(self) -> Labels:

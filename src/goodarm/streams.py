@@ -57,4 +57,10 @@ def derived_seed(seed: int, text: str) -> int:
 
 def run_key(seed: int, run: int) -> np.uint64:
     """The 64-bit key of all rewards of one run."""
-    return np.uint64(SeedSequence(seed, spawn_key=(run, REWARDS)).generate_state(1, np.uint64)[0])
+    return metric_key(seed, run, 0)
+
+
+def metric_key(seed: int, run: int, metric: int) -> np.uint64:
+    """The same for one metric of the rewards; that of metric 0 is the run's."""
+    place = (run, REWARDS, metric) if metric else (run, REWARDS)
+    return np.uint64(SeedSequence(seed, spawn_key=place).generate_state(1, np.uint64)[0])

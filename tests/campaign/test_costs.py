@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from goodarm import Campaign
+from goodarm.arguments import exact
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.terms import COSTS_FORMAT
 from goodarm.cli import app
@@ -34,7 +34,7 @@ def played(store: Any = "memory:", rounds: int = 100, **more: Any) -> Campaign:
 def test_the_campaign_ends_when_the_next_sample_would_exceed_the_budget(address: str) -> None:
     with played(address) as campaign:
         tally = campaign.tally()
-        spent = sum(row.pulls * Fraction(COST[row.arm]) for row in campaign.arms())
+        spent = sum(row.pulls * exact(COST[row.arm]) for row in campaign.arms())
         assert tally.spent == float(spent) <= 30.0
         assert (tally.budget, tally.used_up, tally.ended) == (30.0, True, True)
         assert campaign.ask(5) == []
@@ -48,10 +48,19 @@ def test_the_campaign_ends_when_the_next_sample_would_exceed_the_budget(address:
         assert again.terms.format == COSTS_FORMAT
 
 
+def test_money_is_the_decimal_number_that_was_written() -> None:
+    """As floats, three times 0.1 exceed 0.3."""
+    for asks in (3, 30):
+        campaign = Campaign.create("memory:", "c", ["a"], 0.5, cost=0.1, budget=asks / 10)
+        assert len(campaign.ask(100)) == asks
+        block = Campaign.create("memory:", "c", ["a"], 0.5, cost=0.1, budget=asks / 10).ask_block(100)
+        assert block.pulls == {"a": asks}
+
+
 def test_a_block_is_cut_at_the_budget() -> None:
     campaign = Campaign.create("memory:", "c", list(COST), 0.5, cost=COST, budget=20.0)
     block = campaign.ask_block(10**6)
-    spent = sum(count * Fraction(COST[arm]) for arm, count in block.pulls.items())
+    spent = sum(count * exact(COST[arm]) for arm, count in block.pulls.items())
     assert campaign.tally().spent == float(spent) <= 20.0
     assert campaign.tally().used_up
     assert campaign.check().ok

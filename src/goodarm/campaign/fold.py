@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.arguments import exact
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.cases import Draw, order_key
@@ -58,7 +59,7 @@ class Book:
         self.number = number
         self.entry = entry
         self.weight = weight
-        self.cost = Fraction(entry.price)
+        self.cost = exact(entry.price)
         """Cost of a sample, as an exact fraction: sums don't depend on the order of additions."""
         self.status = OPEN
         self.asked = 0
@@ -119,6 +120,7 @@ class Fold:
         """Sum of squared deviations of unbounded rewards from their arm's mean, in units of the declared scale."""
         self.doubted = False
         self.ended = False
+        self.budget = None if terms.budget is None else exact(terms.budget)
         self.spent = Fraction(0)
         """Total cost of the samples asked for, excluding void ones."""
         self.good = 0
@@ -220,13 +222,13 @@ class Fold:
         return self.books[arm].decision is None and self.books[arm].status == OPEN
 
     def _too_dear(self, arm: int) -> bool:
-        budget = self.terms.budget
+        budget = self.budget
         return budget is not None and self.spent + self.books[arm].cost > budget
 
     @property
     def used_up(self) -> bool:
         """Whether the next sample would exceed the budget."""
-        budget = self.terms.budget
+        budget = self.budget
         if budget is None or self.found:
             return False
         cheapest, dearest = self._prices
@@ -254,7 +256,7 @@ class Fold:
 
     def _affordable(self, pulls: int) -> NDArray[np.int64]:
         """Choose this many samples, or as many as the budget pays for at the largest cost, piece by piece."""
-        budget = self.terms.budget
+        budget = self.budget
         if budget is None:
             return self.step.choose_block(pulls)
         counts, left, (_, dearest) = np.zeros(len(self.books), dtype=np.int64), budget - self.spent, self._prices

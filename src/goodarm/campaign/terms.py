@@ -15,7 +15,7 @@ from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
 from goodarm.campaign.units import UnitTerms, agreed_units
 from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
-from goodarm.engine.live.checks import by_totals
+from goodarm.engine.live.checks import by_totals, check_costs
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import LIVE_POLICY, Policy
@@ -23,7 +23,6 @@ from goodarm.policies.file import rewards_from_json, rewards_to_json
 from goodarm.problem import FAMILIES, Bounded, Cases, GradedCases, NonNegative, Problem, Rewards, ScoredCases
 from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
-from goodarm.rules.sampling import IndexRule
 from goodarm.verdict import Criterion, Guarantee
 from goodarm.version import __version__
 
@@ -297,7 +296,7 @@ def check_terms(terms: Terms) -> None:
         raise InvalidValue(f"reserve must lie in [0, 1): a share of delta kept for later arms; got {terms.reserve!r}.")
     _check_model(terms.made, terms.arms)
     _check_goal(terms)
-    _check_costs(terms)
+    check_costs(terms.made, terms.costs or (), terms.budget)
 
 
 def _check_goal(terms: Terms) -> None:
@@ -310,24 +309,6 @@ def _check_goal(terms: Terms) -> None:
         raise InvalidValue(
             f"stop_after={terms.stop_after} good arms can't be found among {len(terms.judged)}. Ask for fewer, or keep "
             "a share of delta for arms that are added later (reserve=0.2)."
-        )
-
-
-def _check_costs(terms: Terms) -> None:
-    """Refuse costs that the policy can't use, and a budget below the cost of one sample."""
-    costs = terms.costs or [1.0]
-    if len(set(costs)) > 1 and not isinstance(terms.made.sampling, IndexRule):
-        raise InvalidValue(
-            f"{terms.policy} gives arms no index that could be divided by their costs. Use 'value+gap-mixture', or "
-            "leave the costs out."
-        )
-    if terms.budget is None:
-        return
-    if not 0.0 < terms.budget < math.inf:
-        raise InvalidValue(f"budget must be a positive number; got {terms.budget!r}.")
-    if terms.budget < min(costs):
-        raise InvalidValue(
-            f"a budget of {terms.budget:g} does not pay for one sample, which costs at least {min(costs):g}."
         )
 
 

@@ -109,4 +109,15 @@ StopAfter = Annotated[
         help="End after N good arms; 1: one good arm, or none.",
     ),
 ]
+SeveralBars = Annotated[
+    str | None,
+    typer.Option(metavar="B", help="In place of a threshold: metrics with bars, 'correct >= 0.9, slow <= 0.05'."),
+]
+Costs = Annotated[
+    str | None,
+    typer.Option(metavar="C|a=1,b=20", help="Cost of a sample; or give the arms' file a column cost."),
+]
+Budget = Annotated[
+    float | None, typer.Option(parser=number, metavar="B", help="Maximum total cost of all samples.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

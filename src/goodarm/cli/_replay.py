@@ -29,6 +29,7 @@ class ReplayWarning(UserWarning):
 def replayed(
     environment: str,
     threshold: float | None,
+    bars: str | None,
     arm: str | None,
     reward: str | None,
     low: float | None,
@@ -40,11 +41,15 @@ def replayed(
     if not chosen:
         return environment
     kind, _, path = environment.partition(":")
-    if kind != "replay" or threshold is None:
-        raise InvalidValue(f"`{next(iter(chosen))}` belongs to replay:LOG with a `threshold`; got {environment}.")
+    if kind != "replay" or (threshold, bars) == (None, None):
+        raise InvalidValue(
+            f"`{next(iter(chosen))}` belongs to replay:LOG with a `threshold` or `bars`; got {environment}."
+        )
+    if bars is not None and reward is not None:
+        raise InvalidValue("`reward` names one column, and `bars` name the column of each metric. Leave one out.")
     from goodarm.environments import replay
 
-    return replay(path, threshold, **chosen)  # type: ignore[arg-type]  # names and numbers, as `given` has them
+    return replay(path, threshold, bars=bars, **chosen)  # type: ignore[arg-type]  # names and numbers, as `given` has them
 
 
 def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
@@ -54,7 +59,7 @@ def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
     import numpy as np
 
     spec = finished[0].spec
-    extra = spec.environment.extra
+    extra = spec.environment.metrics[0].extra
     if extra is None or not np.size(extra):
         return
     rows = np.asarray(extra)[spec.environment.arms : 2 * spec.environment.arms]
@@ -64,7 +69,7 @@ def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
         warnings.warn(
             f"{beyond} of {rows.size} arms were pulled more often than the log has rows for them: a replay draws with "
             "replacement, and its verdicts are about the log's averages. Which arms are good is answered by "
-            f"goodarm judge {environment.partition(':')[2]} --threshold {spec.environment.threshold:g}",
+            f"goodarm judge {environment.partition(':')[2]} --{spec.question.setting}",
             ReplayWarning,
             stacklevel=2,
         )

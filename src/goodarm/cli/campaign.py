@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from goodarm.cli._options import Delta, ErrorCriterion, Json, Seed, StopAfter, number, whole
+from goodarm.cli._options import (
+    Budget,
+    Costs,
+    Delta,
+    ErrorCriterion,
+    Json,
+    Seed,
+    SeveralBars,
+    StopAfter,
+    number,
+    whole,
+)
 from goodarm.cli._show import console, on_one_line, print_json
 from goodarm.errors import DamagedJournal, InvalidValue, Refused, UnknownName, UnsoundPairing
 
@@ -62,17 +73,6 @@ Scores = Annotated[
     typer.Option(metavar="FILE", help="With --cases: a judge's scores, a .csv or .jsonl with arm, case and score."),
 ]
 Repeats = Annotated[int, typer.Option(parser=whole, metavar="R", help="Number of evaluations of an arm on each case.")]
-SeveralBars = Annotated[
-    str | None,
-    typer.Option(metavar="B", help="In place of a threshold: metrics with bars, 'correct >= 0.9, slow <= 0.05'."),
-]
-Costs = Annotated[
-    str | None, typer.Option(metavar="C|a=1,b=20", help="Cost of a sample; or give the arms' file a column cost.")
-]
-Budget = Annotated[
-    float | None,
-    typer.Option(parser=number, metavar="B", help="Maximum total cost of all samples."),
-]
 PerUnit = Annotated[
     str | None,
     typer.Option(metavar="mean|any|sum|ratio", help="One reward from all rows of a person, session or machine."),

@@ -9,6 +9,8 @@ import typer
 
 from goodarm.cli._options import (
     Backend,
+    Budget,
+    Costs,
     Delta,
     EnvironmentName,
     ErrorCriterion,
@@ -20,6 +22,7 @@ from goodarm.cli._options import (
     OutFolder,
     PolicyNames,
     Seed,
+    SeveralBars,
     StopAfter,
     Threshold,
     Workers,
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "goodarm compare kano-1 --policy value --policy hdoc --runs 100",
     "goodarm compare table:examples/headlines.csv --threshold 0.02 --horizon 200000 --runs 20 --out results",
+    "goodarm compare table:examples/prompts.csv --bars 'correct >= 90%, slow <= 5%' --budget 2000 --runs 20",
 )
 
 
@@ -57,14 +61,18 @@ def compare(
     high: LogHigh = None,
     informed: Informed = False,
     stop_after: StopAfter = None,
+    bars: SeveralBars = None,
+    cost: Costs = None,
+    budget: Budget = None,
     out: OutFolder = None,
     json: Json = False,
 ) -> None:
     """Play several policies on the same rewards, and show the arms found, rounds and wrong verdicts of each."""
+    from goodarm.campaign.arm_files import read_costs
     from goodarm.report.files import results_folder
     from goodarm.simulation.compare import REWARD, ComparisonRequest, play
 
-    played = replayed(environment, threshold, arm, reward, low, high)
+    played = replayed(environment, threshold, bars, arm, reward, low, high)
     request = ComparisonRequest(
         played,
         tuple(policy) if policy else None,
@@ -79,6 +87,9 @@ def compare(
         backend,
         informed,
         stop_after,
+        bars if played is environment else None,
+        None if cost is None else read_costs(cost),
+        budget,
     )
     _check(request, out)
     with results_folder(out):

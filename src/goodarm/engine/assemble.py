@@ -15,8 +15,7 @@ from goodarm.engine import loop as independent
 from goodarm.engine import structured
 from goodarm.engine.loop import NEVER, OPEN, ROUND, UPKEEP_DUE, WANTED, Kind, Parts, Tables, good_so_far
 from goodarm.engine.rule_parts import (
-    drawn,
-    drawn_cases,
+    draw_of,
     identification_parts,
     learner_parts,
     learner_parts_beside_model,
@@ -145,7 +144,7 @@ def assemble(
     scan     : scan all arms in every round instead of using a tree; the reference for the trees
     """
     policy.check(problem.rewards)
-    draw = drawn(reward) if math.isinf(problem.bar.cases) else drawn_cases(reward)
+    draw = draw_of(problem, reward)
     if policy.model is not None:
         return _with_model(policy, problem, draw, features)
     loop = independent.build(parts_of(policy, draw, scan=scan), kind_of(policy))

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +110,13 @@ class Setup(NamedTuple):
 
 
 class Evidence(ABC, Generic[Asked]):
-    """The answer to one kind of question: policies, live step and intervals."""
+    """The answer to one kind of question: policies, live step and intervals.
+
+    own_mean : whether an arm is decided by its own mean against one number: what the compiled loop of the simulator
+               plays, and what the limits in `goodarm.theory` are computed for
+    """
+
+    own_mean: ClassVar[bool] = False
 
     def __init__(self, question: Asked) -> None:
         self.question = question
@@ -122,6 +128,10 @@ class Evidence(ABC, Generic[Asked]):
     @abstractmethod
     def check(self, policy: Policy, problem: Problem) -> None:
         """Refuse a policy that can't answer the question live. Called once, at the creation of a campaign."""
+
+    def check_simulated(self, policy: Policy, problem: Problem) -> None:
+        """Refuse a policy that can't answer the question in a simulation, which no other process has to open."""
+        self.check(policy, problem)
 
     @abstractmethod
     def step(self, given: Setup) -> LiveStep:
@@ -154,16 +164,21 @@ class Evidence(ABC, Generic[Asked]):
 class ThresholdEvidence(Evidence[Threshold]):
     """Each arm's own rewards against a fixed threshold."""
 
+    own_mean: ClassVar[bool] = True
+
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
         return make_policy(given, rewards=rewards, criterion=criterion)
 
-    def check(self, policy: Policy, problem: Problem) -> None:
+    def check_simulated(self, policy: Policy, problem: Problem) -> None:
         check_live(policy, problem.rewards)
         if policy.certificate is not None:
             raise UnsoundPairing(
                 f"{policy.name} was calibrated on simulated runs of one problem, and its certificate does not cover a "
                 "live campaign. Use a certified policy, for example 'value+gap-mixture'."
             )
+
+    def check(self, policy: Policy, problem: Problem) -> None:
+        self.check_simulated(policy, problem)
         try:
             found = make_policy(policy.name, rewards=problem.rewards, criterion=policy.criterion)
         except (UnknownName, InvalidValue):
@@ -348,6 +363,9 @@ class ScoredEvidence(ThresholdEvidence):
             )
         check_live(policy, problem.rewards)
 
+    def check_simulated(self, policy: Policy, problem: Problem) -> None:
+        self.check(policy, problem)
+
     def step(self, given: Setup) -> LiveStep:
         policy, problem, _, horizon, _, seed, weights, costs = given
         return ScoredStep(policy, problem, self.tenths, horizon=horizon, seed=seed, weights=weights, costs=costs)
@@ -365,7 +383,7 @@ class BarsEvidence(Evidence[Bars]):
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
         return make_policy(given, rewards=rewards, criterion=criterion)
 
-    def check(self, policy: Policy, problem: Problem) -> None:
+    def check_simulated(self, policy: Policy, problem: Problem) -> None:
         if type(problem.rewards) is not Bounded:
             raise UnsoundPairing(
                 f"several bars are judged by totals of metrics in [0, 1]; these are {problem.rewards}. Rescale each "
@@ -386,6 +404,10 @@ class BarsEvidence(Evidence[Bars]):
                 f"{policy.name} can't choose with several bars, for which each arm needs an index of its own. Use "
                 "value, settle or uniform."
             )
+        ThresholdEvidence(Threshold(problem.threshold)).check_simulated(policy, problem)
+
+    def check(self, policy: Policy, problem: Problem) -> None:
+        self.check_simulated(policy, problem)
         ThresholdEvidence(Threshold(problem.threshold)).check(policy, problem)
 
     def step(self, given: Setup) -> LiveStep:

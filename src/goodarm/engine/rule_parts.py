@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import inlined
 from goodarm.numerics.shuffle import shuffled
-from goodarm.problem import Bar
+from goodarm.problem import Bar, Problem
 from goodarm.rules.beliefs import Arm, Pool, Row, Table
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.identification._base import decide_by_evidence, decide_by_radius, keep_nothing
@@ -53,6 +54,11 @@ def drawn_cases(reward: Formula) -> Formula:
         return reward(i, source.means, source.extra, shuffled(int(pulls) % count, count, key))  # type: ignore[no-any-return]  # as above
 
     return draw
+
+
+def draw_of(problem: Problem, reward: Formula) -> Formula:
+    """The simulator's reward on a problem: without end, or each case at most once."""
+    return drawn(reward) if math.isinf(problem.bar.cases) else drawn_cases(reward)
 
 
 def present_pool(pool: Pool, source: Any) -> Pool:

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from goodarm.arguments import check_real, check_whole, shown
+from goodarm.arguments import check_real, check_whole, number, shown
 from goodarm.errors import InvalidValue
 from goodarm.fingerprint import fingerprint, functions_in, package_of
 from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.question import BarsGiven, Question, Reward, Threshold
 from goodarm.rules.parameters import Formula
 
 Floats = NDArray[np.float64]
@@ -51,6 +52,7 @@ class Environment:
     reading : how the environment reads its source, printed with every result
     labels  : names of the arms in order; empty if arms have only numbers
     describe: () -> features of the arms, shape (K, d); None without features
+    costs   : of a pull of each arm; empty where every pull costs 1
     """
 
     name: str
@@ -66,6 +68,7 @@ class Environment:
     columns: int = 0
     labels: Sequence[str] = field(default=(), repr=False)
     describe: Callable[[], Floats] | None = field(default=None, repr=False, compare=False)
+    costs: tuple[float, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         check_real(threshold=self.threshold)
@@ -105,8 +108,8 @@ class Environment:
         written = [function for function in written if ours or package_of(function) != "goodarm"]
         code = fingerprint(written, {*map(package_of, written), *(["goodarm"] if ours else [])})
         digest = hashlib.sha256(f"{code} {self.rewards!r} {self.columns}".encode())
-        for number in range(2):
-            digest.update(self.draw(np.random.default_rng(number)).tobytes())
+        for seed in range(2):
+            digest.update(self.draw(np.random.default_rng(seed)).tobytes())
         for array in (self.extra, self.features):
             digest.update(b"" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
@@ -129,9 +132,37 @@ class Environment:
         """The problem of this environment."""
         return Problem(threshold=self.threshold, arms=self.arms, delta=delta, rewards=self.rewards)
 
+    @property
+    def question(self) -> Question:
+        """What is asked of its arms."""
+        return Threshold(self.threshold)
+
     def with_threshold(self, threshold: float) -> Environment:
         """The same arms under another bar."""
         return replace(self, threshold=threshold)
+
+    def with_bars(self, bars: BarsGiven) -> Environment:
+        """The same arms under other bars, one per metric."""
+        raise InvalidValue(
+            f"{self.name} gives one number per pull, and several bars need one per metric. Use table:FILE or "
+            "replay:FILE with a column per metric, or several_metrics(...)."
+        )
+
+    # What a pull gives: a number, or a record of several
+
+    @property
+    def metrics(self) -> tuple[Environment, ...]:
+        """Where each number of a reward comes from."""
+        return (self,)
+
+    @property
+    def together(self) -> bool:
+        """Whether all numbers of a reward come from the same random numbers."""
+        return False
+
+    def reward_of(self, values: tuple[float, ...]) -> Reward:
+        """The reward with these numbers, one per metric, in the form that the question has."""
+        return values[0]
 
 
 MeansOrDraw = ArrayLike | Callable[[Generator], ArrayLike]
@@ -201,6 +232,24 @@ def checked_means(means: ArrayLike, bounded: bool) -> Floats:
         raise InvalidValue(f"mean of arm {i} must be {allowed}; got {array[i]}. Correct or drop that arm.")
     array.setflags(write=False)
     return array
+
+
+LEAST_COST, LARGEST_COST = 1e-100, 1e100
+
+
+def checked_costs(costs: Sequence[float], names: Sequence[str]) -> tuple[float, ...]:
+    """Costs of the arms of these names as floats, each positive.
+
+    >>> checked_costs([1, 20], ["small", "large"])
+    (1.0, 20.0)
+    """
+    for name, cost in zip(names, costs, strict=True):
+        if not LEAST_COST <= (number(cost) or 0.0) <= LARGEST_COST:
+            raise InvalidValue(
+                f"the cost of arm {name!r} must be a positive number, from {LEAST_COST:g} to {LARGEST_COST:g}; got "
+                f"{shown(cost)}."
+            )
+    return tuple(float(cost) for cost in costs)
 
 
 def fixed(means: Floats) -> Callable[[Generator], Floats]:

@@ -49,6 +49,15 @@ def read_columns(source: Source, *names: str) -> list[Sequence[Any]]:
     return [columns[name] for name in names]
 
 
+def has_column(source: Source, name: str) -> bool:
+    """Whether a table that can be read has a column of this name."""
+    try:
+        read_columns(source, name)
+    except UnreadableTable:
+        return False
+    return True
+
+
 def numbers(source: Source, name: str, values: Sequence[Any]) -> NDArray[np.float64]:
     """A column as finite numbers; the first that is none is an error that names its row."""
     try:

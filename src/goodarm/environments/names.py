@@ -14,6 +14,7 @@ from goodarm.environments.matrix import matrix
 from goodarm.environments.replay import replay
 from goodarm.environments.table import table
 from goodarm.errors import InvalidValue, UnknownName
+from goodarm.question import BarsGiven
 
 OWN: dict[str, Callable[[], Environment]] = {
     "bumps": with_features.bumps,
@@ -39,6 +40,8 @@ OWN: dict[str, Callable[[], Environment]] = {
 }
 READERS: dict[str, Callable[..., Environment]] = {"table": table, "replay": replay, "matrix": matrix}
 """Environments that are read from a file, by what comes before the colon."""
+WITH_BARS = ("table", "replay")
+"""Those whose file may have a column per metric."""
 
 
 @cache
@@ -51,10 +54,13 @@ def environment_names() -> list[str]:
     return sorted({*OWN, *_plugins()})
 
 
-def environment(name: str | Environment, *, threshold: float | None = None) -> Environment:
+def environment(
+    name: str | Environment, *, threshold: float | None = None, bars: BarsGiven | None = None
+) -> Environment:
     """The environment of that name; `table:PATH`, `replay:PATH` and `matrix:PATH` read a file and need a threshold.
 
-    A table has the arms' means, a replay is a log of rewards, a matrix has a row per arm and a column per case.
+    A table has the arms' means, a replay is a log of rewards, a matrix has a row per arm and a column per case. With
+    `bars` in place of the threshold, a table or a replay has a column per metric.
 
     >>> environment("kano-1").arms
     10
@@ -68,12 +74,16 @@ def environment(name: str | Environment, *, threshold: float | None = None) -> E
     if isinstance(name, Environment):
         found = name
     elif name.partition(":")[0] in READERS and ":" in name:
-        if threshold is None:
+        if threshold is None and bars is None:
             raise InvalidValue(f"{name} has no threshold of its own. Give one, for example `threshold=0.05`.")
         kind, _, path = name.partition(":")
         if not path.strip():
             raise InvalidValue(f"{name} names no file. Write for example {kind}:arms.csv.")
-        return READERS[kind](path, threshold)
+        if bars is None:
+            return READERS[kind](path, threshold)
+        if kind not in WITH_BARS:
+            raise InvalidValue(f"{name} has one result per case, and no metrics for several bars. Give a threshold.")
+        return READERS[kind](path, threshold, bars=bars)
     elif name in OWN:
         found = OWN[name]()
     elif name in _plugins():
@@ -87,4 +97,6 @@ def environment(name: str | Environment, *, threshold: float | None = None) -> E
         )
     else:
         raise UnknownName("environment", name, [*environment_names(), "table:PATH", "replay:PATH", "matrix:PATH"])
+    if bars is not None:
+        found = found.with_bars(bars)
     return found if threshold is None else found.with_threshold(threshold)

@@ -13,7 +13,9 @@ from goodarm.arguments import check_real
 from goodarm.environments._base import Environment, Floats, fixed
 from goodarm.environments.columns import Source, numbers, read_columns, title
 from goodarm.environments.laws import bernoulli
+from goodarm.environments.several import one_bar, several_metrics
 from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.question import Bars, BarsGiven
 from goodarm.streams import uniform
 
 COLUMNS = 2
@@ -28,8 +30,9 @@ def replay_reward(arm: int, means: Floats, extra: Floats, key: np.uint64) -> flo
 
 def replay(
     log: Source,
-    threshold: float,
+    threshold: float | None = None,
     *,
+    bars: BarsGiven | None = None,
     arm: str = "arm",
     reward: str = "reward",
     low: float = 0.0,
@@ -42,6 +45,8 @@ def replay(
     The mean of an arm is the average of its log. Drawing with replacement makes the pulls independent and the log
     endless; what is found holds for the log's averages, not for what a longer log would show.
 
+    bars      : several bars instead of a threshold; each metric is a column of numbers in [0, 1], and a pull draws a
+                whole row, so that metrics go together as they do in the log
     low, high : the rewards' scale; rewards and threshold are mapped from it to [0, 1]
     binary    : 0/1 rewards with the same means, as the paper reads MovieLens's ratings
 
@@ -50,14 +55,21 @@ def replay(
     >>> environment.draw(np.random.default_rng(0)).tolist(), environment.threshold
     ([0.5, 0.75], 0.625)
     """
-    check_real(threshold=threshold, low=low, high=high)
+    asked = one_bar("replay", threshold, bars)
+    if bars is not None:
+        if (low, high, binary) != (0.0, 1.0, False):
+            raise InvalidValue("low, high and binary are for one reward per row. Leave them out where there are bars.")
+        columns = {name: replay(log, 0.5, arm=arm, reward=name, horizon=horizon) for name in Bars(bars).names}
+        named = next(iter(columns.values())).name
+        return several_metrics(columns, bars, together=True, horizon=horizon, name=named)
+    check_real(threshold=asked, low=low, high=high)
     names, rewards = read_columns(log, arm, reward)
     labels, which = _numbered([str(name) for name in names])
     scaled = _scaled(log, numbers(log, reward, rewards), low, high)
     lengths = np.bincount(which, minlength=len(labels))
     means = np.bincount(which, weights=scaled) / lengths
     name = f"replay:{Path(log).name}" if isinstance(log, str | Path) else "replay"
-    bar = (threshold - low) / (high - low)
+    bar = (asked - low) / (high - low)
     if binary:
         return replace(bernoulli(means, bar, horizon=horizon, name=name), labels=labels)
     grouped = scaled[np.argsort(which, kind="stable")]

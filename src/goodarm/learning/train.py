@@ -126,6 +126,7 @@ def learn(
     Runs of learning use the stream of `seed`: report scores on another seed.
     """
     spec = specify(policy, environment, horizon=horizon, seed=seed, delta=delta)
+    spec.check_compiled()
     started = spec
     call = (objective, sorted(options.items()), budget, learning_runs, tests)
     counted = count_attempt(spec, attempt, earlier, *call) if calibrate else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_whole, checked_number
+from goodarm.arguments import check_whole, checked_number, exact
 from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue, MissingExtra
 from goodarm.planning.bounds import decidable, pulls_lower_bounds
@@ -215,7 +214,7 @@ def samples_for(budget: float | None, cost: float | None) -> int | None:
     money = checked_number("budget", budget)
     if not math.isfinite(money) or money < price:
         raise InvalidValue(f"a budget of {budget!r} does not pay for one sample, which costs {cost:g}.")
-    return int(Fraction(str(money)) / Fraction(str(cost)))
+    return int(exact(money) / exact(price))
 
 
 def check_numbers(budget: int | None, runs: int | None) -> None:

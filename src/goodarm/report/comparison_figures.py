@@ -107,7 +107,7 @@ def _score(axes: Axes, each: Comparison) -> tuple[list[Any], list[str]]:
         colour, style = drawing.look(number)
         values = np.array(
             [
-                score_over_rounds(run.means, run.verdicts, run.verdict_rounds, spec.problem.threshold, grid)
+                score_over_rounds(run.means, run.verdicts, run.verdict_rounds, spec.question.bar, grid)
                 for run in runs.runs
             ]
         )

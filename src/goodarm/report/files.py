@@ -92,7 +92,8 @@ def write_files(results: Comparison, summary: Summary, folder: Path) -> list[Pat
         here = [
             runs for runs, where in zip(results.finished, results.settings, strict=True) if where == results.settings[0]
         ]
-        figures |= {"learning": draw_learning(here), "bound": draw_bound(here[0])}
+        if not here[0].spec.live:  # the compiled loop is played again to record what these show
+            figures |= {"learning": draw_learning(here), "bound": draw_bound(here[0])}
     return _write(results, as_json(summary), figures, folder)
 
 
@@ -155,6 +156,8 @@ def write_rows(finished: tuple[Runs, ...], path: Path) -> None:
         "verdict_round": whole,
         "pulls": whole,
     }
+    for runs in finished[:1]:
+        types |= {name: text if name == "failed" else pa.float64() for name in runs.metric_columns}
     schema = pa.schema(list(types.items()))
     with parquet.ParquetWriter(path, schema) as writer:
         for runs in finished:

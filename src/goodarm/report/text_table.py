@@ -26,16 +26,27 @@ def headline(summary: Summary) -> Iterator[str]:
     """The heading above the table."""
     good = f", {plain(summary.good_arms)} good" if summary.policies else ""
     arms = f"{counted(summary.arms, 'arm')}{good}"
-    yield f"{summary.environment}: {arms}; threshold {summary.threshold:g}; {summary.reading}"
+    yield f"{summary.environment}: {arms}; {summary.setting}; {summary.reading}"
     goal = f" or {counted(summary.stop_after, 'good arm')}" if summary.stop_after is not None else ""
     yield (
         f"{counted(summary.runs, 'run')} of at most {counted(summary.horizon, 'round')}{goal}; seed {summary.seed}; "
-        f"{summary.criterion} at delta {summary.delta:g}"
+        f"{summary.criterion} at delta {summary.delta:g}{_money(summary)}"
     )
+
+
+def _money(summary: Summary) -> str:
+    """Costs and budget, in the heading."""
+    if summary.money is None:
+        return ""
+    least, largest, budget = summary.money.values()
+    costs = f"each sample costs {least:g}" if least == largest else f"samples cost {least:g} to {largest:g}"
+    return f"; {costs}" + ("" if budget is None else f"; budget {budget:,g}")
 
 
 def footnotes(summary: Summary) -> Iterator[str]:
     """What the columns mean, below the table."""
+    if summary.money is not None:
+        yield f"mean spent per run, and median until half of the good arms are found: {_spendings(summary)}"
     if summary.stop_after is not None:
         yield (
             "rounds: mean round at which a run ended with an answer; found: runs that called that many arms good; "
@@ -43,9 +54,11 @@ def footnotes(summary: Summary) -> Iterator[str]:
             "wrong: runs with a wrong answer"
         )
         return
+    limit = "" if math.isnan(summary.limit) else f", the limit of an oracle {short(summary.limit)}"
+    gain = "(mean - threshold)" if "threshold" in summary.question else "(smallest distance from a bar)"
     yield (
-        "exploit score: sum over the arms called good of (rounds left) x (mean - threshold), a mean over runs with its "
-        f"95% interval; its ceiling is {short(summary.ceiling)}, the limit of an oracle {short(summary.limit)}"
+        f"exploit score: sum over the arms called good of (rounds left) x {gain}, a mean over runs with its "
+        f"95% interval; its ceiling is {short(summary.ceiling)}{limit}"
     )
     if not math.isnan(summary.informed_limit):
         shares = ", ".join(f"{each.policy} {percent(each.share_of_informed_limit)}" for each in summary.policies)
@@ -57,6 +70,14 @@ def footnotes(summary: Summary) -> Iterator[str]:
         "τ1, τstop: mean round of the first good verdict and of the last verdict ('in n': only n runs got there); "
         "found: good arms called good; wrong: runs with any wrong verdict"
     )
+
+
+def _spendings(summary: Summary) -> str:
+    found = []
+    for each in summary.policies:
+        half = f"{each.half_found:,.6g}" if math.isfinite(each.half_found) else NOTHING
+        found.append(f"{each.policy} {each.spent.mean if each.spent else math.nan:,.6g}, {half}")
+    return "; ".join(found)
 
 
 def table(summary: Summary, width: int) -> Table:

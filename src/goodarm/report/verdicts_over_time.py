@@ -126,8 +126,7 @@ def _dress(axes: Axes, info: VerdictsOverTime) -> None:
 def _setting(spec: Specification, runs: int) -> str:
     of = f"mean of {runs:,} runs; the bands hold the middle 80% of them" if runs > 1 else "one run"
     return (
-        f"{spec.environment.arms:,} arms, threshold {spec.problem.threshold:g}, delta {spec.problem.delta:g}, "
-        f"seed {spec.seed}\n{of}"
+        f"{spec.environment.arms:,} arms, {spec.question.setting}, delta {spec.problem.delta:g}, seed {spec.seed}\n{of}"
     )
 
 
@@ -142,10 +141,10 @@ def _span(finished: tuple[Runs, ...], horizon: int) -> tuple[float, float]:
 
 
 def _curve(runs: Runs, rounds: Floats) -> VerdictCurve:
-    threshold = runs.spec.problem.threshold
+    bar = runs.spec.question.bar
     found, wrong = [], []
     for run in runs.runs:
-        good, decided = run.means >= threshold, run.verdicts != 0
+        good, decided = run.means >= bar, run.verdicts != 0
         right = (run.verdicts > 0) & good
         mistaken = decided & ((run.verdicts > 0) != good)
         found.append(np.searchsorted(np.sort(run.verdict_rounds[right]), rounds, side="right"))

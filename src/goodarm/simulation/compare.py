@@ -10,16 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from goodarm.engine.evidence import evidence_for
 from goodarm.environments import Environment
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import InvalidValue, UnknownName
-from goodarm.policies import DEFAULT_POLICY, REWARD_POLICIES, Policy, reward_policy
+from goodarm.policies import DEFAULT_POLICY, LIVE_POLICY, REWARD_POLICIES, Policy, reward_policy
 from goodarm.problem import Bounded
+from goodarm.question import BarsGiven
 from goodarm.simulation.progress import Progress, watched
 from goodarm.simulation.run import Run
 from goodarm.simulation.runs import Runs, estimate, figures
 from goodarm.simulation.simulate import check_workload, collect
-from goodarm.simulation.specification import Specification, check_policy, specify
+from goodarm.simulation.specification import CostsGiven, Specification, check_policy, specify
 from goodarm.simulation.summary import Summary, summarise, table_of
 from goodarm.simulation.tables import PER_DIFFERENCE, PER_POLICY_RUN, PER_RUN, ResultTable, WithTables
 from goodarm.verdict import Criterion
@@ -30,6 +32,9 @@ GOALS = (GOOD_ARMS, REWARD)
 
 DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
 """Default policies of a comparison: our recommendation and a known baseline."""
+
+LIVE_POLICIES = (LIVE_POLICY, "ucb+gap-mixture")
+"""The same with several bars, costs or a budget."""
 
 POINTS = 60
 """Number of recorded rounds per run for the goal "reward", used by the figure."""
@@ -76,6 +81,9 @@ class ComparisonRequest:
     backend: str = "threading"
     informed: bool = False
     stop_after: int | None = None
+    bars: BarsGiven | None = None
+    cost: CostsGiven | None = None
+    budget: float | None = None
 
     @cached_property
     def settings(self) -> dict[Any, Environment]:
@@ -89,7 +97,7 @@ class ComparisonRequest:
             pairs = [(None, given)]
         if not pairs:
             raise InvalidValue("a comparison needs at least one environment; got none. Name one, for example 'kano-1'.")
-        found = [(label, find_environment(each, threshold=self.threshold)) for label, each in pairs]
+        found = [(label, find_environment(each, threshold=self.threshold, bars=self.bars)) for label, each in pairs]
         return {_plain(label): each for label, each in _labelled(found)}
 
     @cached_property
@@ -108,10 +116,22 @@ class ComparisonRequest:
                     f"the informed limit is worked out for rewards in [0, 1]; those of {each.name} are {each.rewards}. "
                     "Leave informed out."
                 )
-        return tuple(spec for each in self.settings.values() for spec in self._on(each))
+        found = tuple(spec for each in self.settings.values() for spec in self._on(each))
+        for spec in found:
+            if spec.live and self.goal == REWARD:
+                raise InvalidValue(
+                    "the goal 'reward' is the sum of one number per pull; bars, cost and budget are for finding good "
+                    "arms. Leave the goal out."
+                )
+            if self.informed and not spec.evidence.own_mean:
+                raise InvalidValue(
+                    f"the informed limit is worked out for one threshold; asked was {spec.question.setting}. Leave "
+                    "informed out."
+                )
+        return found
 
     def _on(self, environment: Environment) -> list[Specification]:
-        default = REWARD_POLICIES if self.goal == REWARD else DEFAULT_POLICIES
+        default = REWARD_POLICIES if self.goal == REWARD else self._defaults(environment)
         specs = [
             specify(
                 self._policy(policy, environment),
@@ -122,11 +142,19 @@ class ComparisonRequest:
                 criterion=self.criterion,
                 trajectory=POINTS if self.goal == REWARD else 0,
                 stop_after=self.stop_after,
+                cost=self.cost,
+                budget=self.budget,
             )
             for policy in (default if self.policies is None else self.policies)
         ]
         _check_names([spec.policy.name for spec in specs])
         return specs
+
+    def _defaults(self, environment: Environment) -> tuple[str, ...]:
+        """What is compared where no policy is named: live steps need evidence by totals, and an index for costs."""
+        own_mean = evidence_for(environment.question, environment.rewards).own_mean
+        plain = own_mean and self.cost is None and self.budget is None and not environment.costs
+        return DEFAULT_POLICIES if plain else LIVE_POLICIES
 
     def _policy(self, policy: str | Policy, environment: Environment) -> str | Policy:
         """Where the goal is reward, a policy that is named without `+` gives no verdicts."""
@@ -288,12 +316,16 @@ def compare(
     backend: str = "threading",
     informed: bool = False,
     stop_after: int | None = None,
+    bars: BarsGiven | None = None,
+    cost: CostsGiven | None = None,
+    budget: float | None = None,
     progress: bool | Progress = False,
 ) -> Comparison:
     """Play every policy on every environment, all on the same rewards. Ctrl-C ends it and keeps what is finished.
 
     environments : a name or an environment; a list of them; or a mapping from the value that is swept to each
-    policies     : names or policies; `value` and `hdoc` if not given
+    policies     : names or policies; if not given, `value` and `hdoc`, and with bars, costs or a budget
+                   `value+gap-mixture` and `ucb+gap-mixture`
     goal         : "good-arms", or "reward": policies named without `+` then give no verdicts
     informed     : work out the informed limit too (`goodarm.theory.informed_limit`), which takes seconds
     progress     : True for a bar in a terminal or notebook, or a function of (what, runs that have just ended)
@@ -322,6 +354,9 @@ def compare(
         backend=backend,
         informed=informed,
         stop_after=stop_after,
+        bars=bars,
+        cost=cost,
+        budget=budget,
     )
     return play(request, progress)
 

@@ -44,6 +44,10 @@ class Run:
     trace: NDArray[np.int64] = field(repr=False)  # (rounds,) the arm of each round, if it was asked for
     misfit: float = math.nan  # lack of fit of a model of the arms, a standard score; nan without one
     shortfalls: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros(0))  # of `models.misfit`
+    spent: float = 0.0  # what all samples cost
+    verdict_spent: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros(0))  # by then; 0 while open
+    metric_means: NDArray[np.float64] = field(repr=False, default_factory=lambda: np.zeros((0, 0)))  # (metrics, K)
+    failed: NDArray[np.int64] = field(repr=False, default_factory=lambda: np.zeros(0, dtype=np.int64))  # -1: none
 
 
 def play_runs(spec: Specification, numbers: Iterable[int], stop: Stop | None = None) -> list[Run]:
@@ -54,6 +58,7 @@ def play_runs(spec: Specification, numbers: Iterable[int], stop: Stop | None = N
 
 def assembly_of(spec: Specification) -> Assembly:
     """The compiled loop of a specification."""
+    spec.check_compiled()
     environment = spec.environment
     return assemble(spec.policy, spec.problem, environment.reward, environment.features, scan=spec.scan)
 
@@ -74,7 +79,7 @@ def play(
     draws = generator(spec.seed, number, POLICY)
     points: list[list[float]] = []
     started = time.perf_counter()
-    for until in _stops(spec.horizon, spec.trajectory):
+    for until in stops_of(spec.horizon, spec.trajectory):
         while state.round < until and state.goes_on:
             if stop is not None:
                 stop.check()
@@ -114,18 +119,25 @@ def _finished(
         trajectory=np.array(points) if points else np.zeros((0, 4 + len(bounds_of(assembly, state)))),
         trace=trace[: state.round] if spec.trace else trace,
         misfit=misfit,
+        spent=float(state.round),
+        verdict_spent=state.decided_at.astype(np.float64),
         shortfalls=np.zeros(0) if math.isnan(misfit) else shortfalls(arms, spec.problem.bar),
     )
 
 
 def source_of(spec: Specification, number: int, instance: Instance) -> Drawn:
     """The source of a run's rewards."""
+    return drawn_from(instance, run_key(spec.seed, number))
+
+
+def drawn_from(instance: Instance, key: np.uint64) -> Drawn:
+    """Rewards of an instance, all of them under this key."""
     # copy to get one signature: numba treats a read-only array as another type and would compile again
     means, extra, streams = (np.require(array, requirements=["C", "W"]) for array in instance[:3])
-    return Drawn(means, extra, streams, run_key(spec.seed, number))  # type: ignore[arg-type]  # a union of all three
+    return Drawn(means, extra, streams, key)  # type: ignore[arg-type]  # a union of all three
 
 
-def _stops(horizon: int, points: int) -> list[int]:
+def stops_of(horizon: int, points: int) -> list[int]:
     """The rounds at which a trajectory is recorded: evenly spread, the last one at the horizon."""
     return sorted({max(1, round(horizon * (j + 1) / points)) for j in range(points)}) if points else [horizon]
 

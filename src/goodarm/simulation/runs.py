@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.errors import ModelWarning
+from goodarm.errors import InvalidValue, ModelWarning
 from goodarm.models.misfit import ALARM, together
 from goodarm.numerics import clopper_pearson, student_quantile
 from goodarm.scores import Score, first_good_verdict, regret, score
@@ -27,7 +27,7 @@ from goodarm.verdict import Basis, Criterion, Guarantee, Verdict
 
 CONFIDENCE = 0.95
 
-FLOATS = ("means", "evidence", "trajectory", "misfit", "shortfalls")
+FLOATS = ("means", "evidence", "reward", "trajectory", "misfit", "shortfalls")
 """Fields of a run that may hold NaN."""
 
 
@@ -128,8 +128,8 @@ class Runs(WithTables):
     @cached_property
     def scores(self) -> tuple[Score, ...]:
         """The score of each run: exploit score, good arms found, wrong verdicts."""
-        threshold, horizon = self.spec.problem.threshold, self.spec.horizon
-        return tuple(score(r.means, r.verdicts, r.verdict_rounds, threshold, horizon) for r in self.runs)
+        bar, horizon = self.spec.question.bar, self.spec.horizon
+        return tuple(score(r.means, r.verdicts, r.verdict_rounds, bar, horizon) for r in self.runs)
 
     @cached_property
     def exploit_scores(self) -> NDArray[np.float64]:
@@ -143,12 +143,17 @@ class Runs(WithTables):
     @cached_property
     def ceiling(self) -> float:
         """Mean over runs of T * sum max(mu_i - xi, 0): every good arm known from the start."""
-        return self._mean_over_runs(lambda r: exploit_ceiling(r.means, self.spec.problem.threshold, self.spec.horizon))
+        return self._mean_over_runs(lambda r: exploit_ceiling(r.means, self.spec.question.bar, self.spec.horizon))
 
     @cached_property
     def limit(self) -> float:
-        """Mean over runs of the score of an oracle that knows the means and still has to collect the evidence."""
+        """Mean over runs of the score of an oracle that knows the means and still has to collect the evidence.
+
+        NaN where more than an arm's own mean decides.
+        """
         problem = self.spec.problem
+        if not self.spec.evidence.own_mean:
+            return math.nan
         return self._mean_over_runs(
             lambda r: oracle_limit(
                 r.means,
@@ -187,7 +192,7 @@ class Runs(WithTables):
         ends = [(self._enough(run), run.open_arms == 0) for run in self.runs]
         wrong = 0
         for run, each, (enough, decided) in zip(self.runs, self.scores, ends, strict=True):
-            truly = int((run.means >= self.spec.problem.threshold).sum())
+            truly = int((run.means >= self.spec.question.bar).sum())
             wrong += (enough and each.false_good > 0) or (
                 decided and not enough and (each.false_good > 0 or truly >= wanted)
             )
@@ -204,6 +209,29 @@ class Runs(WithTables):
         times = [np.sort(r.verdict_rounds[r.verdicts == 1]) for r in self.runs]
         most = max((len(t) for t in times), default=0)
         return [estimate(np.array([float(t[k]) for t in times if len(t) > k])) for k in range(most)]
+
+    @property
+    def spent(self) -> Estimate:
+        """What all samples of a run cost together; the number of rounds where each costs 1."""
+        return estimate(np.array([run.spent for run in self.runs]))
+
+    def spent_to_find(self, share: float = 0.5) -> NDArray[np.float64]:
+        """Per run, what had been spent when this share of its good arms was called good; inf if that never happened.
+
+        >>> from goodarm import bernoulli, simulate
+        >>> two = bernoulli([1.0, 1.0], 0.5)
+        >>> simulate("value+gap-mixture", two, cost=[1, 20]).spent_to_find(0.5).tolist()
+        [30.0]
+        """
+        if not 0.0 < share <= 1.0:
+            raise InvalidValue(f"share, of the good arms, must lie in (0, 1]; got {share!r}.")
+        found = []
+        for run in self.runs:
+            good = run.means >= self.spec.question.bar
+            paid = np.sort(run.verdict_spent[good & (run.verdicts > 0)])
+            wanted = math.ceil(share * int(good.sum()) - 1e-9)
+            found.append(math.inf if wanted > paid.size else float(paid[wanted - 1]) if wanted else 0.0)
+        return np.array(found)
 
     @property
     def found(self) -> Estimate:
@@ -278,17 +306,18 @@ class Runs(WithTables):
     @cached_property
     def table(self) -> ResultTable:
         """One row per run; the columns are `PER_RUN`."""
-        threshold = self.spec.problem.threshold
+        bar = self.spec.question.bar
         columns: dict[str, Any] = {
             "run": [run.number for run in self.runs],
             "exploit_score": self.exploit_scores,
-            "good_arms": [int((run.means >= threshold).sum()) for run in self.runs],
+            "good_arms": [int((run.means >= bar).sum()) for run in self.runs],
             **{
                 name: [getattr(each, name) for each in self.scores]
                 for name in ("found", "false_good", "false_bad", "decided")
             },
             "first_good": [first_good_verdict(run.verdicts, run.verdict_rounds) for run in self.runs],
             "rounds": [run.rounds for run in self.runs],
+            "spent": [run.spent for run in self.runs],
             "reward": [run.reward for run in self.runs],
             "regret": [regret(run.means, run.pulls) for run in self.runs],
         }
@@ -299,7 +328,7 @@ class Runs(WithTables):
         """One row per arm and run; the columns are `PER_ARM`. `columns` gives the same in blocks."""
         (block,) = self.columns(max(1, len(self.runs) * self.spec.environment.arms))
         size = len(block["arm"])
-        return ResultTable({name: _column(value, size) for name, value in block.items()}, PER_ARM)
+        return ResultTable({name: _column(value, size) for name, value in block.items()}, PER_ARM | self.metric_columns)
 
     @property
     def trajectories(self) -> ResultTable:
@@ -374,7 +403,23 @@ class Runs(WithTables):
                 "verdict": names[np.concatenate([run.verdicts for run in runs])],
                 "verdict_round": np.ma.masked_equal(rounds, 0),
                 "pulls": np.concatenate([run.pulls for run in runs]),
+                **self._of_metrics(runs),
             }
+
+    @property
+    def metric_columns(self) -> dict[str, str]:
+        """Further columns of `verdicts` where rewards have several metrics, with their meanings."""
+        names = self.spec.question.names
+        failed = {"failed": "metric that a bad verdict names; empty without one"} if names else {}
+        return failed | {f"mean of {name}": f"true mean of {name}" for name in names}
+
+    def _of_metrics(self, runs: tuple[Run, ...]) -> dict[str, NDArray[Any]]:
+        if not self.metric_columns:
+            return {}
+        names = np.array([*self.spec.question.names, ""])  # so that -1 is the last
+        means = np.concatenate([run.metric_means for run in runs], axis=1)
+        failed = names[np.concatenate([run.failed for run in runs])]
+        return dict(zip(self.metric_columns, [failed, *means], strict=True))
 
 
 def _column(value: Any, size: int) -> NDArray[Any]:

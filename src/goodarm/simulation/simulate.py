@@ -13,9 +13,11 @@ from goodarm.engine.compile import seconds_to_compile
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.policies import DEFAULT_POLICY, Policy
+from goodarm.question import BarsGiven
+from goodarm.simulation.live_run import play_live_runs
 from goodarm.simulation.run import Run, assembly_of, play_runs
 from goodarm.simulation.runs import Runs
-from goodarm.simulation.specification import Specification, specify
+from goodarm.simulation.specification import CostsGiven, Specification, specify
 from goodarm.simulation.stop import Interrupted, Stop, listening
 from goodarm.verdict import Criterion
 
@@ -42,6 +44,9 @@ def simulate(
     trace: bool = False,
     scan: bool = False,
     stop_after: int | None = None,
+    bars: BarsGiven | None = None,
+    cost: CostsGiven | None = None,
+    budget: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Runs:
     """Play `runs` runs and return their results.
@@ -54,7 +59,14 @@ def simulate(
     trace      : record the arm of every round
     scan       : scan all arms in every round instead of using a tree; same arms, much slower
     stop_after : end a run after this many good verdicts; 1 asks for one good arm, or none (`Runs.answers`)
+    bars       : several bars, for an environment whose rewards have several metrics (`several_metrics`)
+    cost       : of a sample, for all arms, {arm: cost}, or one number per arm; sampling prefers what brings most per
+                 cost, as a campaign does
+    budget     : what all samples of a run together may cost; it ends when the next one would cost too much
     progress   : called with the number of runs that have just ended
+
+    With several bars, costs or a budget, runs are played by the step of a live campaign, which is Python and much
+    slower than the compiled loop. Use `backend="loky"` to play them on several cores.
 
     >>> result = simulate("hdoc", "kano-1", runs=20, seed=1)
     >>> result.wrong_runs, round(result.output_at[0].mean)
@@ -71,6 +83,9 @@ def simulate(
         trace=trace,
         scan=scan,
         stop_after=stop_after,
+        bars=bars,
+        cost=cost,
+        budget=budget,
     )
     result = collect(spec, runs, workers=workers, backend=backend, progress=progress)
     result.warn()
@@ -137,17 +152,17 @@ def play_in_parallel(
     So does `stop`, once it is set.
     """
     check_workload(runs, workers, backend)
-    size = max(1, min(ROUNDS_PER_TASK // spec.horizon, -(-runs // max(workers, 1))))
+    size = 1 if spec.live else max(1, min(ROUNDS_PER_TASK // spec.horizon, -(-runs // max(workers, 1))))
     last = first + runs
     batches = [range(start, min(start + size, last)) for start in range(first, last, size)]
     own = stop is None
-    stop = stop or Stop()
+    stop, play = stop or Stop(), player(spec)
     if backend == "threading" or (workers == 1 and backend == "loky"):
         say_if_compiling(spec)
     try:
         if workers == 1 and backend in ("threading", "loky"):
             with listening(stop):
-                yield from (play_runs(spec, batch, stop) for batch in batches)
+                yield from (play(spec, batch, stop) for batch in batches)
         else:
             yield from _spread(spec, batches, workers, backend, stop)
     except (KeyboardInterrupt, Interrupted):
@@ -159,9 +174,14 @@ def play_in_parallel(
         raise
 
 
+def player(spec: Specification) -> Callable[..., list[Run]]:
+    """What plays runs of a specification: the compiled loop, or the step of a live campaign."""
+    return play_live_runs if spec.live else play_runs
+
+
 def say_if_compiling(spec: Specification) -> None:
     """Write one line to stderr if the first run has to wait for the compiler."""
-    seconds = seconds_to_compile(assembly_of(spec).loop)
+    seconds = 0.0 if spec.live else seconds_to_compile(assembly_of(spec).loop)
     if seconds > 0.0:
         print(f"Compiling {spec.policy.name}, about {seconds:.0f} s, once per machine ...", file=sys.stderr, flush=True)
 
@@ -169,7 +189,7 @@ def say_if_compiling(spec: Specification) -> None:
 def _spread(spec: Specification, batches: list[range], workers: int, backend: str, stop: Stop) -> Iterator[list[Run]]:
     from joblib import Parallel, delayed, parallel_config
 
-    if backend == "threading":
+    if backend == "threading" and not spec.live:
         assembly_of(spec)  # compile here first: two threads must not register the same functions at once
     # only joblib's own backends can return results one by one
     return_as = "generator" if backend in ("threading", "loky") else "list"
@@ -178,7 +198,7 @@ def _spread(spec: Specification, batches: list[range], workers: int, backend: st
         parallel = Parallel(return_as=return_as, batch_size=1)
         # a token reaches only threads of this process; other processes receive Ctrl-C themselves
         token = stop if backend == "threading" else None
-        yield from parallel(delayed(play_runs)(spec, batch, token) for batch in batches)
+        yield from parallel(delayed(player(spec))(spec, batch, token) for batch in batches)
 
 
 def _backend(name: str, workers: int) -> AbstractContextManager[Any]:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from goodarm.arguments import check_real, check_whole
+import numpy as np
+
+from goodarm.arguments import check_real, check_whole, checked_number
+from goodarm.engine.evidence import Evidence, evidence_for
+from goodarm.engine.live.checks import check_costs
 from goodarm.environments import Environment
+from goodarm.environments._base import checked_costs
 from goodarm.environments.names import environment as find_environment
-from goodarm.errors import InvalidValue
+from goodarm.errors import InvalidValue, UnknownName
 from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
 from goodarm.problem import Problem
+from goodarm.question import LISTED, BarsGiven, Question
 from goodarm.verdict import Criterion
 
 LONGEST = 2**53
@@ -19,7 +27,11 @@ LONGEST = 2**53
 
 @dataclass(frozen=True)
 class Specification:
-    """A specification for workers, on this machine or another."""
+    """A specification for workers, on this machine or another.
+
+    costs  : of a sample of each arm; empty if each costs 1
+    budget : what all samples of a run together may cost; None if they may cost anything
+    """
 
     policy: Policy
     environment: Environment
@@ -30,6 +42,38 @@ class Specification:
     trace: bool = False
     scan: bool = False
     stop_after: int | None = None
+    costs: tuple[float, ...] = ()
+    budget: float | None = None
+
+    @property
+    def question(self) -> Question:
+        """What is asked of the arms."""
+        return self.environment.question
+
+    @property
+    def evidence(self) -> Evidence[Any]:
+        """How it is answered."""
+        return evidence_for(self.question, self.problem.rewards)
+
+    @property
+    def live(self) -> bool:
+        """Whether runs are played by the step of a live campaign instead of the compiled loop.
+
+        The loop knows one number per reward, and neither costs nor a budget.
+        """
+        return bool(self.costs) or self.budget is not None or not self.evidence.own_mean
+
+    def check_compiled(self) -> None:
+        """Refuse what the compiled loop does not know."""
+        if self.live:
+            raise InvalidValue(
+                f"{self.environment.name}: this works with one threshold, without costs and without a budget; asked "
+                f"was {self.question.setting}."
+            )
+
+
+CostsGiven = float | Mapping[Any, float] | Sequence[float]
+"""What a sample costs: one number for all arms, {arm: cost} by name or number, or one number per arm."""
 
 
 def specify(
@@ -44,6 +88,9 @@ def specify(
     trace: bool = False,
     scan: bool = False,
     stop_after: int | None = None,
+    bars: BarsGiven | None = None,
+    cost: CostsGiven | None = None,
+    budget: float | None = None,
 ) -> Specification:
     """Check the arguments of `simulate` and return its specification, without playing."""
     check_policy(policy)
@@ -56,7 +103,7 @@ def specify(
     check_real(delta=delta)
     if trajectory < 0:
         raise InvalidValue(f"trajectory, the number of points to record, must be 0 or larger; got {trajectory}.")
-    found = find_environment(environment)
+    found = find_environment(environment, bars=bars)
     problem = found.problem(delta)
     made = make_policy(policy, rewards=problem.rewards, criterion=criterion)
     if seed < 0:
@@ -65,7 +112,39 @@ def specify(
     problem.check_sums(last)
     fingerprint = found.fingerprint if made.certificate else ""
     made = made.on(found.name, fingerprint, problem, last)
-    return Specification(made, found, problem, last, seed, trajectory, trace, scan, stop_after)
+    costs, money = costs_of(found, cost), None if budget is None else float(checked_number("budget", budget))
+    check_costs(made, costs, money)
+    spec = Specification(made, found, problem, last, seed, trajectory, trace, scan, stop_after, costs, money)
+    if spec.live:
+        spec.evidence.check_simulated(made, problem)
+        if scan:
+            raise InvalidValue(
+                "scan replaces the trees of the compiled loop, which plays one threshold without costs. Leave it out."
+            )
+    return spec
+
+
+def costs_of(environment: Environment, cost: CostsGiven | None) -> tuple[float, ...]:
+    """What a sample of each arm costs; the environment's own costs where none are given, empty if it has none.
+
+    >>> from goodarm.environments import bernoulli
+    >>> costs_of(bernoulli([0.4, 0.6], 0.5), {1: 20})
+    (1.0, 20.0)
+    """
+    if cost is None:
+        return environment.costs
+    names = list(environment.labels) or list(map(str, range(environment.arms)))
+    if isinstance(cost, Mapping):
+        given = {str(name): each for name, each in cost.items()}
+        unknown = next((name for name in given if name not in names), None)
+        if unknown is not None:
+            raise UnknownName("arm", unknown, names[:LISTED])
+        own = environment.costs or (1.0,) * environment.arms
+        return checked_costs([given.get(name, each) for name, each in zip(names, own, strict=True)], names)
+    costs: list[Any] = [cost] * environment.arms if np.ndim(cost) == 0 else list(cost)  # type: ignore[arg-type]  # a list
+    if len(costs) != environment.arms:
+        raise InvalidValue(f"cost must have one number per arm, {environment.arms}; got {len(costs)}.")
+    return checked_costs(costs, names)
 
 
 def check_policy(policy: object) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from goodarm.informed import informed_limit
 from goodarm.simulation.runs import Answers, Estimate, Runs
+from goodarm.simulation.specification import Specification
 from goodarm.simulation.tables import PER_POLICY, ResultTable
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class PolicySummary(NamedTuple):
     false_bad: int
     rounds_per_second: float
     answers: Answers | None = None  # with `stop_after`
+    spent: Estimate | None = None  # where samples have a cost, or runs a budget
+    half_found: float = math.nan  # the same: median over runs of what was spent when half of the good arms were found
 
 
 class Summary(NamedTuple):
@@ -63,6 +66,9 @@ class Summary(NamedTuple):
     policies: list[PolicySummary]
     interrupted: bool
     stop_after: int | None = None
+    question: dict[str, Any] = {}  # noqa: RUF012  never written to
+    setting: str = ""  # the question in words
+    money: dict[str, Any] | None = None  # costs and budget; None where there are none
 
 
 class _Bounds(NamedTuple):
@@ -82,7 +88,7 @@ def summarise(results: Comparison) -> Summary:
         reading=spec.environment.reading,
         reference=spec.environment.reference,
         arms=spec.environment.arms,
-        threshold=spec.problem.threshold,
+        threshold=spec.question.bar,
         horizon=spec.horizon,
         runs=results.request.runs,
         seed=spec.seed,
@@ -96,7 +102,18 @@ def summarise(results: Comparison) -> Summary:
         policies=[_policy(runs, bounds[len(runs)]) for runs in results.finished],
         interrupted=results.interrupted,
         stop_after=spec.stop_after,
+        question=spec.question.as_json(),
+        setting=spec.question.setting,
+        money=money_of(spec),
     )
+
+
+def money_of(spec: Specification) -> dict[str, Any] | None:
+    """The costs and the budget of a simulation; None where it has neither."""
+    if not spec.costs and spec.budget is None:
+        return None
+    costs = spec.costs or (1.0,)
+    return {"least_cost": min(costs), "largest_cost": max(costs), "budget": spec.budget}
 
 
 def table_of(summaries: Mapping[Any, Summary], finished: list[tuple[Any, Runs]]) -> ResultTable:
@@ -144,33 +161,22 @@ def about(request: ComparisonRequest) -> dict[str, Any]:
     spec = request.specs[0]
     return {
         "environment": spec.environment.name,
-        "threshold": spec.problem.threshold,
+        **spec.question.as_json(),
         "horizon": spec.horizon,
         "runs": request.runs,
         "seed": spec.seed,
         "compared": [each.policy.name for each in request.specs],
         **({} if request.goal == "reward" else {"delta": spec.problem.delta}),
         **({} if spec.stop_after is None else {"stop_after": spec.stop_after}),
+        **(money_of(spec) or {}),
     }
 
 
 def as_json(summary: Summary) -> dict[str, Any]:
     """The object that `goodarm compare --json` prints. After Ctrl-C it has the number of finished runs per policy."""
-    keys = (
-        "environment",
-        "reading",
-        "arms",
-        "good_arms",
-        "threshold",
-        "horizon",
-        "runs",
-        "seed",
-        "delta",
-        "criterion",
-        "ceiling",
-        "limit",
-    )
-    head = {key: getattr(summary, key) for key in keys}
+    first, then = ("environment", "reading", "arms", "good_arms"), ("horizon", "runs", "seed", "delta", "criterion")
+    head = {key: getattr(summary, key) for key in first} | summary.question | (summary.money or {})
+    head |= {key: getattr(summary, key) for key in (*then, "ceiling", "limit")}
     if not math.isnan(summary.informed_limit):
         head["informed_limit"] = summary.informed_limit
     if summary.stop_after is not None:
@@ -201,6 +207,8 @@ def _policy(runs: Runs, bounds: _Bounds) -> PolicySummary:
         false_bad=runs.false_bad,
         rounds_per_second=runs.rounds_per_second,
         answers=runs.answers,
+        spent=runs.spent if money_of(runs.spec) else None,
+        half_found=float(np.median(runs.spent_to_find(0.5))) if money_of(runs.spec) else math.nan,
     )
 
 
@@ -210,9 +218,12 @@ def _policy_as_json(policy: PolicySummary) -> dict[str, Any]:
     del own["runs"], own["promise"]
     if math.isnan(policy.share_of_informed_limit):
         del own["share_of_informed_limit"]
-    answers = own.pop("answers")
+    answers, spent, half = own.pop("answers"), own.pop("spent"), own.pop("half_found")
     if answers is not None:
         own["answers"] = answers._asdict()
+    if spent is not None:
+        own["spent"] = {"mean": spent.mean, "low": spent.low, "high": spent.high}
+        own["spent_to_find_half"] = half if math.isfinite(half) else None
     return own | {
         "exploit_score": {"mean": score.mean, "low": score.low, "high": score.high},
         "stopped_at": {"mean": stopped.mean, "runs": stopped.runs},
@@ -234,8 +245,8 @@ def _informed(runs: Runs) -> float:
 
 
 def _good_arms(runs: Runs) -> float:
-    threshold = runs.spec.problem.threshold
-    return float(np.mean([(run.means >= threshold).sum() for run in runs.runs]))
+    bar = runs.spec.question.bar
+    return float(np.mean([(run.means >= bar).sum() for run in runs.runs]))
 
 
 def _ratio(value: float, whole: float) -> float:

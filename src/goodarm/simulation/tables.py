@@ -26,6 +26,7 @@ PER_RUN = {
     "decided": "arms with a verdict",
     "first_good": "round of the first good verdict; NaN where there is none",
     "rounds": "rounds played: until every arm was decided, or the horizon",
+    "spent": "what all samples cost together; the rounds where each costs 1",
     "reward": "sum of all rewards",
     "regret": "rounds * largest mean - sum of the means of the pulled arms",
 }
@@ -90,7 +91,7 @@ PER_POLICY = {
     "criterion": "which error delta bounds: fwer or fdr",
     "arms": "number of arms",
     "good_arms": "of them good, mean over runs",
-    "threshold": "the bar",
+    "threshold": "the bar; 0 with several bars: a mean is then the smallest distance from one",
     "horizon": "the last round",
     "delta": "probability of error that is allowed",
     "runs": "finished runs",

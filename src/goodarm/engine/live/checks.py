@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -37,6 +40,25 @@ def by_totals(policy: Policy, rewards: Rewards) -> bool:
     Only bounded rewards have a worst value.
     """
     return policy.identification.by_totals and isinstance(rewards, Bounded) and policy.decided_by is Basis.OWN
+
+
+def check_costs(policy: Policy, costs: Sequence[float], budget: float | None) -> None:
+    """Refuse costs that the policy can't take into account, and a budget that buys nothing.
+
+    costs : of a sample of each arm; empty if each costs 1
+    """
+    prices = costs or [1.0]
+    if len(set(prices)) > 1 and not isinstance(policy.sampling, IndexRule):
+        raise InvalidValue(
+            f"{policy.name} gives arms no index that could be divided by their costs. Use 'value+gap-mixture', or "
+            "leave the costs out."
+        )
+    if budget is None:
+        return
+    if not 0.0 < budget < math.inf:
+        raise InvalidValue(f"budget must be a positive number; got {budget!r}.")
+    if budget < min(prices):
+        raise InvalidValue(f"a budget of {budget:g} does not pay for one sample, which costs at least {min(prices):g}.")
 
 
 def check_against_control(policy: Policy, problem: Problem) -> None:
