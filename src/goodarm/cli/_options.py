@@ -117,7 +117,5 @@ Costs = Annotated[
     str | None,
     typer.Option(metavar="C|a=1,b=20", help="Cost of a sample; or give the arms' file a column cost."),
 ]
-Budget = Annotated[
-    float | None, typer.Option(parser=number, metavar="B", help="Maximum total cost of all samples.")
-]
+Budget = Annotated[float | None, typer.Option(parser=number, metavar="B", help="Maximum total cost of all samples.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
