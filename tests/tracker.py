@@ -37,7 +37,7 @@ class Tracker:
             raise InvalidValue(
                 f"tell needs an arm from 0 to {len(self.table) - 1} and a finite reward; got {arm}, {reward}."
             )
-        wants = type(self.model).tell(self.belief, self.table, arm, read_arm(self.table, arm), reward, self.bar)
+        wants = type(self.model).absorb(self.belief, self.table, arm, read_arm(self.table, arm), reward, self.bar)
         self.table[arm, PULLS] += 1.0
         self.table[arm, TOTAL] += reward
         self.round += 1

@@ -75,6 +75,13 @@ def test_a_log_and_a_campaign_have_the_same_evidence() -> None:
         assert judged[row.arm]["high"] == pytest.approx(row.high, abs=1e-6)
 
 
+def test_a_filter_that_reads_a_metric_gives_a_warning(tmp_path: Path) -> None:
+    path = str(write_csv(tmp_path / "log.csv", log(300)))
+    for where, warned in (("slow >= 0", True), ("banner_id <> 'x'", False)):
+        notes = goodarm.judge(path, arm="banner_id", bars=BARS, where=where).notes
+        assert any("WARNING: `where` reads slow" in note for note in notes) == warned
+
+
 def test_segments_are_counted_as_pairs() -> None:
     found = goodarm.judge(log(), arm="banner_id", reward="correct", threshold=0.9, by="country")
     assert found.sentence.startswith("4 of 6 banner\u2013country pairs are above 90%")

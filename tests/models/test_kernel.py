@@ -99,7 +99,7 @@ def test_a_width_is_never_rounded_down(gamma, pulls):
     assert (table[:, WIDTH] >= exact_widths(belief.prior, gamma, table[:, PULLS])).all()
     for n in range(300):
         arm, reward = (int(rng.integers(3)) if n % 2 else 1), float(rng.random() < 0.5)
-        if gram.tell(belief, table, arm, read_arm(table, arm), reward, bar):
+        if gram.absorb(belief, table, arm, read_arm(table, arm), reward, bar):
             gram.flush(belief)
         table[arm, PULLS] += 1.0
         table[arm, TOTAL] += reward

@@ -57,14 +57,14 @@ def compiled_pulls(model, bar, arms, rewards):
     from goodarm.engine.compile import register
     from goodarm.rules.beliefs import read_arm
 
-    tell = type(model).tell
-    register([tell, read_arm])
+    absorb = type(model).absorb
+    register([absorb, read_arm])
 
     @njit(error_model="numpy")
     def some(belief, table, bar, arms, rewards, start, stop):
         for t in range(start, stop):
             a = arms[t]
-            wants = tell(belief, table, a, read_arm(table, a), rewards[t], bar)
+            wants = absorb(belief, table, a, read_arm(table, a), rewards[t], bar)
             table[a, 0] += 1.0
             table[a, 1] += rewards[t]
             if wants:

@@ -159,7 +159,7 @@ def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row |
     # what features bring may be no longer exact
     check_model(policy.sampling, policy.identification, model, policy.setting)
     fit, next_round = learner_parts_beside_model(policy.learner)
-    parts = structured.parts_for(policy, type(model).tell, draw, fit, next_round)
+    parts = structured.parts_for(policy, type(model).absorb, draw, fit, next_round)
     loop = structured.build(parts, kind_of(policy))
     bar = problem.bar._replace(modelled=2.0 if isinstance(policy.identification, ModelRule) else 1.0)
     return Assembly(policy, problem, bar, loop, loop_parameters(policy), model, columns_for(policy))

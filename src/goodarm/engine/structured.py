@@ -69,7 +69,7 @@ class StructuredParts(NamedTuple):
     """(arm, pool, source) -> (arm, pool) as they were when the pull was asked for: what a bet may depend on"""
     observe: Formula
     """(arm, reward, pool, bar, *parameters) -> evidence"""
-    tell: Formula
+    absorb: Formula
     """(belief, arms, a, before, reward, bar) -> does the model want its upkeep now?"""
     judge: Formula
     """(tables, a, numbers, worn, pool, bar, parameters) -> number of new verdicts; worn: the model requests upkeep, and
@@ -79,7 +79,7 @@ class StructuredParts(NamedTuple):
     next_round: Formula
 
 
-def parts_for(policy: Policy, tell: Formula, reward: Formula, fit: Formula, next_round: Formula) -> StructuredParts:
+def parts_for(policy: Policy, absorb: Formula, reward: Formula, fit: Formula, next_round: Formula) -> StructuredParts:
     """The parts of a simulated pairing with a model."""
     rule = policy.identification
     everyone = isinstance(rule, ModelRule) and rule.blind
@@ -89,7 +89,7 @@ def parts_for(policy: Policy, tell: Formula, reward: Formula, fit: Formula, next
         reward=reward,
         as_asked=as_it_is,
         observe=identification_parts(rule)[0],
-        tell=tell,
+        absorb=absorb,
         judge=judge_for(rule, policy.criterion is Criterion.FDR),
         fit=fit,
         next_round=next_round,
@@ -103,7 +103,7 @@ def as_it_is(arm: Arm, pool: Pool, source: Any) -> tuple[Arm, Pool]:
 
 def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     """The loop over the rounds of a pairing with a model, as plain Python; stops early if the model's upkeep is due."""
-    choose, reward, as_asked, observe, tell, judge, fit, next_round = parts
+    choose, reward, as_asked, observe, absorb, judge, fit, next_round = parts
     _, rows, outside, waits = kind
     read, write = (read_arm_with_row, write_arm_beside_row) if rows else (read_arm, write_arm)
     remember = row_stays if rows else number_changes
@@ -136,7 +136,7 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
                 seen, then = as_asked(before, pool, source)
                 for_good, for_bad, memory = observe(seen, x, then, bar, *observing)
                 kept = remember(before, memory)
-            wants = tell(belief, arms, a, before, x, bar)
+            wants = absorb(belief, arms, a, before, x, bar)
             n, s = before.pulls + 1.0, before.total + x
             arm = Arm(n, s, arms[a, MEAN], arms[a, WIDTH], for_good, for_bad, kept, before.verdict)
             write(arms, a, arm)

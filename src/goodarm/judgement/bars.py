@@ -7,6 +7,7 @@ a metric that was dropped as NULL, so each E_j counts its own rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,8 @@ from goodarm.engine.evidence import BarsEvidence, Seen
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.judgement import Arms, MetricColumn
-from goodarm.judgement.log_columns import LogColumns, choose_columns
+from goodarm.judgement.kinds import ReadLog
+from goodarm.judgement.log_columns import LogColumns, check_filter, choose_columns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums
 from goodarm.judgement.totals import checked
@@ -29,9 +31,7 @@ def for_metric(question: Question, metric: Metric) -> Question:
     return replace(question, bars=None, threshold=metric.bar, reward=metric.name)
 
 
-def sums_of_all(
-    source: LogSource, question: Question, progress: Progress
-) -> tuple[LogColumns, list[Sums], tuple[str, ...]]:
+def sums_of_all(source: LogSource, question: Question, progress: Progress) -> ReadLog:
     """The columns of the first metric, the sums of every metric, and notes for readers."""
     assert question.bars is not None
     found: list[Sums] = []
@@ -41,7 +41,7 @@ def sums_of_all(
         one = for_metric(question, metric)
         columns = choose_columns(one, source.names(), source.title, source.times())
         sums, said = checked(source, columns, one, source.sums(columns, one, progress))
-        notes.update(dict.fromkeys((*columns.notes, *said)))
+        notes.update(dict.fromkeys((*columns.notes, *check_filter(one, columns), *said)))
         found.append(sums)
         chosen.append(columns)
         if [list(key) for key in (*sums.segment, sums.arm)] != [list(key) for key in (*found[0].segment, found[0].arm)]:
@@ -49,10 +49,10 @@ def sums_of_all(
                 f"{source.title}: not every arm has values of {metric.name}. An arm is judged by all of its metrics; "
                 "leave out the arms that lack one with `where`."
             )
-    return chosen[0], found, tuple(notes)
+    return ReadLog(chosen[0], tuple(found), tuple(notes))
 
 
-def decide_bars(question: Question, sums: list[Sums], offset: Floats) -> Arms:
+def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arms:
     """The arms with their verdicts; mean and interval are those of the smallest distance from a bar."""
     assert question.bars is not None
     metrics, first, rule = question.bars.metrics, sums[0], question.identification

@@ -118,7 +118,7 @@ def _end(logs: Floats, bet: Floats, pulls: Floats, level: Floats, xi: float, cei
     return found
 
 
-def notes(question: Question) -> tuple[str, ...]:
+def notes_on_sums(question: Question) -> tuple[str, ...]:
     """Notes for readers on verdicts from sums."""
     said = ["the intervals of bet-mixture are certified but wide, because its sums hold for this bar alone"]
     if isinstance(question.scale.family, NonNegative) and question.scale.family.cap is None:

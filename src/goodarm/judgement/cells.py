@@ -19,7 +19,6 @@ from goodarm.judgement.log_columns import LogColumns, find
 from goodarm.judgement.question import Question
 from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Floats, LogSource, Sums
-from goodarm.judgement.words import visible
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification.bet_mixture import ROUNDING, bet_mixture
@@ -111,10 +110,7 @@ def decide_cells(
     """Verdicts on the arms of a log, and notes for readers."""
     arms = sums.arm.tolist()
     cells, count = read_cells(source, question, columns, arms), question.cases or 0
-    results, which = cells.result, np.flatnonzero(judged)
-    if question.versus is not None:
-        control = results[arms.index(question.versus)]
-        results = 0.5 * (1.0 + results - control)  # `goodarm.rules.identification.paired`
+    results, which = question.kind.of_cells(cells.result, arms), np.flatnonzero(judged)
     problem = question.asked.problem(which.size, question.delta, question.scale.family)
     pulls = (~np.isnan(results)).sum(axis=1).astype(float)
     whole = pulls == count
@@ -135,8 +131,7 @@ def decide_cells(
             verdict[j], evidence[j] = _fold(results[arm, order], order, tenths, problem, float(shares.offset[j]))
     total = np.nansum(results, axis=1)
     mean = np.divide(total, pulls, out=np.full(pulls.size, np.nan), where=pulls > 0)[which]
-    if question.versus is not None:
-        mean = 2.0 * mean - 1.0
+    mean = question.kind.cell_means(mean)
     low, high = (np.where(whole[which], mean, np.nan) for _ in range(2))
     needs = np.where(verdict == 0, count - pulls[which], 0.0)
     made = Arms((), sums.arm[which], pulls[which], mean, low, high, verdict, evidence, needs)
@@ -187,10 +182,7 @@ def _fold(
 
 def _notes(question: Question, whole: int, arms: int) -> tuple[str, ...]:
     notes = [f"{whole:,} of {arms:,} arms have a result on every case and are decided with certainty"]
-    if question.versus is not None:
-        notes.append(
-            f"the mean is the mean difference from {visible(question.versus)} over the cases with results of both"
-        )
+    notes += question.kind.cell_notes()
     if whole < arms:
         notes.append(f"cases count in the order of {question.drawn}. Arms that lack cases have no interval")
     return tuple(notes)

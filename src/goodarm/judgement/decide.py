@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals, more_pulls_needed
+from goodarm.judgement.judgement import Arms
+from goodarm.judgement.kinds import ReadLog
 from goodarm.judgement.question import Question
+from goodarm.judgement.shares import Shares
+from goodarm.judgement.sources._base import LogSource, Progress, Sums
 from goodarm.problem import Problem
 from goodarm.verdict import Criterion
 
@@ -96,3 +100,45 @@ def _called(evidence: Floats, budget: float) -> int:
     ranked = np.sort(evidence)[::-1]
     enough = np.flatnonzero(ranked >= budget - np.log(np.arange(1, ranked.size + 1)))
     return int(enough[-1]) + 1 if enough.size else 0
+
+
+def decide_log(
+    source: LogSource,
+    question: Question,
+    read: ReadLog,
+    judged: NDArray[np.bool_],
+    shares: Shares,
+    progress: Progress,
+) -> tuple[Arms, tuple[str, ...]]:
+    """The arms of a log against a threshold with their verdicts, and notes for readers."""
+    columns, sums = read.columns, read.sums[0]
+    if question.cell_by_cell:
+        from goodarm.judgement.cells import decide_cells
+
+        return decide_cells(source, question, columns, sums, judged, shares)
+    if sums.weight is not None:
+        from goodarm.judgement.weighted import decide_ratios
+
+        return decide_ratios(question, columns, sums, shares)
+    totals = np.clip(sums.total, 0.0, sums.pulls) if question.scale.bounded else sums.total
+    if question.order is not None:
+        from goodarm.judgement.order import decide_in_order
+
+        found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
+        return replace(placed(question, sums, found), when=when), notes
+    pending = 0.0 if sums.pending is None else sums.pending
+    if sums.logs is not None:
+        from goodarm.judgement.by_sums import decide_by_sums, notes_on_sums
+
+        problem = question.problem(sums.arm.size)
+        found = decide_by_sums(question, sums.pulls, totals, sums.logs, problem, shares.offset, pending)
+        return placed(question, sums, found), notes_on_sums(question)
+    found = decide(question, sums.pulls, totals, question.problem(sums.arm.size), shares.offset, pending)
+    return placed(question, sums, found), ()
+
+
+def placed(question: Question, sums: Sums, found: Decided) -> Arms:
+    """Convert verdicts to the units of the log."""
+    scale = question.scale
+    mean, low, high = (each * scale.length + scale.start for each in (found.mean, found.low, found.high))
+    return Arms(sums.segment, sums.arm, sums.pulls, mean, low, high, found.verdict, found.evidence, found.needs)

@@ -14,16 +14,12 @@ def info(judgement: Judgement) -> Forest:
     arms, question = judgement.arms, judgement.question
     first = arms.taken(drawn(arms.verdict))
     names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
-    bar = question.margin if question.versus is not None else float(question.threshold or 0.0)
+    bar = question.kind.bar
     many = arms.arm.size > MOST
     edges, counts, beyond = density(arms.mean, arms.verdict, bar) if many else (np.zeros(0), {}, 0)
-    what = {
-        "threshold": f"threshold {amount(bar, question)}",
-        "control": f"difference from {visible(str(question.versus))}",
-    }.get(question.asked.field, question.asked.labels.measured.lower())
     return Forest(
         judgement.sentence,
-        f"{judgement.source}: {judgement.rows:,} rows; {what}, delta {question.delta:g}, "
+        f"{judgement.source}: {judgement.rows:,} rows; {visible(question.kind.described())}, delta {question.delta:g}, "
         f"{judgement.rule} ({judgement.label})",
         bar,
         [short(visible(name)) for name in names],

@@ -240,10 +240,7 @@ class Judgement:
             head["max_arms"] = self.question.max_arms
         if self.case == "ledger":
             head["ledger"] = str(self.question.ledger)
-        if self.question.bars is not None:
-            head |= self.question.bars.as_json()
-        if self.question.versus is not None:
-            head |= {"versus": self.question.versus, "margin": self.question.margin}
+        head |= self.question.kind.as_json()
         forecast = None if self.forecast is None else self.forecast.as_json()
         head |= self._counted(self.arms, self.forecast) | {"rows_to_half": forecast}
         if not self.by:

@@ -12,7 +12,7 @@ import numpy as np
 from goodarm.forest import COLOURS, Forest, span
 from goodarm.judgement.figure import info
 from goodarm.judgement.judgement import VERDICTS, Arms, Judgement
-from goodarm.judgement.words import LOOKS, amount, estimate, visible, whole
+from goodarm.judgement.words import LOOKS, estimate, visible, whole
 from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
 
 MOST = 2000
@@ -62,15 +62,10 @@ def _footer(judgement: Judgement) -> str:
 def _opening(judgement: Judgement, element: str) -> Iterator[str]:
     question = judgement.question
     yield f'<{element} class="sentence">{escape(judgement.sentence)}.</{element}>'
-    asked = f"threshold {amount(question.threshold or 0.0, question)}"
-    if question.bars is not None:
-        asked = f"distances from {len(question.bars.metrics)} bars"
-    if question.versus is not None:
-        asked = f"against {escape(visible(question.versus))}, margin {estimate(question.margin, question)}"
     yield (
-        f'<p class="soft">{escape(visible(judgement.source))}: {judgement.rows:,} rows; {asked}; delta '
-        f"{question.delta:g}, {escape(str(question.criterion))}; {escape(judgement.rule)}, "
-        f"{escape(judgement.label)}</p>"
+        f'<p class="soft">{escape(visible(judgement.source))}: {judgement.rows:,} rows; '
+        f"{escape(question.kind.described())}; delta {question.delta:g}, {escape(str(question.criterion))}; "
+        f"{escape(judgement.rule)}, {escape(judgement.label)}</p>"
     )
     counts = "".join(
         f'<li class="{VERDICTS[value]}"><b>{int((judgement.arms.verdict == value).sum()):,}</b>'

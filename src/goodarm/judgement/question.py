@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goodarm.arguments import check_real, check_whole
+from goodarm.arguments import check_whole
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
+from goodarm.judgement.kinds import LogKind, kind_of
 from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import (
     LARGEST_SCALE,
@@ -158,7 +160,8 @@ class Question:
     bars: Bars | None = None
 
     def __post_init__(self) -> None:
-        self._check_bar()
+        self.kind.check()
+        self.problem(1)
         if self.nulls not in NULLS:
             raise UnknownName("way to treat NULLs", self.nulls, NULLS)
         self._check_combinations()
@@ -179,23 +182,23 @@ class Question:
             return 0.5
         return (self.threshold - self.scale.start) / self.scale.length
 
+    @cached_property
+    def kind(self) -> LogKind:
+        """The kind of question, with everything that depends on it."""
+        return kind_of(self)
+
     @property
     def asked(self) -> Threshold | Control | Bars:
         """The question about each arm, on the rule's scale."""
-        if self.bars is not None:
-            return self.bars
-        if self.versus is None:
-            return Threshold(self.bar)
-        return Control(self.versus, self.margin / self.scale.length)
+        return self.kind.asked
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
         """Options that must be the same at every look of a ledger: all that affect an arm's evidence."""
         fixed = ("threshold", "delta", "margin", "nulls", "where", "cap", "unit_limit", "seconds", "cases")
         return {
             **{name: getattr(self, name) for name in fixed},
-            "control": self.versus,
+            **self.kind.terms(),
             "criterion": str(self.criterion),
-            "rule": self.identification.name if self.versus is None else "versus",
             "rewards": self.scale.words,
             **{name: getattr(columns, name) for name in ("arm", "reward", "pulls", "total", "order", "propensity")},
             "by": list(columns.by),
@@ -203,7 +206,6 @@ class Question:
             "time": columns.time if self.window is not None else None,
             "per_unit": self.per_unit if columns.unit else None,
             "denominator": columns.denominator,
-            **({} if self.bars is None else self.bars.as_json()),
         }
 
     @property
@@ -231,9 +233,11 @@ class Question:
     @property
     def cell_by_cell(self) -> bool:
         """Whether a fixed test set is judged by its cells, not by totals of 0/1 results."""
-        special = (self.versus, self.repeats, self.score, self.drawn)
+        special = (self.repeats, self.score, self.drawn)
         return self.case is not None and (
-            any(each is not None for each in special) or type(self.scale.family) in (GradedCases, ScoredCases)
+            self.kind.pairs
+            or any(each is not None for each in special)
+            or type(self.scale.family) in (GradedCases, ScoredCases)
         )
 
     @property
@@ -247,56 +251,7 @@ class Question:
         bar = self.problem(1).bar
         return [float(bet) for bet in bets(bar)[: len(GAPS) if math.isinf(bar.ceiling) else None]]
 
-    def _check_bar(self) -> None:
-        if sum(given is not None for given in (self.threshold, self.versus, self.bars)) != 1:
-            raise InvalidValue(
-                "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
-                "compare with (`versus=ARM` and `margin=M`), or several bars (`bars='correct >= 0.9, slow <= 0.05'`)."
-            )
-        if self.bars is not None:
-            self._check_bars()
-        if self.threshold is not None:
-            check_real(threshold=self.threshold)
-        if self.threshold is not None and self.scale.bounded and not self.scale.low < self.threshold < self.scale.high:
-            raise InvalidValue(
-                f"threshold must lie strictly between {self.scale.low:g} and {self.scale.high:g} for "
-                f"{self.scale.words}; got {self.threshold:g}. Give the rewards' own range as bounded:LOW,HIGH, or "
-                "nonnegative for rewards of 0 or more without a ceiling."
-            )
-        self.problem(1)
-
-    def _check_bars(self) -> None:
-        """Refuse options that don't combine with several metrics."""
-        given = ("reward", "pulls", "total", "order", "propensity", "case", "denominator")
-        wrong = next((name for name in given if getattr(self, name) is not None), None)
-        if wrong is not None:
-            raise InvalidValue(f"with several bars each metric is a column of the log; leave `{wrong}` out.")
-        if type(self.scale.family) is not Bounded or self.scale.moved or self.per_unit not in ("mean", "any"):
-            raise InvalidValue(
-                "several bars need metrics in [0, 1]; leave `rewards` out, and sum up units by mean or any."
-            )
-        if self.criterion is Criterion.FDR:
-            raise InvalidValue("with several bars the criterion is fwer: each arm is decided by itself.")
-        if not (isinstance(self.identification, EvidenceRule) and self.identification.totals is not None):
-            raise UnsoundPairing(
-                f"several bars need a rule whose evidence follows from totals, and {self.rule} does not. Leave it out."
-            )
-
     def _check_combinations(self) -> None:
-        if self.versus is not None:
-            if not self.scale.bounded:
-                raise InvalidValue(
-                    "a comparison with a control is certified for bounded rewards only; leave `versus` out."
-                )
-            if not abs(self.margin) < self.scale.length:
-                raise InvalidValue(
-                    f"margin must be less than the rewards' range {self.scale.length:g}; got {self.margin:g}."
-                )
-            for name, given in (("`order`", self.order), ("`rule`", self.rule), ("`propensity`", self.propensity)):
-                if given is not None:
-                    raise InvalidValue(f"`versus` decides from totals by its own test; leave {name} out.")
-        elif self.margin:
-            raise InvalidValue("a margin belongs to a control: give `versus=ARM` too.")
         if (self.propensity is None) != (self.cap is None):
             raise InvalidValue(
                 "a propensity column needs a cap on the weights, and a cap a column: weights 1/propensity without a "
@@ -359,9 +314,7 @@ class Question:
             raise InvalidValue(f"unit_limit must be a positive number; got {self.unit_limit!r}.")
         if (ratio or self.per_unit == "any") and (not self.scale.bounded or self.scale.moved):
             raise InvalidValue(f"`per_unit='{self.per_unit}'` needs rewards in [0, 1].")
-        if ratio and self.versus is not None:
-            raise InvalidValue("`per_unit='ratio'` needs a threshold; a control is compared by mean, any or sum.")
-        if self.window is not None and (not self.scale.bounded or self.versus is not None):
+        if self.window is not None and not self.scale.bounded:
             raise InvalidValue(
                 "`window` counts open units at their worst, which needs bounded rewards and a threshold."
             )
@@ -378,8 +331,6 @@ class Question:
             if self.cases is not None:
                 raise InvalidValue("`cases` is the size of a fixed test set; name its column too: `case=COLUMN`.")
             return
-        if self.versus is not None and self.score is not None:
-            raise InvalidValue("scores are for arms that are compared with a threshold; leave `score` or `versus` out.")
         if self.cell_by_cell and (self.criterion is Criterion.FDR or self.rule is not None):
             raise InvalidValue("cells are judged by bets on single cases, with fwer; leave `criterion` and `rule` out.")
         if self.by:

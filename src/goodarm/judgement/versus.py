@@ -1,4 +1,4 @@
-"""Every arm of a log against a control: better by the margin, not better, or open."""
+"""Every arm of a log against a control: better by the margin, not better, or undecided."""
 
 from __future__ import annotations
 
@@ -8,30 +8,33 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goodarm.engine.compile import DIFFERENCES, compiled
 from goodarm.engine.totals import Floats, evidence_from_totals, in_chunks, interval_from_totals
 from goodarm.errors import UnknownName, UnreadableTable
 from goodarm.judgement.decide import Decided, needed
+from goodarm.judgement.judgement import Arms
 from goodarm.judgement.question import Question
+from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Sums
+from goodarm.judgement.totals import segment_numbers
+from goodarm.judgement.words import visible
 from goodarm.rules.identification.versus import as_if_paired, better_by, versus
 
 MOST = 1e6
 """Multiple of the log's rows beyond which an arm counts as never decided."""
 
 
-def control_of(question: Question, sums: Sums, title: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def control_of(control: str, sums: Sums, title: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Whether each row of the sums is the control. With segments, each segment must have one."""
-    is_control = np.asarray(sums.arm == question.versus)
+    is_control = np.asarray(sums.arm == control)
     if not is_control.any():
-        raise UnknownName("control", str(question.versus), sorted(set(sums.arm.tolist())))
+        raise UnknownName("control", control, sorted(set(sums.arm.tolist())))
     segments = set(zip(*sums.segment, strict=True))
     held = set(zip(*(key[is_control] for key in sums.segment), strict=True))
     if segments - held:
-        raise UnreadableTable(
-            f"{title}: the control {question.versus!r} has no row in the segment {min(segments - held)}."
-        )
+        raise UnreadableTable(f"{title}: the control {control!r} has no row in the segment {min(segments - held)}.")
     return is_control
 
 
@@ -112,3 +115,28 @@ def _loop(fast: bool) -> Callable[..., None]:
 
     built: Callable[..., None] = compiled(loop) if fast else loop
     return built
+
+
+def decide_segments(
+    question: Question, sums: Sums, judged: NDArray[np.bool_], shares: Shares
+) -> tuple[Arms, tuple[str, ...]]:
+    """Judge each segment's arms against its control. Means and intervals are of the difference."""
+    totals = np.clip(sums.total, 0.0, sums.pulls)
+    segment, arms = segment_numbers(sums), int(judged.sum())
+    offset = np.zeros(sums.arm.size)
+    offset[judged] = shares.offset
+    parts = []
+    for control in np.flatnonzero(~judged):
+        which = np.flatnonzero((segment == segment[control]) & judged)
+        found = decide_versus(
+            question, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms, offset[which]
+        )
+        own = [(2.0 * each - 1.0) * question.scale.length for each in (found.mean, found.low, found.high)]
+        parts.append((which, *own, found.verdict, found.evidence, found.needs))
+    which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
+    note = (
+        f"mean and interval are those of the difference from {visible(str(question.versus))}; rows needed are rows of "
+        "the arm, if the control grows in proportion"
+    )
+    keys = tuple(key[which] for key in sums.segment)
+    return Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs), (note,)

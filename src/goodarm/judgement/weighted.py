@@ -28,8 +28,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.judgement.decide import Decided, needed
-from goodarm.judgement.question import Question
+from goodarm.engine.totals import evidence_from_totals
+from goodarm.errors import UnreadableTable
+from goodarm.judgement.decide import Decided, needed, placed
+from goodarm.judgement.judgement import Arms
+from goodarm.judgement.log_columns import LogColumns
+from goodarm.judgement.question import BY_TOTALS, Question
+from goodarm.judgement.shares import Shares
+from goodarm.judgement.sources._base import Sums
+from goodarm.judgement.totals import FALSE_ALARMS
+from goodarm.judgement.words import listed
+from goodarm.policies.names import identification_rule
 from goodarm.problem import Problem
 from goodarm.rules.identification.gap_mixture import GAPS, LOG_WEIGHTS
 
@@ -122,3 +131,61 @@ def _more(
         there = enough(middle)
         few, many = np.where(there, few, middle), np.where(there, middle, many)
     return np.where(never, np.inf, np.ceil((many - 1.0) * rows))
+
+
+def decide_ratios(question: Question, columns: LogColumns, sums: Sums, shares: Shares) -> tuple[Arms, tuple[str, ...]]:
+    """Arms whose mean is a ratio of weighted rewards and weights."""
+    assert sums.weight is not None
+    notes: tuple[str, ...] = ()
+    problem, rows, most = question.problem(sums.arm.size), sums.pulls, 1.0
+    if question.propensity is not None:
+        assert sums.around is not None
+        notes, rows = _check_propensities(question, columns, sums), sums.around
+        most = 1.0 / float(question.cap or 1.0)
+    pending = 0.0 if sums.pending is None else sums.pending
+    found = decide_weighted(question, rows, sums.total, sums.weight, most, problem, shares.offset, pending)
+    return placed(question, sums, found), notes
+
+
+def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
+    """Refuse propensities that are below 1/cap or impossible; returns notes on the scope of the verdicts.
+
+    On average, the weights 1/p of an arm's rows sum to the number of rows in which it could be shown. A sum larger than
+    chance allows means that propensities are too small. A smaller sum means that the arm could not always be shown.
+    """
+    assert sums.weight is not None
+    assert sums.capped is not None
+    assert sums.around is not None
+    cap, rows = float(question.cap or 1.0), sums.around
+    if sums.capped.sum() > 0:
+        raise UnreadableTable(
+            f"{int(sums.capped.sum()):,} values of {columns.propensity} are below 1/cap = {1.0 / cap:.4g}: their "
+            "weights would have to be cut, and a verdict would no longer be about the arm's mean. Give a larger `cap`."
+        )
+    said = [
+        f"the rows of an arm are weighted by 1/{columns.propensity}, at most {cap:g}. Good and bad are about the rows "
+        "in which the arm could be shown; the time before it existed is not among them. Rows needed are "
+        "rows of the whole log"
+    ]
+    if cap == 1.0:
+        return tuple(said)
+    always = Problem(threshold=1.0 / cap, arms=sums.arm.size, delta=FALSE_ALARMS).bar
+    weight = np.clip(sums.weight, 0.0, rows)
+    more, fewer = evidence_from_totals(identification_rule(BY_TOTALS), rows, weight, always)
+    if (more >= always.budget).any():
+        worst = int(np.argmax(more))
+        raise UnreadableTable(
+            f"the propensities in {columns.propensity} can't be true: the weights 1/propensity of arm "
+            f"{sums.arm[worst]!r} sum to {sums.weight[worst] * cap:,.0f}, and there are only {rows[worst]:,.0f} rows. "
+            "A propensity is the probability with which the arm of the row was shown, known when it was chosen. The "
+            "log needs the rows of all arms: none may be left out because of the arm that was shown."
+        )
+    seldom = np.flatnonzero(fewer >= always.budget)
+    if seldom.size:
+        could = sums.weight[seldom] * cap / rows[seldom]
+        said.append(
+            f"by their weights, {seldom.size:,} {'arm' if seldom.size == 1 else 'arms'} could be shown in only a part "
+            "of the rows: "
+            + listed([f"{sums.arm[i]} in about {each:.0%}" for i, each in zip(seldom, could, strict=True)])
+        )
+    return tuple(said)

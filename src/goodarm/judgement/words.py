@@ -73,7 +73,7 @@ def estimate(value: float, question: Question) -> str:
     ('2%', '2 pp')
     """
     shares = question.scale.bounded and not question.scale.moved
-    if question.versus is not None and shares and math.isfinite(value):
+    if question.kind.differences and shares and math.isfinite(value):
         return f"{100.0 * value:.3g} pp"
     return amount(value, question)
 

@@ -3,8 +3,8 @@
 Independent arms need no model: the loop keeps S/N and 1/sqrt(N) itself. A model shares information between arms, so
 each pull changes the belief about every arm. It consists of two parts:
 
-tell     a plain function that the engine compiles, called after every pull; rewrites the columns `mean` and `width`
-upkeep   Python, called in rounds that the model chooses, and whenever `tell` requests it: rebuild the belief from the
+absorb   a plain function that the engine compiles, called after every pull; rewrites the columns `mean` and `width`
+upkeep   Python, called in rounds that the model chooses, and whenever `absorb` requests it: rebuild the belief from the
          counts to remove rounding errors, learn parameters, retrain
 
 A belief is a named tuple of arrays whose last field is `numbers`; the first two of them are read by the rules that
@@ -46,8 +46,8 @@ class Model:
     name: ClassVar[str]
     parameters: ClassVar[tuple[str, ...]] = ()
     """Numbers that the name of a policy may set, as in `@linear(ridge=0.1)`."""
-    tell: ClassVar[Formula]
-    """tell(belief, arms, a, before, reward, bar) -> bool: arm a, in row `before`, gave a reward; True: upkeep now."""
+    absorb: ClassVar[Formula]
+    """absorb(belief, arms, a, before, reward, bar) -> bool: arm a, in row `before`, gave a reward; True: upkeep now."""
 
     def __post_init__(self) -> None:
         if self.features is not None:

@@ -100,7 +100,7 @@ def fill_column(belief: GramBelief, a: int) -> None:
             column[i] -= columns[p, i] * first
 
 
-def tell(belief: GramBelief, arms: Table, a: int, before: Arm, reward: float, bar: Bar) -> bool:
+def absorb(belief: GramBelief, arms: Table, a: int, before: Arm, reward: float, bar: Bar) -> bool:
     """One reward; True when the pending columns are full."""
     centred, variance, columns, weights, column = (
         belief.centred,

@@ -47,7 +47,7 @@ class Kernel(Model):
 
     name: ClassVar[str] = "kernel"
     parameters: ClassVar[tuple[str, ...]] = ("gamma", "length")
-    tell: ClassVar[Formula] = staticmethod(gram.tell)
+    absorb: ClassVar[Formula] = staticmethod(gram.absorb)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -116,7 +116,7 @@ class CutKernel(Kernel):
 
     cut: tuple[Floats, Floats] | None = field(default=None, repr=False)
 
-    tell: ClassVar[Formula] = staticmethod(linear.tell)
+    absorb: ClassVar[Formula] = staticmethod(linear.absorb)
 
     @classmethod
     def of(cls, whole: Kernel) -> Self:

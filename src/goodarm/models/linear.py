@@ -81,7 +81,7 @@ def project(columns: Floats, step: Floats, along: Floats) -> None:
         j += 1
 
 
-def tell(belief: LinearBelief, arms: Table, a: int, before: Arm, reward: float, bar: Bar) -> bool:
+def absorb(belief: LinearBelief, arms: Table, a: int, before: Arm, reward: float, bar: Bar) -> bool:
     """One reward: u = V^-1 x_a, q = x_a'u, c = dh/(1 + dh q), g = (dz - dh x_a'theta)/(1 + dh q), then
 
     theta += u g, V^-1 -= c u u', line += (X u) g, spread -= c (X u)^2, log det V += log(1 + dh q).
@@ -233,7 +233,7 @@ class Linear(Model):
 
     name: ClassVar[str] = "linear"
     parameters: ClassVar[tuple[str, ...]] = ("ridge", "intercept")
-    tell: ClassVar[Formula] = staticmethod(tell)
+    absorb: ClassVar[Formula] = staticmethod(absorb)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -67,7 +67,7 @@ class Neural(Model):
 
     name: ClassVar[str] = "neural"
     parameters: ClassVar[tuple[str, ...]] = ("gamma", "width", "steps", "growth")
-    tell: ClassVar[Formula] = staticmethod(gram.tell)
+    absorb: ClassVar[Formula] = staticmethod(gram.absorb)
 
     def __post_init__(self) -> None:
         super().__post_init__()

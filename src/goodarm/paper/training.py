@@ -208,7 +208,7 @@ def _adding_loop(assembly: Assembly, environment: Environment) -> Any:
     if model is None:
         return loop.build(parts_of(pairing, drawn(environment.reward))._replace(fit=add_gradients), kind_of(pairing))
     fit, next_round = fit_beside_model(add_gradients), both_bounds.next_round
-    parts = structured.parts_for(pairing, type(model).tell, drawn(environment.reward), fit, next_round)
+    parts = structured.parts_for(pairing, type(model).absorb, drawn(environment.reward), fit, next_round)
     return structured.build(parts, kind_of(pairing))
 
 

@@ -56,7 +56,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     from rich.text import Text
 
     arms, question = judgement.arms, judgement.question
-    wide, crowded = width >= WIDE, bool(judgement.by or question.versus) or arms.when is not None
+    wide, crowded = width >= WIDE, bool(judgement.by or question.kind.differences) or arms.when is not None
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for name in judgement.by:
         made.add_column(visible(name), overflow="fold")

@@ -133,7 +133,7 @@ def _with_model(
     judge = structured.judge_by_rank if kind.fdr else structured.judge_the_pulled(decide, True)
     fit, next_round = learner_parts_beside_model(policy.learner)
     parts = structured.StructuredParts(
-        told_arm, told_reward, told_belief, observe, type(model).tell, judge, fit, next_round
+        told_arm, told_reward, told_belief, observe, type(model).absorb, judge, fit, next_round
     )
     bar = problem.bar._replace(modelled=1.0)
     run = structured.build(parts, kind)

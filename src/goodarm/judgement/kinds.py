@@ -1,0 +1,317 @@
+"""How logs answer each kind of question: the checks of its options, its words, and its verdicts.
+
+`goodarm.question` defines the kinds, and `goodarm.engine.evidence` answers them live. `Question` keeps the options that
+every kind has: columns, units, shares of delta, fixed test sets. A new kind has one class in `KINDS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goodarm.arguments import check_real
+from goodarm.errors import InvalidValue, UnreadableTable, UnsoundPairing
+from goodarm.problem import Bounded
+from goodarm.question import Bars, Control, Threshold
+from goodarm.rules.identification import EvidenceRule
+from goodarm.verdict import Criterion
+
+if TYPE_CHECKING:
+    from goodarm.judgement.judgement import Arms
+    from goodarm.judgement.log_columns import LogColumns
+    from goodarm.judgement.question import Question
+    from goodarm.judgement.shares import Shares
+    from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums
+
+
+class ReadLog(NamedTuple):
+    """The sums of a log: one `Sums` per metric, so a single one without several bars."""
+
+    columns: LogColumns
+    sums: tuple[Sums, ...]
+    notes: tuple[str, ...]
+
+
+class LogKind(ABC):
+    """One kind of question, asked of a log.
+
+    field       : the option of `judge` by which the kind is recognised
+    pairs       : whether the results of a fixed test set are compared case by case
+    differences : whether estimates are differences of means
+    """
+
+    field: ClassVar[str]
+    pairs: ClassVar[bool] = False
+    differences: ClassVar[bool] = False
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+
+    @property
+    @abstractmethod
+    def asked(self) -> Threshold | Control | Bars:
+        """The question about each arm, on the rule's scale."""
+
+    @property
+    def bar(self) -> float:
+        """The number that estimates are compared with, in the log's units."""
+        return 0.0
+
+    @property
+    def rule(self) -> str:
+        """The name of the test that decides."""
+        return self.question.identification.name
+
+    def check(self) -> None:
+        """Refuse options that don't combine with this kind."""
+        if self.question.margin:
+            raise InvalidValue("a margin belongs to a control: give `versus=ARM` too.")
+
+    @abstractmethod
+    def described(self) -> str:
+        """The bar in words, for the page and the figure."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Fields of the answer that only this kind has."""
+        return {}
+
+    def terms(self) -> dict[str, Any]:
+        """Fields of a ledger that depend on the kind."""
+        return {"control": None, "rule": self.question.identification.name}
+
+    def read(self, source: LogSource, progress: Progress) -> ReadLog:
+        """Find the columns, check the filter, and sum up the log."""
+        from goodarm.judgement.log_columns import check_filter, choose_columns
+        from goodarm.judgement.totals import checked
+
+        question = self.question
+        columns = choose_columns(question, source.names(), source.title, source.times())
+        filtered = check_filter(question, columns)
+        if question.by_sums and columns.pulls is not None:
+            raise UnreadableTable(
+                f"{source.title} is a table of totals, and {question.identification.name} needs the rewards "
+                "themselves. Give the log, or declare a range: `rewards='bounded:LOW,HIGH'`."
+            )
+        sums, notes = checked(source, columns, question, source.sums(columns, question, progress))
+        return ReadLog(columns, (sums,), (*columns.notes, *filtered, *notes))
+
+    def judged(self, sums: Sums, title: str) -> NDArray[np.bool_]:
+        """Whether each arm gets a verdict."""
+        return np.ones(sums.arm.size, dtype=bool)
+
+    @abstractmethod
+    def arms(
+        self, source: LogSource, read: ReadLog, judged: NDArray[np.bool_], shares: Shares, progress: Progress
+    ) -> tuple[Arms, tuple[str, ...]]:
+        """The arms with their verdicts, and notes for readers."""
+
+    # Fixed test sets, judged by their cells
+
+    def of_cells(self, results: Floats, arms: list[str]) -> Floats:
+        """The results, arms × cases, that are compared with the bar."""
+        return results
+
+    def cell_means(self, means: Floats) -> Floats:
+        """Estimates from the means of `of_cells`."""
+        return means
+
+    def cell_notes(self) -> tuple[str, ...]:
+        return ()
+
+
+class ThresholdLog(LogKind):
+    """Each arm's mean against a fixed threshold."""
+
+    field = "threshold"
+
+    @property
+    def asked(self) -> Threshold:
+        return Threshold(self.question.bar)
+
+    @property
+    def bar(self) -> float:
+        return float(self.question.threshold or 0.0)
+
+    def check(self) -> None:
+        super().check()
+        scale = self.question.scale
+        check_real(threshold=self.question.threshold)
+        if scale.bounded and not scale.low < self.bar < scale.high:
+            raise InvalidValue(
+                f"threshold must lie strictly between {scale.low:g} and {scale.high:g} for {scale.words}; got "
+                f"{self.bar:g}. Give the rewards' own range as bounded:LOW,HIGH, or nonnegative for rewards of 0 or "
+                "more without a ceiling."
+            )
+
+    def described(self) -> str:
+        from goodarm.judgement.words import amount
+
+        return f"threshold {amount(self.bar, self.question)}"
+
+    def arms(
+        self, source: LogSource, read: ReadLog, judged: NDArray[np.bool_], shares: Shares, progress: Progress
+    ) -> tuple[Arms, tuple[str, ...]]:
+        from goodarm.judgement.decide import decide_log
+
+        return decide_log(source, self.question, read, judged, shares, progress)
+
+
+class ControlLog(LogKind):
+    """Each arm's mean against that of a control, by the totals of both, or case by case on a fixed test set."""
+
+    field = "versus"
+    pairs = True
+    differences = True
+
+    @property
+    def control(self) -> str:
+        return str(self.question.versus)
+
+    @property
+    def asked(self) -> Control:
+        return Control(self.control, self.question.margin / self.question.scale.length)
+
+    @property
+    def bar(self) -> float:
+        return self.question.margin
+
+    @property
+    def rule(self) -> str:
+        return super().rule if self.question.cell_by_cell else "versus"
+
+    def check(self) -> None:
+        question = self.question
+        if not question.scale.bounded:
+            raise InvalidValue("a comparison with a control is certified for bounded rewards only; leave `versus` out.")
+        if not abs(question.margin) < question.scale.length:
+            raise InvalidValue(
+                f"margin must be less than the rewards' range {question.scale.length:g}; got {question.margin:g}."
+            )
+        for name in ("order", "rule", "propensity"):
+            if getattr(question, name) is not None:
+                raise InvalidValue(f"`versus` decides from totals by its own test; leave `{name}` out.")
+        if question.unit is not None and question.per_unit == "ratio":
+            raise InvalidValue("`per_unit='ratio'` needs a threshold; a control is compared by mean, any or sum.")
+        if question.unit is not None and question.window is not None:
+            raise InvalidValue(
+                "`window` counts open units at their worst, which needs bounded rewards and a threshold."
+            )
+        if question.case is not None and question.score is not None:
+            raise InvalidValue("scores are for arms that are compared with a threshold; leave `score` or `versus` out.")
+
+    def described(self) -> str:
+        from goodarm.judgement.words import estimate, visible
+
+        return f"against {visible(self.control)}, margin {estimate(self.bar, self.question)}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {"versus": self.control, "margin": self.question.margin}
+
+    def terms(self) -> dict[str, Any]:
+        return {"control": self.control, "rule": "versus"}
+
+    def judged(self, sums: Sums, title: str) -> NDArray[np.bool_]:
+        from goodarm.judgement.versus import control_of
+
+        is_control = control_of(self.control, sums, title)
+        if is_control.all():
+            raise UnreadableTable(f"{title}: there is no arm but the control {self.control!r}.")
+        return ~is_control
+
+    def arms(
+        self, source: LogSource, read: ReadLog, judged: NDArray[np.bool_], shares: Shares, progress: Progress
+    ) -> tuple[Arms, tuple[str, ...]]:
+        if self.question.cell_by_cell:
+            from goodarm.judgement.cells import decide_cells
+
+            return decide_cells(source, self.question, read.columns, read.sums[0], judged, shares)
+        from goodarm.judgement.versus import decide_segments
+
+        return decide_segments(self.question, read.sums[0], judged, shares)
+
+    def of_cells(self, results: Floats, arms: list[str]) -> Floats:
+        """(1 + x - x0)/2 of the results of arm and control (`goodarm.rules.identification.paired`)."""
+        halves: Floats = 0.5 * (1.0 + results - results[arms.index(self.control)])
+        return halves
+
+    def cell_means(self, means: Floats) -> Floats:
+        return 2.0 * means - 1.0
+
+    def cell_notes(self) -> tuple[str, ...]:
+        from goodarm.judgement.words import visible
+
+        return (f"the mean is the mean difference from {visible(self.control)} over the cases with results of both",)
+
+
+class BarsLog(LogKind):
+    """Several metrics, each a column with its bar (`goodarm.judgement.bars`)."""
+
+    field = "bars"
+
+    @property
+    def asked(self) -> Bars:
+        bars = self.question.bars
+        assert bars is not None
+        return bars
+
+    def check(self) -> None:
+        super().check()
+        question = self.question
+        given = ("reward", "pulls", "total", "order", "propensity", "case", "denominator")
+        wrong = next((name for name in given if getattr(question, name) is not None), None)
+        if wrong is not None:
+            raise InvalidValue(f"with several bars each metric is a column of the log; leave `{wrong}` out.")
+        scale = question.scale
+        if type(scale.family) is not Bounded or scale.moved or question.per_unit not in ("mean", "any"):
+            raise InvalidValue(
+                "several bars need metrics in [0, 1]; leave `rewards` out, and sum up units by mean or any."
+            )
+        if question.criterion is Criterion.FDR:
+            raise InvalidValue("with several bars the criterion is fwer: each arm is decided by itself.")
+        if not (isinstance(question.identification, EvidenceRule) and question.identification.totals is not None):
+            raise UnsoundPairing(
+                f"several bars need a rule whose evidence follows from totals, and {question.rule} does not. Leave it "
+                "out."
+            )
+
+    def described(self) -> str:
+        return f"distances from {len(self.asked.metrics)} bars"
+
+    def as_json(self) -> dict[str, Any]:
+        return self.asked.as_json()
+
+    def terms(self) -> dict[str, Any]:
+        return {**super().terms(), **self.as_json()}
+
+    def read(self, source: LogSource, progress: Progress) -> ReadLog:
+        from goodarm.judgement.bars import sums_of_all
+
+        return sums_of_all(source, self.question, progress)
+
+    def arms(
+        self, source: LogSource, read: ReadLog, judged: NDArray[np.bool_], shares: Shares, progress: Progress
+    ) -> tuple[Arms, tuple[str, ...]]:
+        from goodarm.judgement.bars import decide_bars
+
+        note = (
+            "mean and interval are those of the smallest distance of a metric from its bar, negative where it fails; "
+            "rows needed are not estimated with several bars"
+        )
+        return decide_bars(self.question, read.sums, shares.offset), (note,)
+
+
+KINDS: tuple[type[LogKind], ...] = (ThresholdLog, ControlLog, BarsLog)
+
+
+def kind_of(question: Question) -> LogKind:
+    """The kind of a question, recognised by its option."""
+    given = [kind for kind in KINDS if getattr(question, kind.field) is not None]
+    if len(given) != 1:
+        raise InvalidValue(
+            "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
+            "compare with (`versus=ARM` and `margin=M`), or several bars (`bars='correct >= 0.9, slow <= 0.05'`)."
+        )
+    return given[0](question)
