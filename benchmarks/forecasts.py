@@ -25,6 +25,8 @@ from goodarm.rules.identification.gap_mixture import gap_mixture
 Floats = NDArray[np.float64]
 Law = Callable[[Generator, int, float], Floats]
 SEED, PROBLEMS, GROWTH, LONGEST = 2026, 200, 0.02, 1e10
+LOG_SEEDS = (SEED, 7, 8, 9, 10)
+"""Logs are cheap to simulate: `PROBLEMS` from each of these seeds."""
 BY_POLICY = 300_000
 """Samples of a campaign that the policy chooses; the rest goes to the undecided arms in equal parts. What an arm takes
 until its verdict does not depend on when it is sampled."""
@@ -32,6 +34,9 @@ OF_AN_ARM = 0.1
 """Maximum size of a block, as a share of the samples of an average arm: samples in a block that come after the verdict
 are wasted."""
 ARMS, BARS = (5, 10, 20, 40), (0.1, 0.3, 0.7)
+MANY_ARMS, SMALL_BARS, LARGE = 200, (0.02, 0.1, 0.3), 60
+"""Larger logs: their arms and bars, and the number of problems."""
+LARGE_LOG = f"log, {MANY_ARMS} arms"
 LAWS: dict[str, Law] = {
     "beta": lambda chance, arms, xi: chance.beta(20.0 * xi, 20.0 * (1.0 - xi), arms),
     "narrow": lambda chance, arms, xi: chance.beta(100.0 * xi, 100.0 * (1.0 - xi), arms),
@@ -176,16 +181,31 @@ def _after(last: State, more: NDArray[np.int64], means: Floats, problem: Problem
 def cases(problems: int = PROBLEMS, seed: int = SEED) -> Iterator[tuple[str, Case]]:
     """Forecasts of this many problems, one kind after the other."""
     for number in range(problems):
+        yield from (("log", case) for case in of_logs(setting_of(number), seed))
+        yield from (("campaign", case) for case in of_campaigns(setting_of(number), seed))
+
+
+def setting_of(number: int) -> Setting:
+    """The problem of this number."""
+    law = list(LAWS)[number % len(LAWS)]
+    return Setting(number, law, ARMS[number // 5 % len(ARMS)], BARS[number // 20 % len(BARS)])
+
+
+def more_logs(problems: int = PROBLEMS, large: int = LARGE) -> Iterator[tuple[str, Case]]:
+    """Forecasts of the logs of the other seeds, and of logs with many arms."""
+    for seed in LOG_SEEDS[1:]:
+        for number in range(problems):
+            yield from (("log", case) for case in of_logs(setting_of(number), seed))
+    for number in range(large):
         law = list(LAWS)[number % len(LAWS)]
-        setting = Setting(number, law, ARMS[number // 5 % len(ARMS)], BARS[number // 20 % len(BARS)])
-        yield from (("log", case) for case in of_logs(setting, seed))
-        yield from (("campaign", case) for case in of_campaigns(setting, seed))
+        setting = Setting(number, law, MANY_ARMS, SMALL_BARS[number // len(LAWS) % len(SMALL_BARS)])
+        yield from ((LARGE_LOG, case) for case in of_logs(setting, SEED + 1))
 
 
 def run() -> Section:
-    found = list(cases())
+    found = [*cases(), *more_logs()]
     rows: list[Row] = []
-    for kind in ("log", "campaign"):
+    for kind in ("log", LARGE_LOG, "campaign"):
         for at in ("start", "quarter", "half"):
             of = [case for each, case in found if (each, case.at) == (kind, at)]
             told = [(case.truth, case.forecast) for case in of if case.forecast is not None and case.told]
@@ -204,7 +224,10 @@ def run() -> Section:
             rows.append(Row(cells, 1.0 - fewer - more, Target(at_least=0.72, at_most=0.88)))
     notes = [
         f"{PROBLEMS} problems from seed {SEED}: {', '.join(LAWS)}; {ARMS[0]} to {ARMS[-1]} arms; bars of "
-        f"{', '.join(map(str, BARS))}; delta 0.05. Log: rows until half of the undecided arms have had a verdict by "
+        f"{', '.join(map(str, BARS))}; delta 0.05. Logs: as many from each of the seeds "
+        f"{', '.join(map(str, LOG_SEEDS))}; "
+        f"{LARGE} with {MANY_ARMS} arms and bars of {', '.join(map(str, SMALL_BARS))}. "
+        "Log: rows until half of the undecided arms have had a verdict by "
         "`gap-mixture`, from 5%, a quarter and half of the rows after which half of all arms had theirs. Campaign of "
         f"`{LIVE_POLICY}`: samples until every arm is decided, from the start (the plan, given the law of the means), "
         "a quarter and half of them. Told: the range was shown; it is not where high is more than 1,000 times low."

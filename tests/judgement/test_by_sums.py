@@ -75,6 +75,15 @@ def test_every_engine_adds_up_the_rule_s_own_sums(
             assert {"good": low >= threshold, "bad": high <= threshold, "open": low < threshold < high}[row["verdict"]]
 
 
+def test_a_nan_that_the_statistics_of_a_file_leave_out_is_refused(log: pl.DataFrame, tmp_path: Path) -> None:
+    """The range of the other rewards is proven, so that they are not cut in the query."""
+    rows = pl.int_range(pl.len())
+    log = log.with_columns(pl.when(rows == 7).then(math.nan).otherwise(pl.col("share")).alias("share"))
+    log.write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(GoodarmError, match=r"NaN|nan|number"):
+        goodarm.judge(tmp_path / "log.parquet", threshold=0.5, arm="arm", reward="share", rule="bet-mixture")
+
+
 def test_units_are_added_up_alike_by_frames_and_by_sql(log: pl.DataFrame, tmp_path: Path) -> None:
     log.write_parquet(tmp_path / "log.parquet")
     by_unit = log.group_by("arm", "who").agg(pl.col("share").mean())

@@ -141,18 +141,22 @@ def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: b
         found["capped"] = f"sum(CASE WHEN {p} * {cap!r} < {FITS!r} THEN 1 ELSE 0 END)"
         found["improper"] = f"sum(CASE WHEN {p} > 0 AND {p} <= 1 THEN 0 ELSE 1 END)"
     elif question.by_sums:
-        found |= _logs(table, question, table.scaled(reward, question, no_nan))
+        found |= _logs(table, question, table.scaled(reward, question, no_nan), reward in table.proven)
     elif not question.scale.bounded:
         found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
         found |= {"smallest": f"min({x})", "largest": f"max({x})"}
     return found
 
 
-def _logs(table: Table, question: Question, x: str) -> dict[str, str]:
-    """Sums of log(1 + l (x - xi)), one for each bet. Rewards outside of the range are refused later and cut here."""
+def _logs(table: Table, question: Question, x: str, proven: bool = False) -> dict[str, str]:
+    """Sums of log(1 + l (x - xi)), one for each bet. Rewards outside of the range are refused later and cut here.
+
+    proven : the source's statistics say that no reward is outside
+    """
     x, bar = f"CAST({x} AS {table.double})", question.problem(1).bar
     most = f"WHEN {x} > {bar.ceiling!r} THEN {bar.ceiling!r} " if bar.ceiling < math.inf else ""
-    beyond = f"(CASE {most}WHEN {x} < 0 THEN 0 ELSE {x} END - {bar.threshold!r})"
+    within = x if proven else f"CASE {most}WHEN {x} < 0 THEN 0 ELSE {x} END"
+    beyond = f"({within} - {bar.threshold!r})"
     return {f"log{j}": f"sum(ln(1 + {bet!r} * {beyond}))" for j, bet in enumerate(question.bets)}
 
 
