@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import Event, Head, as_payload, reading_back, verified
+from goodarm.campaign.journal import Event, Head, Row, as_payload, reading_back, verified
+from goodarm.campaign.replay import Differs, fold_all, fold_compared
 from goodarm.campaign.stores import Store, found_in
 from goodarm.errors import DamagedJournal, RuleFailed
 from goodarm.simulation.stop import Stop
@@ -67,11 +69,37 @@ def _lost(store: Store, campaign: int, known: list[Head], last: int) -> str:
 
 
 def _replayed(store: Store, campaign: int, stop: Stop | None) -> Check:
-    events = 0
+    """Compare many entries at once; where these differ, compare one by one, to name the first that does."""
+    agreed = 0
+    try:
+        for first in verified(store.read(campaign, 0, 1)):
+            fold, agreed = Fold(first), 1
+            for number in fold_compared(fold, _interruptible(store.chunks(campaign, 1), stop), _wrong):
+                agreed = number
+            return _concluded(fold, fold.number)
+    except (DamagedJournal, RuleFailed, Differs):
+        pass
+    return _first_difference(store, campaign, agreed, stop)
+
+
+def _interruptible(chunks: Iterable[list[Row]], stop: Stop | None) -> Iterator[list[Row]]:
+    for rows in chunks:
+        if stop is not None:
+            stop.check()
+        yield rows
+
+
+def _first_difference(store: Store, campaign: int, agreed: int, stop: Stop | None) -> Check:
+    """Go through the entries after `agreed` one by one."""
+    events = agreed
     fold: Fold | None = None
     try:
         with reading_back(lambda: events - 1):
-            for event in verified(store.read(campaign)):
+            if agreed:
+                fold = Fold(next(iter(store.read(campaign, 0, 1))))
+                fold_all(fold, store.chunks(campaign, 1, agreed))
+            chain = b"" if fold is None else fold.chain
+            for event in verified(store.read(campaign, agreed), agreed, chain):
                 events = event.number
                 if stop is not None and not events % 1024:
                     stop.check()

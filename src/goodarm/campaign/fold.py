@@ -35,6 +35,16 @@ from goodarm.rules.sampling import ChoiceRule
 OPEN, PAUSED, RETIRED = "open", "paused", "retired"
 
 
+def summand(amount: float) -> int | Fraction:
+    """An amount without rounding. Whole numbers are integers, whose sums are much quicker than those of fractions.
+
+    >>> summand(3.0), summand(0.5)
+    (3, Fraction(1, 2))
+    """
+    found = exact(amount)
+    return found.numerator if found.denominator == 1 else found
+
+
 class Book:
     """Counts, status and verdict of one arm."""
 
@@ -59,8 +69,8 @@ class Book:
         self.number = number
         self.entry = entry
         self.weight = weight
-        self.cost = exact(entry.price)
-        """Cost of a sample, as an exact fraction: sums don't depend on the order of additions."""
+        self.cost = summand(entry.price)
+        """Cost of a sample, exactly: sums don't depend on the order of additions."""
         self.status = OPEN
         self.asked = 0
         """Number of tickets handed out, excluding void ones."""
@@ -121,7 +131,7 @@ class Fold:
         self.doubted = False
         self.ended = False
         self.budget = None if terms.budget is None else exact(terms.budget)
-        self.spent = Fraction(0)
+        self.spent: int | Fraction = 0
         """Total cost of the samples asked for, excluding void ones."""
         self.good = 0
         """Number of good verdicts in the journal."""
@@ -238,7 +248,7 @@ class Fold:
         return chosen >= 0 and self._too_dear(chosen)
 
     @property
-    def _prices(self) -> tuple[Fraction, Fraction]:
+    def _prices(self) -> tuple[int | Fraction, int | Fraction]:
         """The smallest and the largest cost of a sample."""
         costs = {book.cost for book in self.books}
         return min(costs), max(costs)
@@ -287,6 +297,10 @@ class Fold:
         decided = handler(event)
         if decided:
             self.undeclared.extend(decided)
+        self.jump_to(event)
+
+    def jump_to(self, event: Event) -> None:
+        """Note that this is the newest entry that was applied."""
         self._chosen = None
         self.number, self.chain, self.at = event.number, event.chain, event.at
 

@@ -74,7 +74,8 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
     _refuse_ended(session.fold)
     _refuse_full(session, n)
     tickets = _hand_out(session, n)
-    keep(session, key, ASK, n=n, tickets=_as_lists(tickets))
+    if key is not None:
+        keep(session, key, ASK, n=n, tickets=_as_lists(tickets))
     return tickets
 
 
@@ -217,7 +218,8 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
     if late:  # the caller receives an error, so a new ticket would be lost
         return late, decided, []
     tickets = [] if session.fold.ended else _hand_out(session, 1)
-    keep(session, key, "step", decided=decided, tickets=_as_lists(tickets), **asked)
+    if key is not None:
+        keep(session, key, "step", decided=decided, tickets=_as_lists(tickets), **asked)
     return [], decided, tickets
 
 

@@ -7,7 +7,7 @@ the hashes of a chunk are independent of each other. The first mismatch identifi
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import NamedTuple
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from goodarm.campaign import journal
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import CHAIN_BYTES, KINDS, Event, Row, changed_entry, missing_entry, reading_back
-from goodarm.engine.compile import JOURNAL
-from goodarm.engine.live.step import ASK, TELL
+from goodarm.engine.compile import BETWEEN_VERDICTS, JOURNAL
+from goodarm.engine.live.step import ASK, GIVE, TELL
 from goodarm.errors import DamagedJournal
 
 Integers = NDArray[np.int64]
@@ -31,24 +31,21 @@ UNKNOWN = -1
 _LAYOUT = np.dtype([("number", "<i8"), ("ticket", "<i8"), ("arm", "<i8"), ("reward", "<f8"), ("at", "<f8")])
 MOST = 100_000
 """Entries held in memory at a time."""
-ASKED, ROW, TOLD, GIVEN, MISSING, VERDICT, REQUEST = (
-    CODES[kind]
-    for kind in (
-        journal.ASKED,
-        journal.ROW,
-        journal.TOLD,
-        journal.GIVEN,
-        journal.MISSING,
-        journal.VERDICT,
-        journal.REQUEST,
-    )
+ASKED, ROW, TOLD, GIVEN, MISSING = (
+    CODES[kind] for kind in (journal.ASKED, journal.ROW, journal.TOLD, journal.GIVEN, journal.MISSING)
 )
-PLAIN = (ASKED, ROW, TOLD, GIVEN, MISSING, VERDICT, REQUEST)
+VERDICT, REQUEST, NOTE = (CODES[kind] for kind in (journal.VERDICT, journal.REQUEST, journal.NOTE))
+BETWEEN = (ASKED, ROW, TOLD, GIVEN, MISSING, REQUEST, NOTE)
+PLAIN = (*BETWEEN, VERDICT)
+
+
+class Differs(Exception):
+    """The rules choose or decide something else than the journal says."""
 
 
 def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
     """Verify and apply the following entries, with the same result as `Fold.apply` one by one."""
-    at_once = not (fold.in_order or fold.draws) and fold.step.replayable
+    at_once = _is_compiled(fold) and not fold.draws
     with _no_collecting(), reading_back(lambda: fold.number):
         verified = verified_columns(chunks, fold.number, fold.chain)
         if at_once:
@@ -57,6 +54,34 @@ def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
         else:
             for columns in verified:
                 _one_by_one(fold, columns.rows)
+
+
+def fold_compared(fold: Fold, chunks: Iterable[list[Row]], wrong: Callable[[Fold, Event], str]) -> Iterator[int]:
+    """The same, comparing every choice and verdict with what the rules say.
+
+    wrong : what is wrong with the next entry, if anything
+
+    Yields the numbers of entries up to which nothing differs. Raises `Differs` otherwise; the fold may then be ahead
+    of the entry that differs, and must be thrown away.
+    """
+    draws_after_the_end = fold.draws and fold.terms.stop_after is not None
+    at_once = _is_compiled(fold) and fold.terms.cases is None and not draws_after_the_end
+    with _no_collecting(), reading_back(lambda: fold.number):
+        verified = verified_columns(chunks, fold.number, fold.chain)
+        for columns in _long(verified) if at_once else verified:
+            if at_once and JOURNAL.compiles(len(columns.rows)):
+                _compare_runs(fold, columns, wrong)
+            else:
+                _compare_one_by_one(fold, columns.rows, wrong)
+            if not fold.undeclared:  # else its verdicts come next
+                yield fold.number
+        if fold.undeclared:
+            raise Differs
+
+
+def _is_compiled(fold: Fold) -> bool:
+    """Can the rules' part of a long run of entries be compiled?"""
+    return fold.step.replayable and not fold.in_order
 
 
 @contextmanager
@@ -102,6 +127,41 @@ def _fold_runs(fold: Fold, columns: JournalColumns) -> None:
         start = stop + 1
 
 
+def _compare_runs(fold: Fold, columns: JournalColumns, wrong: Callable[[Fold, Event], str]) -> None:
+    """Runs between verdicts at once: an audit describes the state just before its verdict."""
+    others = np.flatnonzero(~np.isin(columns.kinds, BETWEEN)).tolist()
+    start = 0
+    for stop in [*others, len(columns.rows)]:
+        if BETWEEN_VERDICTS.compiles(stop - start):
+            _take_compared(fold, columns.part(start, stop))
+            start = stop
+        _compare_one_by_one(fold, columns.rows[start : stop + 1], wrong)
+        start = stop + 1
+
+
+def _take_compared(fold: Fold, run: JournalColumns) -> None:
+    asks = bool((run.kinds == ASKED).any())
+    if fold.undeclared or (asks and fold.found):
+        raise Differs
+    _keep_books(fold, run)
+    again = fold.step.replay_choices(*_events(run))
+    if again.early or (fold.same_rules and again.another >= 0):
+        raise Differs
+    if asks and fold.budget is not None and fold.spent > fold.budget:
+        raise Differs
+    fold.undeclared.extend(again.decided)
+    fold.jump_to(Event._make(run.rows[-1]))
+
+
+def _compare_one_by_one(fold: Fold, rows: list[Row], wrong: Callable[[Fold, Event], str]) -> None:
+    for event in map(Event._make, rows):
+        if wrong(fold, event) and fold.same_rules:
+            raise Differs
+        fold.apply(event)
+        if fold.disagreement:
+            raise Differs
+
+
 def _one_by_one(fold: Fold, rows: list[Row]) -> None:
     for event in map(Event._make, rows):
         fold.apply(event)
@@ -109,33 +169,39 @@ def _one_by_one(fold: Fold, rows: list[Row]) -> None:
 
 def _take(fold: Fold, run: JournalColumns) -> None:
     _keep_books(fold, run)
+    fold.step.replay(*_events(run))
+    _compare(fold, [Event._make(run.rows[j]) for j in np.flatnonzero(run.kinds == VERDICT)])
+    fold.jump_to(Event._make(run.rows[-1]))
+
+
+def _events(run: JournalColumns) -> tuple[NDArray[np.int8], Integers, Floats]:
+    """Kinds, arms and rewards as a step replays them: a reward without a ticket is an ask and a tell."""
     asks, tells = np.isin(run.kinds, (ASKED, GIVEN)), np.isin(run.kinds, (TOLD, GIVEN, MISSING))
-    # a reward without a ticket is an ask and a tell
     times = asks.astype(np.int64) + tells
     second = np.cumsum(times)[tells] - 1
-    kinds = np.full(int(times.sum()), ASK, dtype=np.int8)
+    kinds = np.repeat(np.where(run.kinds == GIVEN, GIVE, ASK).astype(np.int8), times)
     kinds[second] = TELL
     rewards = np.zeros(len(kinds))
     rewards[second] = run.rewards[tells]
-    fold.step.replay(kinds, np.repeat(run.arms, times), rewards)
-    _compare(fold, [Event._make(run.rows[j]) for j in np.flatnonzero(run.kinds == VERDICT)])
-    last = run.rows[-1]
-    fold.number, fold.chain, fold.at = last[0], last[7], last[6]
+    return kinds, np.repeat(run.arms, times), rewards
 
 
 def _keep_books(fold: Fold, run: JournalColumns) -> None:
     """Update the fold's own bookkeeping."""
     asks, tells = np.isin(run.kinds, (ASKED, GIVEN)), np.isin(run.kinds, (TOLD, GIVEN, MISSING))
-    asked, told = run.arms[asks], run.arms[tells]
-    arms = len(fold.books)
-    totals = np.array([book.total for book in fold.books], dtype=np.float64)
+    there, places = np.unique(run.arms[asks | tells], return_inverse=True)
+    books = [fold.books[arm] for arm in there.tolist()]
+    place = np.full(len(run.rows), -1)
+    place[asks | tells] = places
+    asked, told = place[asks], place[tells]
+    totals = np.array([book.total for book in books], dtype=np.float64)
     np.add.at(totals, told, run.rewards[tells])  # add one by one, in the same order as the books do
-    first, last = np.full(arms, -1), np.full(arms, -1)
+    first, last = np.full(len(books), -1), np.full(len(books), -1)
     last[asked] = run.tickets[asks]
     first[asked[::-1]] = run.tickets[asks][::-1]
-    counts = (np.bincount(each, minlength=arms) for each in (asked, told, run.arms[run.kinds == MISSING]))
+    counts = (np.bincount(each, minlength=len(books)) for each in (asked, told, place[run.kinds == MISSING]))
     columns = (each.tolist() for each in (*counts, totals, first, last))
-    for book, *(more_asked, more_told, missing, total, one, other) in zip(fold.books, *columns, strict=True):
+    for book, *(more_asked, more_told, missing, total, one, other) in zip(books, *columns, strict=True):
         book.asked += more_asked
         book.told += more_told
         book.missing += missing

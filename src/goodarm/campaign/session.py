@@ -69,6 +69,8 @@ class Session:
     @property
     def fold(self) -> Fold:
         """The state as it was last read."""
+        if self._fold is not None:
+            return self._fold
         with self._thread:
             if self._fold is None:
                 if self._under_way:  # the store would return this transaction's uncommitted entries

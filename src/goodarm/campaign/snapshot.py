@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections import deque
-from fractions import Fraction
 from hashlib import blake2b
 from typing import Any
 
@@ -85,7 +84,7 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     fold.scatter = head["scatter"]
     sign = fold.terms.question.sign
     fold.good = sum(sign(book.decision["verdict"]) > 0 for book in fold.books if book.decision)
-    fold.spent = sum((book.asked * book.cost for book in fold.books), Fraction(0))
+    fold.spent = sum(book.asked * book.cost for book in fold.books)
     fold.pending = {ticket: (arm, at) for ticket, arm, at in head["pending"]}
     for ticket, at, out, cases in head["blocks"]:
         fold.blocks[ticket] = OpenBlock(dict(map(tuple, out)), at)

@@ -57,7 +57,7 @@ def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]
 
 def refuse_nan(kept: Table) -> None:
     """Refuse a NaN index, found in the selector's memory: a tree that counts NaN, or the arms' latest indices."""
-    if kept[:1, -1:].any() if kept.ndim == 2 else np.isnan(kept).any():
+    if (kept.size and kept[0, -1] != 0.0) if kept.ndim == 2 else np.isnan(kept).any():
         raise RuleFailed(NO_INDEX)
 
 

@@ -59,7 +59,7 @@ class SqliteStore(Store):
         self._inside = False
         self._process = -1
         self._connection: sqlite3.Connection
-        self._opened: list[tuple[Path, int, int]] = []
+        self._opened: list[tuple[str, int, int]] = []
         """The file and its log, with device and inode, as they were opened."""
         refuse_network(self.path)
         if not create and not self.path.exists():
@@ -93,7 +93,9 @@ class SqliteStore(Store):
             self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("SELECT count(*) FROM campaigns").fetchone()  # opens the log
             files = (self.path, self.path.with_name(self.path.name + "-wal"))
-            self._opened = [(path.absolute(), found.st_dev, found.st_ino) for path in files for found in [path.stat()]]
+            self._opened = [
+                (str(path.absolute()), found.st_dev, found.st_ino) for path in files for found in [path.stat()]
+            ]
         finally:
             self._lock.free()
 
@@ -164,7 +166,6 @@ class SqliteStore(Store):
                 self._inside = True
                 try:
                     yield
-                    self._refuse_another_file()
                     connection.execute("COMMIT")
                     self._refuse_another_file()  # before anyone is told that it is kept
                 except BaseException:

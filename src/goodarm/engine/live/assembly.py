@@ -20,6 +20,7 @@ from goodarm.engine.compile import (
     ALWAYS,
     EVERY_ARM,
     EVERY_ARM_OF_SLOW_RULE,
+    EVIDENCE,
     FIT_OF_SLOW_RULE,
     SLOW_RULE,
     as_native_rounds,
@@ -27,8 +28,15 @@ from goodarm.engine.compile import (
     just_in_time,
     plain,
 )
-from goodarm.engine.live.step import ASK
-from goodarm.engine.live.worst_case import PENDING_COLUMN, columns_of, live_identification, live_sampling, worst_case
+from goodarm.engine.live.step import ASK, TELL
+from goodarm.engine.live.worst_case import (
+    PENDING_COLUMN,
+    columns_of,
+    live_identification,
+    live_sampling,
+    observe_totals,
+    worst_case,
+)
 from goodarm.engine.loop import FRESH, OPEN, ROUND, Kind, Parts, Tables, nothing_changes
 from goodarm.engine.rule_parts import learner_parts, learner_parts_beside_model, present_pool
 from goodarm.engine.selectors import selector_for
@@ -65,6 +73,7 @@ class LiveParts(NamedTuple):
     decide   : (arm, pool, bar, parameters) -> verdict
     evidence : of a rule by totals, (pulls, total, memory, bar, *parameters) -> (log E+, log E-); None for others
     replay   : the round's parts for a journal; None with a model of the arms, which is replayed step by step
+    live     : the round's parts for a told reward, as plain functions; None with a model of the arms
     """
 
     assembly: Assembly
@@ -76,17 +85,21 @@ class LiveParts(NamedTuple):
     decide: Formula
     evidence: Formula | None
     replay: Parts | None
+    live: Parts | None
 
 
 def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     """Assemble a policy for rewards from outside."""
     rule, learner = policy.identification, policy.learner
     plain_observe, decide = live_identification(rule)
-    evidence = as_native_rounds(worst_case(rule)) if isinstance(rule, EvidenceRule) and rule.totals else None
+    by_totals = isinstance(rule, EvidenceRule) and rule.totals is not None
+    evidence = as_native_rounds(worst_case(rule), EVIDENCE) if isinstance(rule, EvidenceRule) and by_totals else None
     fit, next_round = learner_parts(learner)
     if policy.model is not None:
         assembly, select = _with_model(policy, problem, features, plain_observe, decide)
-        return LiveParts(assembly, nothing_changes, select, nothing_changes, fit, next_round, decide, evidence, None)
+        return LiveParts(
+            assembly, nothing_changes, select, nothing_changes, fit, next_round, decide, evidence, None, None
+        )
     by_rank = policy.criterion is Criterion.FDR and isinstance(rule, EvidenceRule)
     sampling = live_sampling(policy.sampling)
     prepare, select, update = selector_for(sampling, False, rows=True)
@@ -105,6 +118,8 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     bets_slowly = rule.learner is not None and rule.learner.native
     slow = learner is not None and learner.native
     observe = just_in_time(plain_observe, SLOW_RULE) if bets_slowly else as_native_rounds(plain_observe)
+    if evidence is not None and not bets_slowly:
+        observe = observe_totals(evidence)
     prepare = just_in_time(prepare, EVERY_ARM_OF_SLOW_RULE if slow else EVERY_ARM, over=1)
     if learner is not None:
         # the ladder's fit is slow, and is known to give the same bits as Python and compiled
@@ -115,7 +130,8 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     run = independent.rounds(parts, kind_of_live(policy))
     assembly = Assembly(policy, problem, problem.bar, run, loop_parameters(policy), columns=columns_of(rule))
     chosen = just_in_time(select) if isinstance(sampling, ChoiceRule) else select
-    return LiveParts(assembly, prepare, chosen, update, fit, next_round, decide, evidence, replay)
+    live = Parts(*map(plain, parts))._replace(observe=plain_observe)
+    return LiveParts(assembly, prepare, chosen, update, fit, next_round, decide, evidence, replay, live)
 
 
 def kind_of_live(policy: Policy) -> Kind:
@@ -202,7 +218,7 @@ def replayed_arm(
 ) -> int:
     """The next arm that was told. Asks before it in the journal become pending first."""
     c = source.cursor[0]
-    while source.kinds[c] == ASK:
+    while source.kinds[c] != TELL:
         arms[source.arms[c], PENDING_COLUMN] += 1.0
         c += 1
     arms[source.arms[c], PENDING_COLUMN] -= 1.0
@@ -221,7 +237,7 @@ def replayed_arm_by_rank(evidence: Formula) -> Formula:
         kept: Any, arms: Table, pool: Pool, bar: Any, generator: Any, parameters: Any, fresh: int, source: Events
     ) -> int:
         c = source.cursor[0]
-        while source.kinds[c] == ASK:
+        while source.kinds[c] != TELL:
             ask_by_rank(evidence, arms, source.arms[c], bar, source.values)
             c += 1
         arms[source.arms[c], PENDING_COLUMN] -= 1.0
@@ -234,6 +250,11 @@ def replayed_arm_by_rank(evidence: Formula) -> Formula:
 def ask_by_rank(evidence: Formula, arms: Table, i: int, bar: Any, values: Any) -> None:
     """Add one pending pull of arm i, and count it in the evidence."""
     arms[i, PENDING_COLUMN] += 1.0
+    count_pending(evidence, arms, i, bar, values)
+
+
+def count_pending(evidence: Formula, arms: Table, i: int, bar: Any, values: Any) -> None:
+    """Let the evidence of arm i count its pending pulls, unless the arm is decided."""
     if abs(arms[i, VERDICT]) != 1.0:
         arms[i, FOR_GOOD], arms[i, FOR_BAD] = evidence(
             arms[i, PULLS], arms[i, TOTAL], arms[i, ARM_FIELDS:], bar, *values
@@ -318,6 +339,49 @@ def asking(prepare: Formula, select: Formula, update: Formula) -> Callable[..., 
 
 
 @cache
+def choosing_again(
+    parts: Parts, select: Formula, kind: Kind, evidence: Formula | None, draws: bool
+) -> Callable[..., tuple[Pool, int]]:
+    """Asks and tells of a journal with every choice made again: what single steps do, compiled, with the same bits.
+
+    evidence : where verdicts are given by rank, so that the evidence must count each ask at once; None elsewhere
+    draws    : whether choosing draws random numbers, also for a reward without a ticket
+
+    The compiled function returns the pool and the place of the first ask for another arm than the chosen one, -1 if
+    there is none.
+    """
+    ready, chosen, changed = parts.prepare, plain(select), parts.update
+    absorb = independent.rounds(parts, kind)
+    count = nothing_changes if evidence is None else count_pending
+    counted = nothing_changes if evidence is None else evidence
+
+    def again(
+        tables: Tables, pool: Pool, events: Events, bar: Any, parameters: Any, generator: Any, asks: int, trace: Any
+    ) -> tuple[Pool, int]:
+        first, arms = -1, tables.arms
+        for c in range(len(events.kinds)):
+            i = events.arms[c]
+            if events.kinds[c] == TELL:
+                arms[i, PENDING_COLUMN] -= 1.0
+                asked = Pool(float(asks), pool.horizon, pool.learned)
+                source = ToldReward(i, events.rewards[c], asked, 0.0, 0.0)
+                pool, _ = absorb(tables, pool, source, bar, parameters, generator, tables.progress[ROUND] + 1, trace)
+                continue
+            asks += 1
+            present = at_round(pool, float(asks))
+            if draws or events.kinds[c] == ASK:
+                arm = choose_next(ready, chosen, False, tables, present, bar, generator, parameters[0])
+                if arm != i and first < 0 and events.kinds[c] == ASK:
+                    first = c
+            note_ask(changed, tables, i, 1, present, bar, parameters[0])
+            count(counted, arms, i, bar, events.values)
+        return pool, first
+
+    run: Callable[..., tuple[Pool, int]] = compiled(again)
+    return run
+
+
+@cache
 def showing(update: Formula) -> Callable[..., None]:
     """Update the selector for many changed arms."""
     changed = plain(update)
@@ -336,21 +400,15 @@ def judging(evidence: Formula, decide: Formula, fdr: bool) -> Callable[..., int]
     """Evidence and verdicts of many arms whose totals changed; the bulk form of `ThresholdStep._judge`."""
     decided_by = _decided_by_rank if fdr else _decided_alone(decide)
 
-    def count(arms: Any, i: int, bar: Any, observing: Any) -> None:
-        if abs(arms[i, VERDICT]) != 1.0:
-            arms[i, FOR_GOOD], arms[i, FOR_BAD] = evidence(
-                arms[i, PULLS], arms[i, TOTAL], arms[i, ARM_FIELDS:], bar, *observing
-            )
-
     def judge_many(
         tables: Tables, stale: Any, which: Any, pool: Pool, bar: Any, observing: Any, deciding: Any, decided: Any
     ) -> int:
         many = 0
         for i in stale:
-            count(tables.arms, i, bar, observing)
+            count_pending(evidence, tables.arms, i, bar, observing)
         for i in which:
             if abs(tables.arms[i, VERDICT]) != 1.0:
-                count(tables.arms, i, bar, observing)
+                count_pending(evidence, tables.arms, i, bar, observing)
                 many += decided_by(tables, i, pool, bar, deciding, decided[many:])
         return many
 

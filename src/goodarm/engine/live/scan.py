@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from goodarm.engine.live.step import Asked, Counts
+from goodarm.engine.live.step import Again, Asked, Counts
 from goodarm.engine.live.worst_case import OFFSET_COLUMN, PENDING_COLUMN, TOLD_BAD, TOLD_GOOD
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar
@@ -157,6 +157,10 @@ class ScanStep(ABC):
 
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Not supported: such a journal is replayed entry by entry."""
+        raise InvalidValue("a journal of this campaign is replayed step by step.")
+
+    def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
+        """Refused for the same reason."""
         raise InvalidValue("a journal of this campaign is replayed step by step.")
 
     def verdict_without(self, arm: int, pulls: int) -> int:

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Counts = NDArray[np.int64]
 
-ASK, TELL = 0, 1
-"""Kinds of events of a replay."""
+ASK, TELL, GIVE = 0, 1, 2
+"""Kinds of events of a replay. `GIVE` is the ask of a reward without a ticket, which nothing has chosen."""
 
 
 class Asked(NamedTuple):
@@ -60,6 +60,19 @@ class ArmState(NamedTuple):
     suspended: bool
 
 
+class Again(NamedTuple):
+    """What a replay that makes every choice again has found.
+
+    another : place of the first ask for another arm than the chosen one, -1 if there is none
+    decided : arms that the last event decides
+    early   : whether an earlier event decides an arm
+    """
+
+    another: int
+    decided: list[int]
+    early: bool
+
+
 class LiveStep(Protocol):
     """A policy on a problem, advanced by one ask or one told reward at a time. Arms are numbers.
 
@@ -100,7 +113,10 @@ class LiveStep(Protocol):
         """Withdraw pulls for a reason unrelated to their rewards; returns the arms decided."""
 
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
-        """Replay asks and tells of a journal in order. Kinds are `ASK` or `TELL`; the rewards of asks are ignored."""
+        """Replay asks and tells of a journal in order. Kinds are `ASK`, `GIVE` or `TELL`; only tells have rewards."""
+
+    def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
+        """The same, with every choice made again and compared."""
 
     def add_arms(
         self,

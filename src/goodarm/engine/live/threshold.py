@@ -24,6 +24,7 @@ from goodarm.engine.live.assembly import (
     ToldReward,
     asking,
     choose_next,
+    choosing_again,
     judging,
     kind_of_live,
     live_parts,
@@ -32,7 +33,7 @@ from goodarm.engine.live.assembly import (
     suspend_exhausted,
 )
 from goodarm.engine.live.checks import by_totals, check_live, offsets_of
-from goodarm.engine.live.step import ASK, TELL, ArmState, Asked, Counts, as_plain, like, packed, unpacked
+from goodarm.engine.live.step import ASK, TELL, Again, ArmState, Asked, Counts, as_plain, like, packed, unpacked
 from goodarm.engine.live.worst_case import (
     EXTRA,
     OFFSET,
@@ -257,18 +258,8 @@ class ThresholdStep:
 
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Replay asks and tells of a journal in order, compiled: a million of them take about a second."""
-        parts = self.parts.replay
-        if parts is None or not self.replayable:
-            raise InvalidValue(
-                f"{self.policy.name} is replayed step by step: its bets depend on what was known at each ask."
-            )
-        events = Events(
-            np.asarray(kinds, dtype=np.int8),
-            np.asarray(arms, dtype=np.int64),
-            np.asarray(rewards, dtype=np.float64),
-            np.zeros(1, dtype=np.int64),
-            self.assembly.parameters[1],
-        )
+        parts, events = self.parts.replay, self._events(kinds, arms, rewards)
+        assert parts is not None
         told = int((events.kinds == TELL).sum())
         if told:
             run = independent.build(parts, kind_of_live(self.policy))
@@ -286,12 +277,49 @@ class ThresholdStep:
         waiting = events.arms[events.cursor[0] :]
         np.add.at(self.state.arms[:, PENDING_COLUMN], waiting, 1.0)
         self._suspend_exhausted()
-        self.asks += int((events.kinds == ASK).sum())
+        self._note_replay(events)
+        self._make_ready()
+
+    def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
+        """The same, with every choice made again and compared."""
+        events, parts, state, rule = (
+            self._events(kinds, arms, rewards),
+            self.parts,
+            self.state,
+            self.policy.identification,
+        )
+        assert parts.live is not None
+        by_rank = worst_case(rule) if self.fdr and isinstance(rule, EvidenceRule) else None
+        draws = isinstance(self.policy.sampling, ChoiceRule)
+        run = choosing_again(parts.live, parts.select, kind_of_live(self.policy), by_rank, draws)
+        before, bar, trace = state.round, self.assembly.bar, NO_TRACE
+        state.pool, another = run(
+            state.tables, state.pool, events, bar, self.assembly.parameters, self.generator, self.asks, trace
+        )
+        self._note_replay(events)
+        decided = np.flatnonzero(state.decided_at > before)
+        last = decided[state.decided_at[decided] == state.round] if events.kinds[-1:] == TELL else decided[:0]
+        return Again(int(another), last.tolist(), len(last) < len(decided))
+
+    def _events(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Events:
+        if self.parts.replay is None or not self.replayable:
+            raise InvalidValue(
+                f"{self.policy.name} is replayed step by step: its bets depend on what was known at each ask."
+            )
+        return Events(
+            np.asarray(kinds, dtype=np.int8),
+            np.asarray(arms, dtype=np.int64),
+            np.asarray(rewards, dtype=np.float64),
+            np.zeros(1, dtype=np.int64),
+            self.assembly.parameters[1],
+        )
+
+    def _note_replay(self, events: Events) -> None:
+        self.asks += int((events.kinds != TELL).sum())
         self.stale.update(np.flatnonzero(self.state.arms[:, PENDING_COLUMN]).tolist())
         if self.fdr:
             self._refresh()
         self._new_version()
-        self._make_ready()
 
     @property
     def replayable(self) -> bool:

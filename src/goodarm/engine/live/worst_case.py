@@ -134,7 +134,7 @@ def _live_choice(choose: Formula) -> Formula:
 def live_identification(rule: IdentificationRule) -> tuple[Formula, Formula]:
     """`observe` and `decide` of a rule with pending pulls; `observe` gets the reward of one of them."""
     if isinstance(rule, EvidenceRule) and rule.totals is not None:
-        return _observe_totals(worst_case(rule)), _decide_evidence
+        return observe_totals(worst_case(rule)), _decide_evidence
     if isinstance(rule, EvidenceRule):
         return _observe_in_order(rule.observe, rule.memory > 1), _decide_evidence
     if isinstance(rule, RadiusRule):
@@ -171,7 +171,9 @@ def worst_case(rule: EvidenceRule) -> Formula:
     return evidence
 
 
-def _observe_totals(evidence: Formula) -> Formula:
+def observe_totals(evidence: Formula) -> Formula:
+    """`observe` of a rule by totals, from its evidence."""
+
     def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
         for_good, for_bad = evidence(arm.pulls + 1.0, arm.total + reward, arm.memory, bar, *parameters)
         return for_good, for_bad, 0.0
