@@ -41,7 +41,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> Callable[[MemoryStore], Check]:
         monkeypatch.setattr(replay, "JOURNAL", AT_ONCE)
         monkeypatch.setattr(replay, "BETWEEN_VERDICTS", AT_ONCE)
         quick = check(store, 0)
-        assert sum(runs) > 100
+        assert "is not what was written" in quick.problem or sum(runs) > 100
         runs.clear()
         assert quick == slow
         return quick

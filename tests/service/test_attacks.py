@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import socket
 import subprocess
 import threading
@@ -257,3 +258,21 @@ def test_a_database_that_goes_away_is_said_to_be_away_and_comes_back() -> None:
                 answered = answered + 1 if status == 200 else 0
                 assert time.monotonic() < deadline, "the database is back, and the server does not notice"
             assert running.call("GET", path_of("c", "/check")).json["ok"]
+
+
+def test_a_server_whose_disk_is_full_is_not_ready_until_there_is_room(tmp_path: Path) -> None:
+    """No file of the process may grow: SQLite is told by the system what a full disk tells it."""
+    with serving(f"sqlite:///{tmp_path}/a.db") as running:
+        assert running.call("POST", "/api/v1/campaigns", terms("c")).status == 201
+        assert running.call("GET", "/readyz").status == 200
+        before = resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (1, before[1]))
+        time.sleep(1.1)  # the server remembers for one second that the store could be written
+        assert running.call("GET", "/readyz").status == 503
+        refused = running.call("POST", path_of("c", "/ask"), {"n": 1})
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert running.call("GET", "/healthz").status == 200
+        resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, before)
+        assert running.call("GET", "/readyz").status == 200
+        assert running.call("POST", path_of("c", "/ask"), {"n": 1}).status == 200
+        assert running.call("GET", path_of("c", "/check")).json["ok"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,28 @@ def test_a_store_that_is_deleted_while_it_is_served_is_answered_with_503(tmp_pat
         assert (told.status, told.headers["retry-after"]) == (503, "1")
         assert server.call("GET", "/readyz").status == 503
         assert (tmp_path / "a.db.service").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_server_that_is_ahead_of_its_store_writes_nothing_after_the_gap(tmp_path: Path) -> None:
+    """Entries were removed under a running server, as by restoring an older copy into the same tables."""
+    path = tmp_path / "a.db"
+    with in_process(f"sqlite:///{path}") as server:
+        assert create(server, "c") == 201
+        for _ in range(5):
+            assert server.call("POST", path_of("c", "/tell-arm"), {"arm": "calm", "reward": 1.0}).status == 200
+        with closing(sqlite3.connect(path)) as connection, connection:
+            kept = connection.execute("SELECT * FROM events ORDER BY number DESC LIMIT 2").fetchall()
+            connection.execute("DELETE FROM events WHERE number > (SELECT max(number) - 2 FROM events)")
+        for rest, body in (("/ask", {"n": 1}), ("/tell-arm", {"arm": "calm", "reward": 0.0})) * 2:
+            refused = server.call("POST", path_of("c", rest), body)
+            assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+            assert "no longer has entry" in refused.json["detail"]
+        assert server.call("GET", path_of("c", "/verdicts")).status == 503
+        with closing(sqlite3.connect(path)) as connection, connection:
+            places = ", ".join("?" * len(kept[0]))
+            connection.executemany(f"INSERT INTO events VALUES ({places})", kept)
+        assert server.call("POST", path_of("c", "/tell-arm"), {"arm": "calm", "reward": 1.0}).status == 200
+        assert server.call("GET", path_of("c", "/check")).json["ok"]
 
 
 SECRET = "xyz%2Fzy/#w@plugh"

@@ -46,6 +46,7 @@ def test_entries_of_admins_and_writers_carry_their_tokens(tmp_path: Path) -> Non
             ("added", admin.id), ("paused", admin.id), ("block", writer.id), ("part", writer.id), ("ended", admin.id),
         ]  # fmt: skip
         assert server.call("GET", path_of("c", "/check"), token=of_writer).json["ok"]
+        assert server.call("GET", path_of("c"), token=of_writer).json["created_by"] == admin.id
 
 
 def test_failed_logins_wrong_tokens_and_store_errors_are_logged_and_counted(

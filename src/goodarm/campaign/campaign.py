@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,21 +12,18 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from goodarm.arguments import check_whole
 from goodarm.campaign import journal, operations, requests, transfer, views
-from goodarm.campaign import workers as workers_pool
 from goodarm.campaign.arms import ArmsGiven, CostsGiven, check_metadata, with_costs
 from goodarm.campaign.cases import CasesGiven, ScoresGiven
 from goodarm.campaign.check import Check, check
-from goodarm.campaign.connection import is_server
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Head
 from goodarm.campaign.rows import ArmRow, Bounds, Finish, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.session import Clock, Session
-from goodarm.campaign.stores import Store, held
+from goodarm.campaign.stores import Store, held, is_server
 from goodarm.campaign.terms import Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
 from goodarm.campaign.words import details, headline
-from goodarm.campaign.workers import Evaluate
 from goodarm.errors import AbandonedTickets, LateReward, Refused
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
@@ -37,6 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from goodarm.campaign.served import ServedCampaign
+    from goodarm.campaign.workers import Evaluate
     from goodarm.planning import Remaining
 
 
@@ -288,11 +285,15 @@ at most 5%
 
     async def aask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
         """`ask` in a separate thread, without blocking the event loop."""
-        return await asyncio.to_thread(self.ask, n, key=key, unit=unit)
+        from asyncio import to_thread  # a process that only asks and tells should not load it
+
+        return await to_thread(self.ask, n, key=key, unit=unit)
 
     async def atell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
         """`tell` in a separate thread, without blocking the event loop."""
-        return await asyncio.to_thread(self.tell, ticket, reward)
+        from asyncio import to_thread
+
+        return await to_thread(self.tell, ticket, reward)
 
     def run(
         self,
@@ -326,6 +327,8 @@ at most 5%
         >>> found.good, found.bad
         (1, 1)
         """
+        from goodarm.campaign import workers as workers_pool  # it needs asyncio
+
         watch, stop = workers_pool.progress_bar(self) if progress else (None, lambda: None)
         try:
             pool = workers_pool.Pool(

@@ -25,11 +25,6 @@ AGAIN = frozenset({429, 502, 503, 504})
 """Status codes of failures that may be temporary."""
 
 
-def is_server(store: object) -> bool:
-    """Whether this is the address of a goodarm server rather than of a store."""
-    return isinstance(store, str) and store.startswith(("http://", "https://"))
-
-
 class ServerRefused(GoodarmError):
     """The server refused a request with an error that the library does not define."""
 

@@ -46,6 +46,7 @@ class Differs(Exception):
 def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
     """Verify and apply the following entries, with the same result as `Fold.apply` one by one."""
     at_once = _is_compiled(fold) and not fold.draws
+    fold.step.rest()
     with _no_collecting(), reading_back(lambda: fold.number):
         verified = verified_columns(chunks, fold.number, fold.chain)
         if at_once:

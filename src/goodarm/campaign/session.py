@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
@@ -19,6 +20,9 @@ from goodarm.errors import DamagedJournal, GoodarmError, Refused, RuleFailed, Un
 
 SNAPSHOT_EVERY = 2_000
 """Number of entries between two snapshots (at least two per arm). Folding them takes a fraction of a second."""
+AFTER_OPENING = 50
+"""Entries after which the first change of a process keeps a snapshot, and at least one for each ten arms: a command
+that opens a campaign for one operation should not read many."""
 
 Clock = Callable[[], float]
 log = logging.getLogger("goodarm.campaign")
@@ -65,6 +69,7 @@ class Session:
         """Id of the server token whose changes follow. Their entries carry it."""
         self.campaign = found_in(store, name)
         self.snapshot_at = 0
+        self._just_opened = False
 
     @property
     def fold(self) -> Fold:
@@ -92,8 +97,32 @@ class Session:
         with self._thread:
             fold = self.fold
             if not self._under_way:
-                self._take(self.store.newer(self.campaign, fold.number))
+                self._take(self._newer(fold))
+                self._note_newest(fold)
             return self.fold
+
+    def _newer(self, fold: Fold) -> Iterator[Event]:
+        """Entries after those of the fold. The store must still have the last of these.
+
+        It may have lost entries, as when an older copy was restored under a running process. What this process wrote
+        next would follow a gap.
+        """
+        events = iter(self.store.newer(self.campaign, fold.number - 1))
+        last = next(events, None)
+        if last is None or (last.number, last.chain) != (fold.number, fold.chain):
+            raise _shortened(self.name, fold.number)
+        return events
+
+    def _note_newest(self, fold: Fold) -> None:
+        _newest.setdefault(self.store, {})[self.campaign] = fold.number, fold.chain
+
+    def _refuse_shortened(self) -> None:
+        """Refuse a journal without the newest entry that this process knows of."""
+        number, chain = _newest.get(self.store, {}).get(self.campaign, (0, b""))
+        if number:
+            found = next(iter(self.store.read(self.campaign, number - 1, number)), None)
+            if found is None or found.chain != chain:
+                raise _shortened(self.name, number)
 
     def _take(self, events: Any) -> None:
         """Apply entries that other processes have written."""
@@ -119,6 +148,8 @@ class Session:
             fold = Fold(first)
             self.snapshot_at = 0
         fold_all(fold, self.store.chunks(self.campaign, fold.number))
+        self._refuse_shortened()
+        self._just_opened = True
         return fold
 
     def _from_snapshot(self, first: Event) -> Fold | None:
@@ -143,7 +174,7 @@ class Session:
                 with self.store.transaction(self.campaign):
                     fold = self.fold
                     self._under_way = True
-                    self._take(self.store.newer(self.campaign, fold.number))
+                    self._take(self._newer(fold))
                     committed = fold.number
                     _refuse_other_rules(self.fold)
                     self._lapse_all()
@@ -152,6 +183,7 @@ class Session:
                         raise _half_done()
                     self.flush()
                     self._keep_snapshot()
+                self._note_newest(self.fold)
                 self.verdicts_seen += self._own
             except BaseException as error:
                 if committed and (self._written or self._unsaved or self._fold is None or not _is_refusal(error)):
@@ -298,9 +330,24 @@ class Session:
     def _keep_snapshot(self) -> None:
         fold = self.fold
         since, enough = fold.number - self.snapshot_at, max(SNAPSHOT_EVERY, 2 * len(fold.books))
+        if self._just_opened:
+            enough = min(enough, max(AFTER_OPENING, len(fold.books) // 10))
+            self._just_opened = False
         if since >= enough and not fold.disagreement and (body := pack(fold)) is not None:
             self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, body))
             self.snapshot_at = fold.number
+
+
+_newest: WeakKeyDictionary[Store, dict[int, tuple[int, bytes]]] = WeakKeyDictionary()
+"""Number and chain of the newest entry that this process has seen committed, by store and campaign."""
+
+
+def _shortened(name: str, number: int) -> UnusableStore:
+    return UnusableStore(
+        f"the journal of {name!r} no longer has entry {number:,} as this program has seen it: entries were removed, or "
+        "an older copy was put in its place. Nothing more is written to it. Restore the entries from a backup, or "
+        "start this program again to go on from what is there."
+    )
 
 
 def _half_done() -> UnusableStore:

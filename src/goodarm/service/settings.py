@@ -7,6 +7,7 @@ import json
 import os
 import re
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -118,6 +119,7 @@ def ports_from_text(text: str) -> tuple[int, ...]:
     return ports
 
 
+@lru_cache(1000)
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server bound to this host.
 

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from goodarm.campaign import journal
 from goodarm.campaign.intervals import decides_by_intervals
 from goodarm.campaign.rows import Finish, plain
 from goodarm.campaign.words import headline
@@ -36,7 +37,7 @@ FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
 
 _guesses: WeakKeyDictionary[Campaign, tuple[float, int, Finish | None]] = WeakKeyDictionary()
 _summaries: WeakKeyDictionary[Campaign, dict[str, Any]] = WeakKeyDictionary()
-_created: WeakKeyDictionary[Campaign, str] = WeakKeyDictionary()
+_created: WeakKeyDictionary[Campaign, tuple[str, str | None]] = WeakKeyDictionary()
 
 
 def counts(campaign: Campaign) -> dict[str, Any]:
@@ -71,16 +72,25 @@ def overdue(campaign: Campaign) -> int:
 
 def _summary(campaign: Campaign) -> dict[str, Any]:
     if campaign not in _created:
-        _created[campaign] = next(iter(campaign.history(limit=1)))["at"]
+        _created[campaign] = _origin(campaign)
+    at, by = _created[campaign]
     tally = campaign.tally()
     return {
         "name": campaign.name,
-        "created_at": _created[campaign],
+        "created_at": at,
+        "created_by": by,
         **campaign.terms.shown(),
         **counts(campaign),
         "arms": tally.arms,
         "tally": tally._asdict(),
     }
+
+
+def _origin(campaign: Campaign) -> tuple[str, str | None]:
+    """When the campaign was created, and by whom: the first entry, and a note among the next two."""
+    created, *following = campaign.history(limit=3)
+    notes = [entry.get("content", {}) for entry in following if entry["kind"] == journal.NOTE]
+    return created["at"], next((note.get("by") for note in notes if note.get("note") == journal.CREATED), None)
 
 
 def estimated(campaign: Campaign) -> Finish | None:

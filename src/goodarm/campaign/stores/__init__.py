@@ -10,9 +10,14 @@ from goodarm.campaign.stores._base import Snapshot, Store
 from goodarm.campaign.stores.memory import MemoryStore
 from goodarm.errors import InvalidValue, UnknownName
 
-__all__ = ["MemoryStore", "Snapshot", "Store", "found_in", "held", "open_store"]
+__all__ = ["MemoryStore", "Snapshot", "Store", "found_in", "held", "is_server", "open_store"]
 
 _shared: dict[str, MemoryStore] = {}
+
+
+def is_server(store: object) -> bool:
+    """Whether this is the address of a goodarm server rather than of a store."""
+    return isinstance(store, str) and store.startswith(("http://", "https://"))
 
 
 def open_store(address: str | Path | Store, *, create: bool = True) -> Store:

@@ -7,6 +7,7 @@ handles one arm as Python. The loops at the end of this file handle many arms as
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -74,6 +75,7 @@ class LiveParts(NamedTuple):
     evidence : of a rule by totals, (pulls, total, memory, bar, *parameters) -> (log E+, log E-); None for others
     replay   : the round's parts for a journal; None with a model of the arms, which is replayed step by step
     live     : the round's parts for a told reward, as plain functions; None with a model of the arms
+    resting  : the round for a told reward without the selector, while nothing is chosen; None with a model of the arms
     """
 
     assembly: Assembly
@@ -86,6 +88,7 @@ class LiveParts(NamedTuple):
     evidence: Formula | None
     replay: Parts | None
     live: Parts | None
+    resting: Assembly | None
 
 
 def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
@@ -98,7 +101,7 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     if policy.model is not None:
         assembly, select = _with_model(policy, problem, features, plain_observe, decide)
         return LiveParts(
-            assembly, nothing_changes, select, nothing_changes, fit, next_round, decide, evidence, None, None
+            assembly, nothing_changes, select, nothing_changes, fit, next_round, decide, evidence, None, None, None
         )
     by_rank = policy.criterion is Criterion.FDR and isinstance(rule, EvidenceRule)
     sampling = live_sampling(policy.sampling)
@@ -131,7 +134,9 @@ def live_parts(policy: Policy, problem: Problem, features: Any) -> LiveParts:
     assembly = Assembly(policy, problem, problem.bar, run, loop_parameters(policy), columns=columns_of(rule))
     chosen = just_in_time(select) if isinstance(sampling, ChoiceRule) else select
     live = Parts(*map(plain, parts))._replace(observe=plain_observe)
-    return LiveParts(assembly, prepare, chosen, update, fit, next_round, decide, evidence, replay, live)
+    unseen = independent.rounds(parts._replace(prepare=nothing_changes, update=nothing_changes), kind_of_live(policy))
+    resting = replace(assembly, loop=unseen)
+    return LiveParts(assembly, prepare, chosen, update, fit, next_round, decide, evidence, replay, live, resting)
 
 
 def kind_of_live(policy: Policy) -> Kind:

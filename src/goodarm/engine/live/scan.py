@@ -155,6 +155,9 @@ class ScanStep(ABC):
         """The number of absorbed rewards of every arm."""
         return self.tables[0][:, PULLS].copy()
 
+    def rest(self) -> None:  # noqa: B027  a question may have something to do here
+        """Change nothing: choosing needs little preparation."""
+
     def replay(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> None:
         """Not supported: such a journal is replayed entry by entry."""
         raise InvalidValue("a journal of this campaign is replayed step by step.")

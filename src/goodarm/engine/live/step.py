@@ -136,6 +136,9 @@ class LiveStep(Protocol):
     def reopen(self, arm: int) -> None:
         """Choose a suspended arm again."""
 
+    def rest(self) -> None:
+        """Nothing is chosen for a while, as when a journal is read: choosing is prepared at the next choice."""
+
     def row(self, arm: int) -> ArmState:
         """Summary of an arm."""
 

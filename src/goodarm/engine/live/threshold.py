@@ -46,7 +46,7 @@ from goodarm.engine.live.worst_case import (
     state_of,
     worst_case,
 )
-from goodarm.engine.loop import FIT_DUE, FRESH, NO_TRACE, OPEN, ROUND, Tables
+from goodarm.engine.loop import FIT_DUE, FRESH, NO_TRACE, OPEN, ROUND, Tables, nothing_changes
 from goodarm.engine.selectors import tree_for
 from goodarm.errors import InvalidValue
 from goodarm.fingerprint import functions_in, package_of
@@ -125,12 +125,15 @@ class ThresholdStep:
         self.state: State = self.assembly.start(horizon)
         start_at_offset(self.state.arms, offsets_of(problem, weights), costs)
         self.versions: list[Any] = [self.state.pool.learned]
+        self._resting = False
+        """Whether the selector is out of date, and is made ready at the next choice."""
 
     # Asking
 
     @explains_rules
     def choose(self) -> int:
         """The next arm to ask for: each arm once, then the rule's choice; -1 if every arm is decided."""
+        self._wake()
         pool, parts = at_round(self.state.pool, float(self.asks + 1)), self.parts
         modelled, choosing = self.assembly.model is not None, self.assembly.parameters[0]
         arm = choose_next(
@@ -153,7 +156,8 @@ class ThresholdStep:
         """Record more pending pulls of this arm."""
         self.asks += pulls
         pool = at_round(self.state.pool, float(self.asks))
-        note_ask(self.parts.update, self.state.tables, arm, pulls, pool, self.assembly.bar, self.assembly.parameters[0])
+        update = nothing_changes if self._resting else self.parts.update
+        note_ask(update, self.state.tables, arm, pulls, pool, self.assembly.bar, self.assembly.parameters[0])
         self.stale.add(arm)
         if self.fdr:
             self._refresh()
@@ -161,6 +165,7 @@ class ThresholdStep:
     def choose_block(self, pulls: int) -> Counts:
         """Choose and ask many times; returns the pulls of each arm, fewer in total only if every arm is decided."""
         self._refuse_blocks()
+        self._wake()
         state, parts = self.state, self.parts
         counts = np.zeros(len(state.arms), dtype=np.int64)
         pool, choosing = at_round(state.pool, float(self.asks)), self.assembly.parameters[0]
@@ -213,7 +218,8 @@ class ThresholdStep:
         known = asked if asked is not None else self._known(arm)
         pool = Pool(float(known.round), self.horizon, self.versions[known.version])
         source = ToldReward(arm, float(reward), pool, known.mean, known.width)
-        self.assembly.advance(self.state, source, self.generator, self.state.round + 1, NO_TRACE)
+        assembly = self.parts.resting if self._resting and self.parts.resting is not None else self.assembly
+        assembly.advance(self.state, source, self.generator, self.state.round + 1, NO_TRACE)
         self.stale.discard(arm)
         self._new_version()
         if self.fdr:
@@ -278,10 +284,12 @@ class ThresholdStep:
         np.add.at(self.state.arms[:, PENDING_COLUMN], waiting, 1.0)
         self._suspend_exhausted()
         self._note_replay(events)
+        self.rest()
         self._make_ready()
 
     def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
         """The same, with every choice made again and compared."""
+        self._wake()
         events, parts, state, rule = (
             self._events(kinds, arms, rewards),
             self.parts,
@@ -479,6 +487,7 @@ class ThresholdStep:
         self.versions = [like(example, version) for version in numbers["versions"]]
         self.generator.bit_generator.state = numbers["generator"]
         self.asks, self.stale = numbers["asks"], set(numbers["stale"])
+        self.rest()
         if modelled:
             self.state.belief = type(self.state.belief)(*(arrays[BELIEF + name] for name in self.state.belief._fields))
         else:
@@ -549,7 +558,7 @@ class ThresholdStep:
     def _show(self, arm: int) -> None:
         """Update the selector for a changed arm."""
         tables = self.state.tables
-        if tables.progress[FRESH] >= len(tables.arms):
+        if not self._resting and tables.progress[FRESH] >= len(tables.arms):
             self.parts.update(
                 tables.kept,
                 arm,
@@ -560,18 +569,29 @@ class ThresholdStep:
             )
 
     def _show_many(self, arms: Counts, pool: Pool) -> None:
+        if self._resting:
+            return
         show = showing(self.parts.update)
         show(self.state.tables, arms, pool, self.assembly.bar, self.assembly.parameters[0])
 
     @explains_rules
     def _make_ready(self) -> None:
-        """Build the selector once every arm was asked for."""
+        """Build the selector once every arm was asked for, unless nothing is chosen at present."""
         tables = self.state.tables
         asked = tables.arms[:, PULLS] + tables.arms[:, PENDING_COLUMN] > 0.0
         tables.progress[FRESH] = len(asked) if asked.all() else int(np.argmin(asked))
-        if asked.all():
+        if asked.all() and not self._resting:
             pool = at_round(self.state.pool, float(max(self.asks, 1)))
             self.parts.prepare(tables.kept, tables.arms, pool, self.assembly.bar, self.assembly.parameters[0])
+
+    def rest(self) -> None:
+        """Nothing is chosen for a while: the selector is made ready at the next choice."""
+        self._resting = self.assembly.model is None
+
+    def _wake(self) -> None:
+        if self._resting:
+            self._resting = False
+            self._make_ready()
 
     def _fit(self) -> None:
         progress, bar = self.state.tables.progress, self.assembly.bar
