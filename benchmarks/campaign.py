@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,11 +15,14 @@ from benchmarks.section import Row, Section, Target
 from benchmarks.timing import median
 from goodarm import Campaign
 from goodarm.campaign import open_store
+from goodarm.campaign.check import check_named
 from goodarm.campaign.journal import ASKED, TOLD, Event, chained
 
 ARMS = 1000
 REPETITIONS = 3
 PAIRS, OPTUNA_PAIRS, REWARDS = 150, 20, 5_000
+AT_ONCE = 100
+"""Tickets of a batch."""
 LONG = 1_000_000
 """Told rewards of the long journal."""
 BATCH = 10_000
@@ -58,12 +62,27 @@ def rows(folder: Path) -> list[Row]:
             wall["optuna"] / wall["step"],
             Target(at_least=10.0),
         ),
+        pairs_row("SQLite: a transaction with two rows and its flush", processor["flush"], wall["flush"]),
         pairs_row(
-            "goodarm: tell_many of 100, rewards per second",
+            "goodarm: step, µs of processor time beyond that",
+            processor["step"],
+            wall["step"],
+            1e6 * (processor["step"] - processor["flush"]),
+            Target(at_most=250.0),
+        ),
+        pairs_row(
+            f"goodarm: tell_many of {AT_ONCE}, rewards per second",
             processor["many"],
             wall["many"],
             1.0 / wall["many"],
             Target(at_least=5000.0),
+        ),
+        pairs_row(
+            f"goodarm: ask({AT_ONCE}) and tell_many, rewards per second",
+            processor["batches"],
+            wall["batches"],
+            1.0 / wall["batches"],
+            Target(at_least=15_000.0),
         ),
         *long,
     ]
@@ -79,12 +98,14 @@ def measured_in_turns(folder: Path) -> dict[str, list[Cost]]:
     campaign = Campaign.create(f"sqlite:///{folder / 'ours.db'}", "c", [f"arm {i}" for i in range(ARMS)], 0.5)
     for ticket in campaign.ask(ARMS):  # each arm once first, for either
         campaign.tell_arm(ticket.arm, 1.0)
-    study, waiting = optuna_study(folder), list[Any]()
+    study, waiting, bare = optuna_study(folder), list[Any](), bare_database(folder)
     contenders = {
         "optuna": lambda: optuna_pairs(study, rng),
         "pairs": lambda: pairs(campaign, rng),
         "step": lambda: steps(campaign, rng),
+        "flush": lambda: flushes(bare),
         "many": lambda: many(campaign, rng, waiting),
+        "batches": lambda: batches(campaign, rng),
     }
     costs: dict[str, list[Cost]] = {name: [] for name in contenders}
     for repetition in range(REPETITIONS + 1):  # the first one warms up
@@ -117,9 +138,32 @@ def steps(campaign: Campaign, rng: random.Random) -> int:
 def many(campaign: Campaign, rng: random.Random, asked: list[Any]) -> int:
     """Tell what was asked for before the clock was started."""
     told = [(ticket, float(rng.random() < 0.5)) for ticket in asked]
-    for start in range(0, len(told), 100):
-        campaign.tell_many(told[start : start + 100])
+    for start in range(0, len(told), AT_ONCE):
+        campaign.tell_many(told[start : start + AT_ONCE])
     return len(told)
+
+
+def batches(campaign: Campaign, rng: random.Random) -> int:
+    for _ in range(REWARDS // AT_ONCE):
+        campaign.tell_many([(ticket, float(rng.random() < 0.5)) for ticket in campaign.ask(AT_ONCE)])
+    return REWARDS
+
+
+def bare_database(folder: Path) -> sqlite3.Connection:
+    """A table of entries in SQLite, without goodarm."""
+    connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE events (number INTEGER PRIMARY KEY, chain BLOB)")
+    return connection
+
+
+def flushes(connection: sqlite3.Connection) -> int:
+    for _ in range(PAIRS):
+        connection.execute("BEGIN IMMEDIATE")
+        connection.executemany("INSERT INTO events (chain) VALUES (?)", [(b"0" * 100,)] * 2)
+        connection.execute("COMMIT")
+    return PAIRS
 
 
 def optuna_study(folder: Path) -> Any:
@@ -159,12 +203,23 @@ def long_journal(folder: Path) -> list[Row]:
     opened(address, ask=False)  # the compiled replay comes from the disk cache from now on
     without = timed(lambda: opened(address))
     with_snapshot = timed(lambda: opened(address))
+    checked(address)
+    check = timed(lambda: checked(address))
     return [
         seconds_row(
-            f"opening {LONG:,} told rewards, without a snapshot, processor seconds", *without, Target(at_most=10.0)
+            f"opening {LONG:,} told rewards, without a snapshot, processor seconds", *without, Target(at_most=5.0)
         ),
         seconds_row(f"opening {LONG:,} told rewards, with one, processor seconds", *with_snapshot, Target(at_most=3.0)),
+        seconds_row(f"checking {LONG:,} told rewards, processor seconds", *check, Target(at_most=30.0)),
     ]
+
+
+def checked(address: str) -> int:
+    with open_store(address) as store:
+        result = check_named(store, "c")
+    if not result.ok:
+        raise SystemExit(result.problem)
+    return 1
 
 
 def told_one_by_one(previous: Event) -> Iterator[list[Event]]:
