@@ -97,10 +97,48 @@ def test_units_are_added_up_alike_by_frames_and_by_sql(log: pl.DataFrame, tmp_pa
 
 
 def test_rewards_that_vary_little_need_fewer_rows(log: pl.DataFrame) -> None:
-    by_totals = goodarm.judge(log, threshold=0.5, arm="arm", reward="share")
-    by_sums = goodarm.judge(log, threshold=0.5, arm="arm", reward="share", rule="bet-mixture")
+    by_totals = goodarm.judge(log, threshold=0.5, arm="arm", reward="share", rule="gap-mixture")
+    by_sums = goodarm.judge(log, threshold=0.5, arm="arm", reward="share")
     assert set(by_sums.good) > set(by_totals.good)
     assert set(by_sums.bad) > set(by_totals.bad)
+
+
+def test_rewards_between_0_and_1_are_judged_by_sums_unless_all_are_0_or_1(log: pl.DataFrame, tmp_path: Path) -> None:
+    """On every engine, for rows and for units; and every verdict by totals is one by sums, with a narrower interval."""
+    log = log.with_columns((pl.col("share") > 0.5).cast(pl.Float64).alias("won"))
+    log = log.with_columns(pl.col("won").cast(pl.Int64).alias("whole"), (1.0 + 4.0 * pl.col("won")).alias("stars_"))
+    log.write_csv(tmp_path / "log.csv")
+    log.write_parquet(tmp_path / "log.parquet")
+    for data in (log, log.lazy(), log.to_arrow(), tmp_path / "log.csv", tmp_path / "log.parquet"):
+        for reward, options, rule in (
+            ("share", {}, "bet-mixture"),
+            ("share", {"unit": "who"}, "bet-mixture"),
+            ("won", {}, "gap-mixture"),
+            ("whole", {}, "gap-mixture"),
+            ("won", {"unit": "who", "per_unit": "any"}, "gap-mixture"),
+            ("share", {"order": "row"}, "learned-bets"),
+        ):
+            if "order" in options and not isinstance(data, pl.DataFrame):
+                continue
+            table = data.with_row_index("row") if "order" in options else data
+            found = goodarm.judge(table, threshold=0.5, arm="arm", reward=reward, **options)
+            assert found.rule == rule, (type(data), reward, options)
+    stars = goodarm.judge(log, threshold=3.0, arm="arm", reward="stars_", rewards="bounded:1,5")
+    assert stars.rule == "gap-mixture"
+    by_sums = goodarm.judge(log, threshold=0.5, arm="arm", reward="share").arms
+    by_totals = goodarm.judge(log, threshold=0.5, arm="arm", reward="share", rule="gap-mixture").arms
+    places = {name: j for j, name in enumerate(by_totals.arm)}
+    for j, name in enumerate(by_sums.arm):
+        other = places[name]
+        assert by_totals.verdict[other] in (0, by_sums.verdict[j])
+        assert {1: by_sums.low[j] >= 0.5, -1: by_sums.high[j] <= 0.5, 0: True}[int(by_sums.verdict[j])]
+
+
+def test_a_ledger_keeps_its_rule_when_the_first_graded_reward_comes(tmp_path: Path) -> None:
+    first = {"arm": ["a", "b"] * 50, "reward": [1.0, 0.0] * 50}
+    later = {name: [*values, value] for (name, values), value in zip(first.items(), ("a", 0.5), strict=True)}
+    for data, rule in ((first, "gap-mixture"), (later, "bet-mixture")):
+        assert goodarm.judge(data, threshold=0.5, ledger=tmp_path / "looks.json").rule == rule
 
 
 def test_without_a_cap_no_arm_is_bad_and_the_output_says_what_bad_is_about() -> None:

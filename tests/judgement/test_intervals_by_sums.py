@@ -13,7 +13,7 @@ from goodarm import judge
 from goodarm.judgement.by_sums import evidence, lower_end, upper_end
 from goodarm.numerics import binomial_tail
 from goodarm.problem import Bounded, NonNegative, Problem, Rewards
-from goodarm.rules.identification.bet_mixture import LOG_WEIGHTS, bets, sums
+from goodarm.rules.identification.bet_mixture import STEPS, bets, log_shares, sums
 
 SETTINGS = [(0.5, Bounded()), (0.1, Bounded()), (0.5, NonNegative(3.0)), (0.5, NonNegative())]
 
@@ -36,11 +36,11 @@ def test_an_interval_agrees_with_the_verdict_and_with_the_evidence_at_its_ends(x
     assert (good >= level).any()
     assert (low <= rewards.mean(axis=1)).all()
     assert (high >= rewards.mean(axis=1)).all()
-    grid = bets(problem.bar)[: len(LOG_WEIGHTS)]
+    grid = bets(problem.bar)[:STEPS]
     for each, end in zip(rewards, low, strict=True):
         if end > 0.0:
             fair = grid[grid * end < 1.0]
-            exact = np.log1p(fair[:, None] * (each - end)).sum(axis=1) + LOG_WEIGHTS[grid * end < 1.0]
+            exact = np.log1p(fair[:, None] * (each - end)).sum(axis=1) + log_shares(problem.bar)[grid * end < 1.0]
             assert np.logaddexp.reduce(exact) >= problem.bar.budget - 1e-6
 
 

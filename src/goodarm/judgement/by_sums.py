@@ -15,6 +15,11 @@ evidence of these bets at t, a supermartingale of start at most 1 if the mean is
 refuted for certain, and the interval of all others is as certified as the verdict. At t = xi the bound is the evidence
 itself: the interval never contradicts the verdict. For l < 0 the lines are mirrored (x -> C - x). The bound is looser
 the farther t is from xi: the interval is valid but wide.
+
+For rewards in [0, 1], `gap-mixture` at t helps beyond the verdict. Where an arm is good, thresholds t > xi need not
+agree with any verdict: *good* is right if the mean is t. There the average of both evidences at t is used, which is a
+supermartingale of start at most 1, too; so each of the two refutes t at log 2 more than the level. Where an arm is bad,
+thresholds below xi likewise.
 """
 
 from __future__ import annotations
@@ -27,13 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.compile import TOTALS, compiled
-from goodarm.engine.totals import in_chunks
+from goodarm.engine.totals import in_chunks, interval_from_totals
 from goodarm.judgement.decide import Decided, needed
 from goodarm.judgement.question import Question
 from goodarm.problem import Bar, NonNegative, Problem
-from goodarm.rules.identification.bet_mixture import LOG_WEIGHTS, bets, from_sums
 from goodarm.rules.identification.bet_mixture import STEPS as STEPS_OF_BETS
+from goodarm.rules.identification.bet_mixture import bets, from_sums, log_shares
 from goodarm.rules.identification.bet_mixture import sums as one_reward
+from goodarm.rules.identification.gap_mixture import gap_mixture
 
 Floats = NDArray[np.float64]
 STEPS = 40
@@ -69,14 +75,24 @@ def decide_by_sums(
         mean = totals / pulls
     level = np.where(mean >= bar.threshold, levels.next[0], levels.next[1])
     needs = np.where(verdict == 0, _more(logs, pulls, mean >= bar.threshold, level, bar), 0.0)
-    low = lower_end(logs + waiting * one_reward(0.0, bar), pulls + waiting[:, 0], levels.now[0], bar)
-    high = upper_end(logs + waiting * one_reward(1.0, bar), pulls + waiting[:, 0], levels.now[1], bar)
+    n = pulls + waiting[:, 0]
+    ends = lower_end, upper_end
+    worst = [logs + waiting * one_reward(reward, bar) for reward in (0.0, 1.0)]
+    low, high = (end(worst[j], n, levels.now[j], bar) for j, end in enumerate(ends))
+    if bar.bounded > 0.0:
+        more = [level + math.log(2.0) for level in levels.now]
+        sides = [(n, totals), (n, totals + waiting[:, 0])]
+        far = [interval_from_totals(gap_mixture, *sides[j], bar, more[j])[j] for j in (0, 1)]
+        near = [end(worst[j], n, more[j], bar) for j, end in enumerate(ends)]
+        low = np.where(verdict == 1, np.maximum(np.maximum(far[0], near[0]), bar.threshold), low)
+        high = np.where(verdict == -1, np.minimum(np.minimum(far[1], near[1]), bar.threshold), high)
     return Decided(mean, low, high, verdict, strength, np.where(np.isnan(mean), math.nan, needs))
 
 
 def lower_end(logs: Floats, pulls: Floats, level: Floats, bar: Bar) -> Floats:
     """The smallest threshold that is not refuted from above; 0 if none is."""
-    return _end(logs[:, :STEPS_OF_BETS], bets(bar)[:STEPS_OF_BETS], pulls, level, bar.threshold, bar.ceiling)
+    shares = log_shares(bar)
+    return _end(logs[:, :STEPS_OF_BETS], bets(bar)[:STEPS_OF_BETS], shares, pulls, level, bar.threshold, bar.ceiling)
 
 
 def upper_end(logs: Floats, pulls: Floats, level: Floats, bar: Bar) -> Floats:
@@ -85,10 +101,12 @@ def upper_end(logs: Floats, pulls: Floats, level: Floats, bar: Bar) -> Floats:
         return np.full(pulls.size, math.inf)
     down = -bets(bar)[STEPS_OF_BETS:]
     beyond = bar.ceiling - bar.threshold
-    return np.asarray(bar.ceiling - _end(logs[:, STEPS_OF_BETS:], down, pulls, level, beyond, bar.ceiling))
+    return np.asarray(
+        bar.ceiling - _end(logs[:, STEPS_OF_BETS:], down, log_shares(bar), pulls, level, beyond, bar.ceiling)
+    )
 
 
-def _end(logs: Floats, bet: Floats, pulls: Floats, level: Floats, xi: float, ceiling: float) -> Floats:
+def _end(logs: Floats, bet: Floats, shares: Floats, pulls: Floats, level: Floats, xi: float, ceiling: float) -> Floats:
     """The largest t with log sum_j w_j e^(bound_j(t)) >= level, by bisection on the side of xi where it lies."""
     found = np.empty(pulls.size)
     needed = np.broadcast_to(level, pulls.shape)
@@ -101,7 +119,7 @@ def _end(logs: Floats, bet: Floats, pulls: Floats, level: Floats, xi: float, cei
             with np.errstate(divide="ignore", invalid="ignore"):
                 below = np.log1p(bet * -gap / (1.0 + bet * (ceiling - xi)))  # 0 without a ceiling
                 above = np.where(bet * t[:, None] < 1.0, np.log1p(-bet * gap / (1.0 - bet * xi)), -math.inf)
-                terms = LOG_WEIGHTS + sums + n * np.where(gap <= 0.0, below, above)
+                terms = shares + sums + n * np.where(gap <= 0.0, below, above)
             top = np.maximum(terms.max(axis=1), -1e300)
             return np.asarray(top + np.log(np.exp(terms - top[:, None]).sum(axis=1)) >= least)
 
@@ -120,7 +138,7 @@ def _end(logs: Floats, bet: Floats, pulls: Floats, level: Floats, xi: float, cei
 
 def notes_on_sums(question: Question) -> tuple[str, ...]:
     """Notes for readers on verdicts from sums."""
-    said = ["the intervals of bet-mixture are certified but wide, because its sums hold for this bar alone"]
+    said = ["the intervals of bet-mixture are certified but wide far from the bar, for which its sums were added up"]
     if isinstance(question.scale.family, NonNegative) and question.scale.family.cap is None:
         said.append(
             "rewards have no ceiling, so no arm can be called bad: a single large reward could lift any mean. To "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,9 @@ def _spark_table(name: str) -> LogSource:
 def judge_source(source: LogSource, question: Question, progress: Progress) -> Judgement:
     """Sum up the log, check the sums, and decide."""
     read = question.kind.read(source, progress)
+    if read.graded:
+        question = replace(question, graded=True)
+        read = question.kind.read(source, progress)
     columns, sums = read.columns, read.sums[0]
     rows = int(sums.rows.sum())
     if question.case is not None:

@@ -7,6 +7,7 @@ every kind has: columns, units, shares of delta, fixed test sets. A new kind has
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,6 +34,12 @@ class ReadLog(NamedTuple):
     columns: LogColumns
     sums: tuple[Sums, ...]
     notes: tuple[str, ...]
+
+    @property
+    def graded(self) -> bool:
+        """Whether rewards between the ends of their range call for a second scan, by sums."""
+        found = self.sums[0].graded
+        return found is not None and bool((found > 0.0).any()) and self.sums[0].logs is None
 
 
 class LogKind(ABC):
@@ -80,7 +87,7 @@ class LogKind(ABC):
 
     def terms(self) -> dict[str, Any]:
         """Fields of a ledger that depend on the kind."""
-        return {"control": None, "rule": self.question.identification.name}
+        return {"control": None, "rule": replace(self.question, graded=False).identification.name}
 
     def read(self, source: LogSource, progress: Progress) -> ReadLog:
         """Find the columns, check the filter, and sum up the log."""

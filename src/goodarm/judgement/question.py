@@ -158,6 +158,8 @@ class Question:
     score: str | None = None
     drawn: str | None = None
     bars: Bars | None = None
+    graded: bool = False
+    """Found in the log: whether any reward lies strictly between the ends of the range."""
 
     def __post_init__(self) -> None:
         self.kind.check()
@@ -228,7 +230,21 @@ class Question:
             return bet_mixture if self.score is None else score_bets
         if isinstance(self.scale.family, NonNegative):
             return identification_rule(self.rule or BY_SUMS)
+        if self.by_values and self.graded:
+            return bet_mixture
         return identification_rule(self.rule or (IN_ORDER if self.order and self.scale.bounded else BY_TOTALS))
+
+    @property
+    def by_values(self) -> bool:
+        """Whether the rewards choose between `gap-mixture` (all are 0 or 1) and `bet-mixture` (some lie in between).
+
+        Certified: the evidence of `bet-mixture` is at least that of `gap-mixture`, and the same if all rewards are 0 or
+        1 (proof in `rules/identification/bet_mixture.py`). The verdicts are those of one rule, computed by sums where
+        totals would give evidence away. Intervals at other thresholds than the bar are not: they hold if the log's
+        rewards are graded, or not, by their nature and not by chance.
+        """
+        plain = self.rule is None and self.order is None and self.case is None and not self.weighted
+        return plain and self.scale.bounded and self.threshold is not None
 
     @property
     def cell_by_cell(self) -> bool:

@@ -16,7 +16,7 @@ from goodarm.problem import Cases, GradedCases, NonNegative, Problem
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import bet_mixture as module
 from goodarm.rules.identification.bet_mixture import LOG_WEIGHTS, STEPS, bet_mixture, bets, from_sums, observe, sums
-from goodarm.rules.identification.gap_mixture import CERTAIN, GAPS
+from goodarm.rules.identification.gap_mixture import CERTAIN, GAPS, totals
 from goodarm.testing.reference import pulled
 from goodarm.testing.rule_checks import NOTHING
 
@@ -45,6 +45,25 @@ def test_sums_in_any_order_from_any_number_of_machines(rewards: list[float], thr
     ]
     assert from_sums(machines[1] + machines[0], problem.bar) == pytest.approx(played(rewards, problem)[-1], abs=1e-8)
     assert played(sorted(rewards), problem)[-1] == pytest.approx(played(rewards, problem)[-1], abs=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rewards=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=40),
+    threshold=st.floats(0.02, 0.98),
+    rounded=st.booleans(),
+)
+def test_evidence_is_at_least_that_of_gap_mixture_and_the_same_on_0_1_rewards(
+    rewards: list[float], threshold: float, rounded: bool
+) -> None:
+    """So `judge` may choose between them by the rewards: whichever it uses is at most one supermartingale."""
+    seen = [float(round(x)) for x in rewards] if rounded else rewards
+    bar = Problem(threshold=threshold, arms=3).bar
+    by_sums = from_sums(sum((sums(x, bar) for x in seen), np.zeros(2 * STEPS)), bar)
+    by_totals = totals(float(len(seen)), math.fsum(seen), bar)
+    for mine, other in zip(by_sums, by_totals, strict=True):
+        assert mine >= other - 1e-9
+        assert not rounded or mine == pytest.approx(other, abs=1e-9)
 
 
 def test_on_0_1_rewards_a_bet_is_a_likelihood_ratio() -> None:

@@ -42,6 +42,7 @@ class Sums:
                reward before it is added, since a sum of large numbers loses the digits that matter
     outside  : is any of its rewards outside the declared range? One flag costs a third of minimum and maximum
     squares  : sum of the squares, only for Gaussian rewards
+    graded   : is any of its rewards neither the smallest nor the largest possible? Only where that chooses the rule
     logs     : sums of log(1 + l_j (x - xi)) for each bet of `Question.bets`, shape (K, J); only by sums
     smallest, largest : of the rewards, only for rewards without a range
     weight   : sum of the weights, of which `total` is the weighted sum; each weight lies in [0, 1]
@@ -73,6 +74,7 @@ class Sums:
     over: Floats | None = None
     logs: Floats | None = None
     around: Floats | None = None
+    graded: Floats | None = None
 
 
 class Stray(NamedTuple):

@@ -18,7 +18,7 @@ from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
 from goodarm.problem import NonNegative, SubGaussian
 
-EXTRAS = ("n", "squares", "weight", "capped", "improper")
+EXTRAS = ("n", "squares", "weight", "capped", "improper", "graded")
 EXACT = 2**53
 """Largest whole number up to which every whole number is a float."""
 TIME = "goodarm_time"
@@ -150,6 +150,10 @@ class FrameSource:
         if question.by_sums:
             units = units.with_columns(*_logs(question, nw.col("kept")))
             last += [nw.col(f"log{j}").sum().alias(f"log{j}") for j in range(len(question.bets))]
+        elif question.by_values and question.per_unit != "any":
+            inside = (nw.col("kept") > 0.0) & (nw.col("kept") < 1.0)
+            units = units.with_columns(nw.when(inside).then(1).otherwise(0).alias("graded"))
+            last += [nw.col("graded").max().alias("graded")]
         elif not scale.bounded:
             last += [nw.col("kept").min().alias("smallest"), nw.col("kept").max().alias("largest")]
         ratio, assumed = question.per_unit == "ratio", isinstance(scale.family, SubGaussian)
@@ -282,6 +286,8 @@ class FrameSource:
             made.append(nw.when((p > 0.0) & (p <= 1.0)).then(0).otherwise(1).alias("improper"))
         elif question.by_sums:
             made += _logs(question, scaled)
+        elif question.by_values:
+            made.append(nw.when((scaled > 0.0) & (scaled < 1.0)).then(1).otherwise(0).alias("graded"))
         elif not scale.bounded:
             made.append((x * x).alias("squares"))
         return frame.select(*keys, *made)
@@ -319,7 +325,7 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
     counted = np.array(found["pulls"], dtype=np.float64)
     numbers = {
         name: np.array([np.nan if value is None else value for value in found[name]], dtype=np.float64)
-        for name in ("total", "smallest", "largest", "squares", "weight", "capped", "improper", "first", "n")
+        for name in ("total", "smallest", "largest", "squares", "weight", "capped", "improper", "first", "n", "graded")
         if name in found
     }
     pulls = numbers.pop("n", counted)

@@ -28,6 +28,7 @@ FIELDS = (
     "capped",
     "improper",
     "first",
+    "graded",
 )
 OF_UNITS = ("pending", "unnamed", "over")
 """Columns of a database's answer."""
@@ -142,10 +143,20 @@ def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: b
         found["improper"] = f"sum(CASE WHEN {p} > 0 AND {p} <= 1 THEN 0 ELSE 1 END)"
     elif question.by_sums:
         found |= _logs(table, question, table.scaled(reward, question, no_nan), reward in table.proven)
+    elif question.by_values:
+        found |= _graded(table, question, reward, x)
     elif not question.scale.bounded:
         found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
         found |= {"smallest": f"min({x})", "largest": f"max({x})"}
     return found
+
+
+def _graded(table: Table, question: Question, reward: str, x: str) -> dict[str, str]:
+    """A flag: does any reward lie between the ends of the range? Whole numbers in [0, 1] do not."""
+    scale = question.scale
+    if table.kinds[reward] in ("boolean", "whole") and not scale.moved:
+        return {}
+    return {"graded": _any(f"{x} > {scale.low!r} AND {x} < {scale.high!r}")}
 
 
 def _logs(table: Table, question: Question, x: str, proven: bool = False) -> dict[str, str]:
@@ -226,6 +237,8 @@ def _of_units(table: Table, question: Question) -> dict[str, str]:
         found["over"] = _any("goodarm_named = 1 AND goodarm_size > 1.000000001")
     elif question.by_sums:
         found |= _logs(table, question, f"CASE WHEN {counts} THEN goodarm_value END")
+    elif question.by_values and question.per_unit != "any":
+        found["graded"] = _any(f"{counts} AND goodarm_value > 0 AND goodarm_value < 1")
     elif not question.scale.bounded:
         found["squares"] = f"sum(CASE WHEN {counts} THEN goodarm_value * goodarm_value END)"
         ends = {"smallest": "min", "largest": "max"}

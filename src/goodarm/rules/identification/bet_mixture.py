@@ -10,6 +10,7 @@ from goodarm.problem import Bar, Bounded, GradedCases, NonNegative
 from goodarm.rules.beliefs import Arm, Pool, Row
 from goodarm.rules.identification._base import EvidenceRule
 from goodarm.rules.identification.gap_mixture import CERTAIN, GAPS, ODDS_DOWN, ODDS_UP
+from goodarm.rules.identification.gap_mixture import LOG_WEIGHTS as LOG_WEIGHTS_OF_GAPS
 from goodarm.verdict import Guarantee
 
 STEPS = len(GAPS)
@@ -28,6 +29,11 @@ def log_weights() -> Row:
 
 
 LOG_WEIGHTS = log_weights()
+
+
+def log_shares(bar: Bar) -> Row:
+    """Logarithms of the bets' weights: those of `gap-mixture` for rewards in [0, 1], with which it shares its bets."""
+    return LOG_WEIGHTS_OF_GAPS if bar.bounded > 0.0 and bar.cases == math.inf else LOG_WEIGHTS
 
 
 def bets(bar: Bar) -> Row:
@@ -64,7 +70,8 @@ def from_sums(logs: Row, bar: Bar) -> tuple[float, float]:
     A pending reward at its worst adds `sums(0, bar)` to what E+ reads, and `sums(1, bar)` to what E- reads.
     Without a ceiling E- stays 1: no bet is possible, and no arm is called bad.
     """
-    return log_mixture(logs, 0, LOG_WEIGHTS), log_mixture(logs, STEPS, LOG_WEIGHTS)
+    shares = log_shares(bar)
+    return log_mixture(logs, 0, shares), log_mixture(logs, STEPS, shares)
 
 
 def log_mixture(logs: Row, first: int, log_shares: Row) -> float:
@@ -90,6 +97,11 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
     With a cap, min(x, cap) is bet on: its mean is at most that of x, so that *good* holds for the mean of x, and *bad*
     is a statement about the mean of min(x, cap). Without a ceiling every l_j < 0 is 0, and E- = 1.
 
+    **Against `gap-mixture`.** For rewards in [0, 1] bets and weights are those of `gap-mixture`: its factor
+    e^(g x)/(1 + xi (e^g - 1)) is convex in x, and 1 + l (x - xi) is its chord between x = 0 and x = 1. So the evidence
+    is at least that of `gap-mixture` for any rewards, and the same if all of them are 0 or 1. Choosing between the two
+    after looking at the rewards costs nothing: whichever is used, it is at most this one supermartingale.
+
     **Cases** drawn at most once, with results in [0, 1] and the total T over all N of them: if T = N xi, the next
     result has mean m = (N xi - S)/(N - n). Each bet is then the one of the total N mu_j against the total N xi: with
     q_j = (N mu_j - S)/(N - n), clipped to [m, 1], its factor is x q_j/m + (1 - x)(1 - q_j)/(1 - m), linear in x. Its
@@ -101,7 +113,7 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float
     >>> bar = Problem(threshold=0.5, arms=10).bar
     >>> good, bad = from_sums(100.0 * sums(0.6, bar), bar)
     >>> round(good, 2), round(bad, 2)
-    (15.46, -2.02)
+    (14.65, -1.76)
     """
     memory = arm.memory
     if arm.pulls == 0.0:  # every bet starts where the arm's evidence does: at its share of delta
