@@ -48,6 +48,21 @@ def by_totals(paid: Floats, cap: float) -> Floats:
     return found
 
 
+def asymptotic(paid: Floats, least: int) -> Floats:
+    """Infinite where the lower end of an asymptotic confidence sequence lies above the bar, from a visitor on.
+
+    mean - sd sqrt(2 (n r^2 + 1)/(n^2 r^2) log(1 + sqrt(n r^2 + 1)/(2 a))), a = delta/arms, r chosen for 5,000 visitors;
+    sd of the rewards so far. It promises the level only in the limit of late first looks. Reference: Waudby-Smith,
+    Arbour, Sinha, Kennedy & Ramdas 2024, Annals of Statistics 52(6), one-sided form.
+    """
+    n, a = np.arange(1.0, paid.size + 1.0), DELTA / ARMS
+    mean = np.cumsum(paid) / n
+    sd = np.sqrt(np.maximum(np.cumsum(paid * paid) / n - mean * mean, 0.0))
+    r2 = (-2.0 * math.log(a) + math.log(-2.0 * math.log(a)) + 1.0) / 5_000.0
+    below = sd * np.sqrt(2.0 * (n * r2 + 1.0) / (n * n * r2) * np.log1p(np.sqrt(n * r2 + 1.0) / (2.0 * a)))
+    return np.where((mean - below > BAR) & (n >= least), math.inf, -math.inf)
+
+
 def first(evidence: Floats) -> float:
     """The visitor at whom the arm is called good; inf if never."""
     there = np.flatnonzero(evidence >= math.log(ARMS / DELTA))
@@ -61,6 +76,8 @@ def run() -> Section:
         "nonnegative:1000": lambda paid: by_sums(paid, Problem(BAR, ARMS, DELTA, NonNegative(1000.0)).bar),
         "bounded:0,1000 (rewards cut)": lambda paid: by_totals(paid, 1000.0),
         "bounded:0,5000 (rewards cut)": lambda paid: by_totals(paid, 5000.0),
+        "asymptotic sequence": lambda paid: asymptotic(paid, 2),
+        "asymptotic sequence, from visitor 1,000 on": lambda paid: asymptotic(paid, 1000),
     }
     good = {name: [] for name in ways}
     for _ in range(GOOD):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from goodarm import Campaign, Gaussian, gaussian, simulate
+from goodarm.campaign.doubts import Scatter
 from goodarm.errors import InvalidValue, ScaleWarning
 from goodarm.planning import remaining
 
@@ -43,9 +44,88 @@ def test_a_snapshot_remembers_the_scatter(tmp_path: Any, monkeypatch: pytest.Mon
     monkeypatch.setattr("goodarm.campaign.session.SNAPSHOT_EVERY", 50)
     campaign = told(1.0, name=f"memory:{tmp_path}")
     with_snapshot = Campaign.open(f"memory:{tmp_path}", "c")
-    assert with_snapshot._session.fold.scatter == campaign._session.fold.scatter > 100.0
+    known = scatter_in(campaign)
+    assert scatter_in(with_snapshot) == known
+    assert known["total"] > 100.0
     campaign.store.keep(0, None)
-    assert Campaign.open(f"memory:{tmp_path}", "c")._session.fold.scatter == campaign._session.fold.scatter
+    assert scatter_in(Campaign.open(f"memory:{tmp_path}", "c")) == known
+
+
+def scatter_in(campaign: Campaign) -> dict[str, Any]:
+    scatter = campaign._session.fold.scatter
+    assert scatter is not None
+    return scatter.as_json()
+
+
+def revenue(arm: str, rng: random.Random) -> float:
+    """99.9% zeros: no Gaussian of any scale near its standard deviation, 2.5, has such a tail."""
+    return 80.0 if rng.random() < 0.001 else 0.0
+
+
+def fed(draw: Any, arms: int, each: int, scale: float, **options: Any) -> Campaign:
+    """A campaign whose arms have this many rewards each, declared Gaussian."""
+    rng, names = random.Random(4), [f"arm {j}" for j in range(arms)]
+    campaign = Campaign.create("memory:", "c", names, 0.0, delta=1e-9, rewards=Gaussian(scale), **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)
+        with campaign.transaction():
+            for j in range(each * arms):
+                campaign.tell_arm(names[j % arms], draw(names[j % arms], rng))
+    return campaign
+
+
+def test_the_spread_of_one_arm_among_many_is_noticed() -> None:
+    """All arms together spread less than was declared; one of them spreads twice as much."""
+
+    def draw(arm: str, rng: random.Random) -> float:
+        return rng.gauss(0.0, 2.0 if arm == "arm 3" else 0.5)
+
+    campaign = fed(draw, 20, 100, 1.0, policy="uniform")
+    assert "of arm 'arm 3' have a standard deviation of" in campaign.tally().doubt
+    assert "rescaled to [0, 1]" in campaign.tally().doubt
+    assert campaign.arm("arm 0").guarantee == (
+        "certified if rewards are Gaussian with scale 1, which the rewards refute"
+    )
+
+
+def test_the_tail_of_an_arm_is_noticed_and_no_scale_is_suggested() -> None:
+    """The standard deviation of this revenue is less than half of the declared scale; a sale lies 10 scales away."""
+    campaign = fed(revenue, 3, 1500, 8.0, policy="uniform")
+    assert "their tail is heavier" in campaign.tally().doubt
+    assert "rewards=NonNegative()" in campaign.tally().doubt
+
+
+def test_a_verdict_after_the_refutation_says_so_in_its_audit() -> None:
+    def draw(arm: str, rng: random.Random) -> float:
+        return rng.gauss(0.6, 3.0)
+
+    campaign = fed(draw, 2, 200, 1.0, policy="uniform")
+    audit = campaign.audit("arm 1")
+    assert audit is not None
+    assert any("declared to have scale 1" in note for note in audit["notes"])
+    assert campaign.check().ok
+
+
+def test_a_true_declaration_is_refuted_in_at_most_one_of_10_000_campaigns() -> None:
+    """400 campaigns of 5 arms with 60 rewards each: a single false alarm has probability below 4%, two below 0.1%.
+
+    The broken twin declares half of the scale and is refuted every time.
+    """
+    chance = np.random.default_rng(11)
+    for scale, least, most in ((1.0, 0, 1), (0.5, 400, 400)):
+        refuted = 0
+        for rewards in chance.normal(0.0, 1.0, (400, 60, 5)):
+            scatter, totals = Scatter(5, scale), np.zeros(5)
+            for n, row in enumerate(rewards):
+                for arm, reward in enumerate(row):
+                    scatter.note(arm, float(n), totals[arm], reward)
+                    totals[arm] += reward
+                    if scatter.refuted:
+                        break
+                if scatter.refuted:
+                    break
+            refuted += bool(scatter.refuted)
+        assert least <= refuted <= most
 
 
 def test_sums_that_would_lose_their_digits_are_refused() -> None:

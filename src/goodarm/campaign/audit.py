@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from goodarm.campaign.doubts import doubt, refuted
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.intervals import fresh_intervals, metrics
 from goodarm.campaign.rows import plain
@@ -72,6 +73,8 @@ def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
         window = terms.units.window
         within = "" if window is None else f" within {duration_words(window)} of its ask"
         notes.append(f"one reward per unit: {WAYS[terms.units.per_unit]} of all rows of the unit{within}")
+    if refuted(fold):
+        notes.append(doubt(fold))
     if terms.unanswered == "zero" and terms.after is not None:
         within = duration_words(terms.after)
         notes.append(

@@ -19,6 +19,7 @@ from goodarm.arguments import exact
 from goodarm.campaign import journal
 from goodarm.campaign.arms import ArmEntry
 from goodarm.campaign.cases import Draw, order_key
+from goodarm.campaign.doubts import scatter_of
 from goodarm.campaign.journal import Event
 from goodarm.campaign.pairs import Pairs
 from goodarm.campaign.repeats import Repeats
@@ -28,7 +29,6 @@ from goodarm.campaign.units import UnitBook
 from goodarm.engine.evidence import Setup
 from goodarm.engine.live.step import Asked, LiveStep
 from goodarm.errors import DamagedJournal
-from goodarm.problem import SubGaussian
 from goodarm.question import Reward, Totals
 from goodarm.rules.sampling import ChoiceRule
 
@@ -126,8 +126,8 @@ class Fold:
         self.blocks: dict[int, OpenBlock] = {}
         self.deadlines: deque[tuple[float, int]] = deque()
         self.late = 0
-        self.scatter = 0.0
-        """Sum of squared deviations of unbounded rewards from their arm's mean, in units of the declared scale."""
+        self.scatter = scatter_of(terms.rewards, len(terms.arms))
+        """What the rewards show of a declared scale."""
         self.doubted = False
         self.ended = False
         self.budget = None if terms.budget is None else exact(terms.budget)
@@ -434,13 +434,10 @@ class Fold:
         return expected
 
     def _note_scatter(self, arm: int, reward: float) -> None:
-        """Update Welford's sum of squares with rewards in the order of asking."""
-        rewards = self.terms.rewards
-        if isinstance(rewards, SubGaussian):
+        """Compare a reward with the declared scale, in the order of asking."""
+        if self.scatter is not None:
             row = self.step.row(arm)
-            if row.pulls > 0.0:
-                off = (reward - row.total / row.pulls) / rewards.scale
-                self.scatter += off * off * row.pulls / (row.pulls + 1.0)
+            self.scatter.note(arm, row.pulls, row.total, reward)
 
     def _late(self, event: Event) -> Iterable[int]:
         self.late += 1
@@ -525,6 +522,8 @@ class Fold:
         weights = [float(weight) for weight in event.content["weights"]]
         costs = [entry.price for entry in entries]
         self.step.add_arms(weights, [entry.tenths for entry in entries], costs)
+        if self.scatter is not None:
+            self.scatter.add(len(entries))
         for entry, weight in zip(entries, weights, strict=True):
             self.index[entry.id] = len(self.books)
             self.add_book(entry, weight)

@@ -33,7 +33,7 @@ def pack(fold: Fold) -> bytes | None:
         "at": fold.at,
         "tickets": fold.tickets,
         "late": fold.late,
-        "scatter": fold.scatter,
+        "scatter": None if fold.scatter is None else fold.scatter.as_json(),
         "ended": fold.ended,
         "later": later,
         "books": [[getattr(book, name) for name in BOOK_FIELDS] for book in fold.books],
@@ -72,6 +72,9 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
     if head["rules"] != fold.rules:  # replaying with the present rules may give another state
         return None
     fold.step.unpack(body[8 + size :])
+    if fold.scatter is not None:
+        fold.scatter.add(len(head["later"]))
+        fold.scatter.restore(head["scatter"])
     for entry in map(ArmEntry.from_json, head["later"]):
         fold.index[entry.id] = len(fold.books)
         fold.add_book(entry, math.nan)
@@ -81,7 +84,6 @@ def unpack(created: Event, chain: bytes, packed: bytes) -> Fold | None:
         book.total = fold.terms.question.kept_total(book.total)
     fold.number, fold.chain, fold.at = head["number"], chain, head["at"]
     fold.tickets, fold.late, fold.ended = head["tickets"], head["late"], head["ended"]
-    fold.scatter = head["scatter"]
     sign = fold.terms.question.sign
     fold.good = sum(sign(book.decision["verdict"]) > 0 for book in fold.books if book.decision)
     fold.spent = sum(book.asked * book.cost for book in fold.books)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from goodarm.arguments import check_whole
 from goodarm.campaign import fold as states
 from goodarm.campaign.audit import evidence_of, needed
-from goodarm.campaign.doubts import doubt
+from goodarm.campaign.doubts import doubt, refuted
 from goodarm.campaign.fold import Book, Fold
 from goodarm.campaign.intervals import intervals, metrics
 from goodarm.campaign.rows import (
@@ -87,7 +87,7 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
         label=book.entry.label or book.entry.id,
         verdict=question.word(sign) if decision else question.undecided(book.entry.id),
         status=SHOWN_STATUS.get(book.status, book.status),
-        guarantee=terms.label(decision["guarantee"] if decision else str(terms.made.guarantee)),
+        guarantee=terms.label(decision["guarantee"] if decision else str(terms.made.guarantee)) + refuted(fold),
         pulls=book.told,
         pending=book.pending,
         total=question.shown_total(book.total),
