@@ -45,6 +45,8 @@ BENCHMARKS = {
     "costs": "benchmarks.costs",
     "families": "benchmarks.families",
     "revenue": "benchmarks.revenue",
+    "units": "benchmarks.units",
+    "pending": "benchmarks.pending",
     "pruners": "benchmarks.pruners",
     "forecasts": "benchmarks.forecasts",
     "worth": "benchmarks.worth",
