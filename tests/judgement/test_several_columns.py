@@ -77,7 +77,7 @@ def test_a_log_and_a_campaign_have_the_same_evidence() -> None:
 
 def test_a_filter_that_reads_a_metric_gives_a_warning(tmp_path: Path) -> None:
     path = str(write_csv(tmp_path / "log.csv", log(300)))
-    for where, warned in (("slow >= 0", True), ("banner_id <> 'x'", False)):
+    for where, warned in (("CAST(slow AS DOUBLE) >= 0", True), ("banner_id <> 'x'", False)):
         notes = goodarm.judge(path, arm="banner_id", bars=BARS, where=where).notes
         assert any("WARNING: `where` reads slow" in note for note in notes) == warned
 

@@ -243,14 +243,14 @@ at most 5%
             return Told(self._own_verdicts(), [])
 
     def tell_unit(self, unit: str, reward: float, denominator: float = 1.0, *, row: str | None = None) -> Told:
-        """One row of a unit. It counts once its unit is closed; `late` names the ticket if it never will.
+        """Tell one row of a unit. It counts once its unit is closed; `late` names the ticket if it never will.
 
         row : an id of the row; told again with the same id, it counts once
         """
         return self.tell_units([(unit, reward, denominator, row)])
 
     def tell_units(self, rows: Iterable[Sequence[Any]]) -> Told:
-        """Many rows in one transaction: (unit, reward), (unit, reward, denominator) or (unit, reward, denominator, id).
+        """Tell many rows in one transaction: (unit, reward), (unit, reward, denominator) or (…, denominator, id).
 
         `late` names the tickets of rows that do not count: their unit is closed, or a ratio has reached `unit_limit`.
         """

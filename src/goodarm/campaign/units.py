@@ -42,9 +42,9 @@ LONGEST_ID = 1000
 
 
 class OpenUnit(NamedTuple):
-    """A unit whose reward is still to be told: its id, the number of its rows, and the sums of rewards and sizes.
+    """An open unit: its id, the number of its rows, and the sums of rewards and sizes.
 
-    size : sum of the denominators; the number of rows where none are given
+    size : sum of the denominators; by default the number of rows
     """
 
     unit: str
@@ -100,7 +100,7 @@ class UnitTerms:
         return min(max(bar + (unit.total - bar * unit.size) / (self.unit_limit or math.inf), 0.0), 1.0)
 
     def row(self, unit: OpenUnit, reward: Any, denominator: Any, rewards: Rewards) -> tuple[float, float] | None:
-        """A row as a caller tells it, checked; None for one that does not count because the unit is full."""
+        """Check a row in the caller's form; None if it does not count because the unit is full."""
         value, size = read_reward(reward), number(denominator)
         if size is None or not 0.0 < size < math.inf:
             raise InvalidValue(f"a denominator must be a positive number; got {shown(denominator)}.")
@@ -156,7 +156,7 @@ def agreed_units(
 
 
 class UnitBook:
-    """The units that are open, by the number of their ticket. Closed units take no memory: the journal has them."""
+    """Open units by the number of their ticket. Closed units are only in the journal."""
 
     def __init__(self, terms: UnitTerms, bar: float) -> None:
         self.terms = terms
@@ -164,17 +164,17 @@ class UnitBook:
         self.open: dict[int, OpenUnit] = {}
 
     def asked(self, event: Event) -> None:
-        """A unit got its ticket."""
+        """Record the ticket of a unit."""
         self.open[event.ticket or 0] = OpenUnit(event.content["unit"])
 
     def row(self, event: Event) -> None:
-        """One more row of a unit."""
+        """Record a row of a unit."""
         ticket = event.ticket or 0
         size = float(event.content.get("of", 1.0)) if event.payload else 1.0
         self.open[ticket] = self.open[ticket].plus(event.reward or 0.0, size)
 
     def closed(self, event: Event) -> None:
-        """A unit was told or voided; a told reward must be that of its rows."""
+        """Record the end of a unit. A told reward must be that of its rows."""
         unit = self.open.pop(event.ticket or 0)
         if event.reward is not None and event.reward != self.terms.reward(unit, self.bar):
             raise DamagedJournal(
@@ -184,12 +184,12 @@ class UnitBook:
             )
 
     def reward(self, ticket: int) -> float:
-        """The reward of a unit as its rows are now."""
+        """The reward of a unit from its present rows."""
         return self.terms.reward(self.open[ticket], self.bar)
 
 
 def check_unit(unit: Any) -> str:
-    """Refuse what can't be the id of a unit."""
+    """Refuse an invalid id of a unit."""
     if not isinstance(unit, str) or not unit or len(unit) > LONGEST_ID:
         raise InvalidValue(f"a unit's id must be a string of 1 to {LONGEST_ID:,} characters; got {shown(unit)}.")
     return unit

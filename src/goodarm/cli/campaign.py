@@ -77,11 +77,13 @@ PerUnit = Annotated[
     str | None,
     typer.Option(metavar="mean|any|sum|ratio", help="One reward from all rows of a person, session or machine."),
 ]
-Window = Annotated[str | None, typer.Option(metavar="TIME", help="How long a unit's rows count after its ask: 7d.")]
-UnitLimit = Annotated[
-    float | None, typer.Option(parser=number, metavar="D", help="For ratios: most rows of a unit, or sum of --of.")
+Window = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Time after its ask during which a unit's rows count: 7d.")
 ]
-OneUnit = Annotated[str | None, typer.Option(metavar="ID", help="In a campaign of units: the unit that comes.")]
+UnitLimit = Annotated[
+    float | None, typer.Option(parser=number, metavar="D", help="For ratios: maximum rows of a unit, or sum of --of.")
+]
+OneUnit = Annotated[str | None, typer.Option(metavar="ID", help="In a campaign of units: the id of the unit.")]
 Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
 RequestKey = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Any text; repeating it prints the same tickets again.")

@@ -30,18 +30,18 @@ from goodarm.simulation.stop import Stop
 from goodarm.streams import ENVIRONMENT, derived_seed, generator, metric_key
 
 AHEAD = 32
-"""Rewards of an arm that are drawn at a time."""
+"""Number of rewards of an arm to draw at a time."""
 LOOK = 1000
-"""Rounds between two looks at the stop token."""
+"""Number of rounds between two checks of the stop token."""
 
 
 def play_live_runs(spec: Specification, numbers: Iterable[int], stop: Stop | None = None) -> list[Run]:
-    """Several runs, one after the other: the unit of work of a worker. `stop` works within one process."""
+    """Play several runs one after the other, a worker's unit of work. `stop` works within one process."""
     return [LiveRun(spec, number).played(stop) for number in numbers]
 
 
 class LiveRun:
-    """A run under way."""
+    """The state of a run."""
 
     def __init__(self, spec: Specification, number: int) -> None:
         self.spec, self.number, self.question = spec, number, spec.question
@@ -70,7 +70,7 @@ class LiveRun:
         self.trace: list[int] = []
 
     def played(self, stop: Stop | None = None) -> Run:
-        """Play to the end and return what came out."""
+        """Play to the end and return the result."""
         points: list[list[float]] = []
         started = time.perf_counter()
         for until in stops_of(self.spec.horizon, self.spec.trajectory):
@@ -82,7 +82,7 @@ class LiveRun:
         return self._finished(time.perf_counter() - started, points)
 
     def _advance(self, until: int, stop: Stop | None) -> None:
-        """Play on until this round; sooner if no arm is open, enough are found, or the next sample is too dear."""
+        """Play until this round, or until every arm is decided, enough are found, or the budget is spent."""
         step, wanted = self.step, self.spec.stop_after
         while self.rounds < until:
             if stop is not None and self.rounds % LOOK == 0:
@@ -152,7 +152,7 @@ class LiveRun:
         return np.stack([instance.means for instance in self.instances])
 
     def _truth(self) -> NDArray[np.float64]:
-        """The number of each arm that is compared with the bar: the question's estimate from the true means."""
+        """The question's estimate of each arm from the true means, which is compared with the bar."""
         reward_of = self.spec.environment.reward_of
         true = {
             name: Totals(1, 1, 0, reward_of(tuple(m)))
@@ -162,7 +162,7 @@ class LiveRun:
 
 
 class _Rewards:
-    """The rewards of one metric, in the order in which each arm gives them."""
+    """The rewards of one metric, per arm in their order."""
 
     def __init__(self, spec: Specification, draw: Formula, instance: Instance, metric: int, number: int) -> None:
         self.fill, self.found = drawn_ahead(draw), np.empty(AHEAD)
@@ -170,7 +170,7 @@ class _Rewards:
         self.kept: list[list[float]] = [[]] * spec.environment.arms
 
     def reward(self, arm: int, n: int) -> float:
-        """The n-th reward of an arm, counted from 0; asked for one after the other."""
+        """The n-th reward of an arm, counted from 0. Calls must come in order."""
         place = n % AHEAD
         if place == 0:
             self.fill(arm, float(n), self.source, self.found)
