@@ -52,10 +52,11 @@ BENCHMARKS = {
     "worth": "benchmarks.worth",
     "dashboard": "benchmarks.dashboard",
     "scale": "benchmarks.scale",
+    "parallel": "benchmarks.parallel",
 }
 PAGES = {
     "docs/performance.md": ("c", "libraries", "arms", "memory", "start", "first", "rules", "structured", "step"),
-    "docs/scale.md": ("scale",),
+    "docs/scale.md": ("scale", "parallel"),
     "docs/service.md": ("stopping",),
     "docs/service-speed.md": ("service", "generated"),
     "docs/live-verdicts.md": ("batches", "opening", "campaign", "blocks"),

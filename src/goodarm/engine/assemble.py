@@ -20,6 +20,7 @@ from goodarm.engine.rule_parts import (
     learner_parts,
     learner_parts_beside_model,
     present_pool,
+    usual_rewards,
 )
 from goodarm.engine.selectors import choosing_parameters, in_turn, refuse_nan, selector_for, tree_for
 from goodarm.models import Model
@@ -147,7 +148,7 @@ def assemble(
     draw = draw_of(problem, reward)
     if policy.model is not None:
         return _with_model(policy, problem, draw, features)
-    loop = independent.build(parts_of(policy, draw, scan=scan), kind_of(policy))
+    loop = independent.build(parts_of(policy, draw, problem.bar, scan=scan), kind_of(policy))
     # a purse needs immediate rewards and a verdict per arm from its own rewards, so it excludes verdicts by rank
     bar = problem.bar._replace(purse=0.0 if policy.criterion is Criterion.FDR else 1.0)
     return Assembly(policy, problem, bar, loop, loop_parameters(policy), columns=columns_for(policy), scan=scan)
@@ -159,7 +160,7 @@ def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row |
     # what features bring may be no longer exact
     check_model(policy.sampling, policy.identification, model, policy.setting)
     fit, next_round = learner_parts_beside_model(policy.learner)
-    parts = structured.parts_for(policy, type(model).absorb, draw, fit, next_round)
+    parts = structured.parts_for(policy, type(model).absorb, draw, fit, next_round, usual_rewards(problem.bar))
     loop = structured.build(parts, kind_of(policy))
     bar = problem.bar._replace(modelled=2.0 if isinstance(policy.identification, ModelRule) else 1.0)
     return Assembly(policy, problem, bar, loop, loop_parameters(policy), model, columns_for(policy))
@@ -177,12 +178,12 @@ def columns_for(policy: Policy) -> int:
     return ARM_FIELDS + (memory if memory > 1 else 0)
 
 
-def parts_of(policy: Policy, draw: Formula, *, scan: bool = False) -> Parts:
+def parts_of(policy: Policy, draw: Formula, bar: Bar, *, scan: bool = False) -> Parts:
     """The plain functions that the rounds of a simulated pairing are made of."""
-    observe, decide = identification_parts(policy.identification)
+    observe, decide = identification_parts(policy.identification, usual_rewards(bar))
     fit, next_round = learner_parts(policy.learner)
     rule = policy.identification
-    kept = isinstance(rule, EvidenceRule) and rule.keeps_likelihoods
+    kept = isinstance(rule, EvidenceRule) and rule.keeps_likelihoods and math.isinf(bar.cases)
     prepare, select, update = selector_for(policy.sampling, scan, rows=rule.memory > 1, kept=kept)
     return Parts(prepare, in_turn(select), update, draw, present_pool, observe, decide, fit, next_round)
 

@@ -66,15 +66,23 @@ def present_pool(pool: Pool, source: Any) -> Pool:
     return pool
 
 
+def usual_rewards(bar: Bar) -> bool:
+    """Do rewards lie in [0, 1], and never run out? Rules may have less code to compile for them."""
+    return bar.bounded > 0.0 and math.isinf(bar.cases)
+
+
 @cache
-def identification_parts(rule: IdentificationRule) -> tuple[Formula, Formula]:
-    """`observe` and `decide` of a rule that uses the pulled arm only."""
+def identification_parts(rule: IdentificationRule, usual: bool = False) -> tuple[Formula, Formula]:
+    """`observe` and `decide` of a rule that uses the pulled arm only.
+
+    usual : rewards lie in [0, 1] and never run out (`usual_rewards`)
+    """
     if isinstance(rule, EvidenceRule):
 
         def decide_evidence(arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> float:
             return decide_by_evidence(arm, bar)
 
-        return inlined(rule.observe), decide_evidence
+        return inlined(rule.usual if usual and rule.usual else rule.observe), decide_evidence
     if isinstance(rule, RadiusRule):
         radius = rule.radius
 

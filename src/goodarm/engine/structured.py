@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -79,17 +80,21 @@ class StructuredParts(NamedTuple):
     next_round: Formula
 
 
-def parts_for(policy: Policy, absorb: Formula, reward: Formula, fit: Formula, next_round: Formula) -> StructuredParts:
-    """The parts of a simulated pairing with a model."""
-    rule = policy.identification
+def parts_for(
+    policy: Policy, absorb: Formula, reward: Formula, fit: Formula, next_round: Formula, usual: bool = False
+) -> StructuredParts:
+    """The parts of a simulated pairing with a model; `usual` as in `identification_parts`."""
+    rule, sampling = policy.identification, policy.sampling
+    if isinstance(sampling, IndexRule) and sampling.index_of_model:
+        sampling = replace(sampling, index=sampling.index_of_model)
     everyone = isinstance(rule, ModelRule) and rule.blind
     first = in_turn if policy.sampling.each_first else at_once
     return StructuredParts(
-        choose=first(scan_for(policy.sampling, everyone)),
+        choose=first(scan_for(sampling, everyone)),
         reward=reward,
         as_asked=as_it_is,
-        observe=identification_parts(rule)[0],
         absorb=absorb,
+        observe=identification_parts(rule, usual)[0],
         judge=judge_for(rule, policy.criterion is Criterion.FDR),
         fit=fit,
         next_round=next_round,

@@ -206,7 +206,8 @@ def _adding_loop(assembly: Assembly, environment: Environment) -> Any:
     """The loop of an assembly, with `add_gradients` in place of what its learner does."""
     pairing, model = assembly.policy, assembly.model
     if model is None:
-        return loop.build(parts_of(pairing, drawn(environment.reward))._replace(fit=add_gradients), kind_of(pairing))
+        alone = parts_of(pairing, drawn(environment.reward), assembly.bar)
+        return loop.build(alone._replace(fit=add_gradients), kind_of(pairing))
     fit, next_round = fit_beside_model(add_gradients), both_bounds.next_round
     parts = structured.parts_for(pairing, type(model).absorb, drawn(environment.reward), fit, next_round)
     return structured.build(parts, kind_of(pairing))

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from goodarm.engine import winner_tree
+from goodarm.engine.assemble import loop_parameters, parts_of
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals, more_pulls_needed
 from goodarm.errors import InvalidValue, UnsoundPairing
 from goodarm.policies import policy
@@ -14,9 +16,6 @@ from goodarm.problem import Cases, GradedCases, Problem
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification.gap_mixture import CERTAIN, GAPS, LOG_WEIGHTS, gap_mixture, smallest_good, totals
 from goodarm.rules.learners.ladder import ladder_learner
-from goodarm.rules.sampling import IndexRule
-from goodarm.rules.sampling.settle import settle
-from goodarm.rules.sampling.value import value
 
 
 def bar_of(threshold: float, cases: int, arms: int = 1):
@@ -122,9 +121,16 @@ def test_no_more_cases_are_needed_than_there_are() -> None:
     assert needed[2] == 0.0
 
 
-@pytest.mark.parametrize("rule", [value, settle], ids=lambda rule: rule.name)
-def test_on_a_fixed_set_no_index_is_read_from_kept_likelihoods(rule: IndexRule) -> None:
+@pytest.mark.parametrize("name", ["value", "settle"])
+def test_on_a_fixed_set_no_index_is_read_from_kept_likelihoods(name: str) -> None:
     """`learned-bets` keeps none there."""
     bar = Problem(threshold=0.5, arms=3, rewards=Cases(100)).bar
     arm, pool = Arm(20.0, 14.0, 0.7, 0.2, 0.5, -0.4, np.zeros(60), 0.0), Pool(30.0, math.inf, ladder_learner.start(bar))
-    assert rule.index_of_kept(arm, pool, bar) == rule.index(arm, pool, bar) > 0.0
+    made, tree = policy(name), winner_tree.empty(3)
+    parts_of(made, uniform_draw, bar).update(tree, 1, arm, pool, bar, loop_parameters(made)[0])
+    assert tree[1].tolist() == [made.sampling.index(arm, pool, bar), 1.0]
+    assert tree[1, 0] > 0.0
+
+
+def uniform_draw(i: int, pulls: float, source: object) -> float:
+    return 0.5

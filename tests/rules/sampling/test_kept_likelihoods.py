@@ -25,7 +25,7 @@ from goodarm.rules.learners.ladder import (
     likelihoods,
     start,
 )
-from goodarm.rules.sampling.settle import settle
+from goodarm.rules.sampling.settle import hope_for_bad, hope_for_good, settle
 from goodarm.rules.sampling.value import TOO_LATE, value
 
 BARS = [
@@ -111,3 +111,39 @@ def test_a_hope_that_is_skipped_would_not_have_won(pulls: int, share: float, lef
     assert value.index(arm, Pool(1.0, 1e6, ladder), bar) == pytest.approx(hope, rel=1e-12)
     fear = best_of_all_hopes(chances, ladder, 2.0, bar.budget - 0.25 + 0.5, bad=True)
     assert settle.index(arm, Pool(1.0, 1e6, ladder), bar) >= fear * (1.0 - 1e-12)
+
+
+@pytest.mark.parametrize("bar", BARS[:2])
+@pytest.mark.parametrize("purse", [0.0, 1.0])
+def test_the_usual_rewards_are_observed_alike_by_the_shorter_function(bar: Bar, purse: float) -> None:
+    """Simulations compile `usual` in place of `observe`."""
+    bar = bar._replace(purse=purse)
+    arms = []
+    for rule in (observe, learned_bets.usual):
+        assert rule is not None
+        pool = Pool(50.0, 1e5, start(bar))
+        arm = Arm(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(learned_bets.memory), 0.0)
+        for reward in [*some_rewards(bar, 40, 2), 0.25]:
+            good, bad, _ = rule(arm, reward, pool, bar)
+            arm = arm._replace(pulls=arm.pulls + 1.0, total=arm.total + reward, for_good=good, for_bad=bad)
+        arms.append((arm.for_good, arm.for_bad, arm.memory.tolist(), pool.learned.table.tolist()))
+    assert arms[0] == arms[1]
+
+
+def test_a_model_of_the_arms_has_the_same_index_by_the_shorter_function() -> None:
+    bar = BARS[0]._replace(modelled=1.0)
+    arm, pool = Arm(30.0, 12.0, 0.35, 0.1, 0.5, 0.25, 0.0, 0.0), Pool(31.0, 1e4, start(bar))
+    assert value.index_of_model is not None
+    assert value.index_of_model(arm, pool, bar) == value.index(arm, pool, bar) > 0.0
+
+
+@given(st.integers(1, 3000), st.floats(0.0, 1.0), st.floats(10.0, 1e6), st.sampled_from(BARS[:2]))
+def test_the_larger_hope_does_not_depend_on_which_one_comes_first(
+    pulls: int, share: float, left: float, bar: Bar
+) -> None:
+    ladder = start(bar)._replace(left=left)
+    chances = likelihoods(float(pulls), share * pulls, ladder)
+    good = hope_for_good(chances, ladder.table, 2.0, bar.budget, left, 0.0)
+    bad = hope_for_bad(chances, ladder.table, 2.0, bar.budget + 1.0, left, 0.0)
+    assert hope_for_bad(chances, ladder.table, 2.0, bar.budget + 1.0, left, good) == max(good, bad)
+    assert hope_for_good(chances, ladder.table, 2.0, bar.budget, left, bad) == max(good, bad)

@@ -65,6 +65,8 @@ class EvidenceRule(IdentificationRule):
     totals(pulls, total, bar, *parameters) -> (log E+, log E-): a function of the totals alone
     one_side(side, pulls, total, bar, *parameters) -> log E+ (side 1) or log E- (side -1): where one costs half of both
     observe(arm, reward, pool, bar, *parameters) -> (log E+, log E-, memory): `arm` is from before the reward
+    usual     : `observe` for rewards in [0, 1] that never run out, where much of `observe` is for other rewards. The
+                engine compiles it in place of `observe`, in less time
     keeps_likelihoods : after `observe`, `arm.memory` has the likelihoods of the steps of the ladder
                 (`goodarm.rules.learners.ladder`) from `LIKELIHOODS` on; a sampling rule may read them there
     expected(pulls, total, pool, bar) -> log E+ that such totals bring at what is learned now: only to be looked at, for
@@ -76,6 +78,7 @@ class EvidenceRule(IdentificationRule):
     """
 
     observe: Formula = None  # type: ignore[assignment]  # filled in from `totals` where it is not given
+    usual: Formula | None = None
     totals: Formula | None = None
     one_side: Formula | None = None
     expected: Formula | None = None

@@ -23,6 +23,8 @@ TYPICAL, BREADTH = 0.3, 1.2
 SWEEPS = 30
 FAINT = 30.0
 """A likelihood e^30 times smaller than the largest counts as 0."""
+WIDE = 32
+"""Steps whose likelihoods are computed together, a multiple of what processors do at once."""
 TINY = 1e-300
 SPARSE = 1.0 / 3.0
 """Late stakes pay where p0 (1 + log 1/p0), about the share of arms that ever look certifiable, is at most this."""
@@ -96,39 +98,39 @@ def likelihoods(pulls: float, total: float, ladder: Ladder) -> Row:
 def write_likelihoods(row: Row, pulls: float, total: float, ladder: Ladder) -> None:
     """The same, written into a row of 2 STEPS numbers.
 
-    log L_g is concave in g. So a block of steps on the slope of the hill is faint if its highest step is, and most
-    arms' outer blocks are. Blocks of 8 are what a processor computes at once.
+    The number of steps that are computed together does not depend on the arm, so that processors compute eight at once
+    and none one by one. The last two are faint for most arms, and then not computed. log L_g is concave in g, so that
+    both are faint if the second to last is, and it falls there.
     """
     steps = ladder.table
     for g in range(2 * STEPS):
         row[g] = total * steps[SLOPE, g] + pulls * steps[DRIFT, g]
-    low, high = row[0], row[STEPS]
-    for g in range(1, STEPS):  # two at a time: a processor waits for one comparison before the next
-        low = max(low, row[g])
-        high = max(high, row[STEPS + g])
-    top = max(low, high)
-    start, stop = 0, 2 * STEPS
-    if row[7] - top <= -FAINT and row[7] < row[8]:
-        start = 8
-    if row[32] - top <= -FAINT and row[32] < row[31]:
-        stop = 24 if row[24] - top <= -FAINT and row[24] < row[23] else 32
-    for g in range(start):
-        row[g] = 0.0
-    for g in range(stop, 2 * STEPS):
-        row[g] = 0.0
-    for g in range(start, stop):
-        # e^x = (e^(x/64))^64 by a Taylor polynomial, to 1e-4 at -30 and 1e-9 at -4: processors do several at once
-        x = max(row[g] - top, -FAINT)
-        z = x * 0.015625
-        e = 1.0 + z * (
-            1.0 + z * (1.0 / 2.0 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z * (1.0 / 720.0)))))
-        )
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        e = e * e
-        row[g] = e * e if x > -FAINT else 0.0
+    a, b, c, d = row[0], row[1], row[2], row[3]
+    for g in range(4, WIDE, 4):  # four at a time: a processor waits for one comparison before the next
+        a = max(a, row[g])
+        b = max(b, row[g + 1])
+        c = max(c, row[g + 2])
+        d = max(d, row[g + 3])
+    top = max(max(max(a, b), max(c, d)), max(row[WIDE], row[WIDE + 1]))
+    for g in range(WIDE):
+        row[g] = likelihood(row[g] - top)
+    if row[WIDE] - top <= -FAINT and row[WIDE + 1] < row[WIDE]:
+        row[WIDE], row[WIDE + 1] = 0.0, 0.0
+    else:
+        row[WIDE], row[WIDE + 1] = likelihood(row[WIDE] - top), likelihood(row[WIDE + 1] - top)
+
+
+def likelihood(log: float) -> float:
+    """e^x for x <= 0, by e^x = (e^(x/64))^64 and a Taylor polynomial: to 1e-4 at -30 and 1e-9 at -4, 0 beyond -30."""
+    x = max(log, -FAINT)
+    z = x * 0.015625
+    e = 1.0 + z * (1.0 + z * (1.0 / 2.0 + z * (1.0 / 6.0 + z * (1.0 / 24.0 + z * (1.0 / 120.0 + z * (1.0 / 720.0))))))
+    e = e * e
+    e = e * e
+    e = e * e
+    e = e * e
+    e = e * e
+    return e * e if x > -FAINT else 0.0
 
 
 def sharpness(pulls: float, bar: Bar) -> float:

@@ -31,12 +31,15 @@ class IndexRule(SamplingRule):
     The index may read the pool's learned values but not its round: it is evaluated only when the arm was pulled.
 
     index_of_kept : the same index, read from the likelihoods that the identification rule keeps in `arm.memory`
-                  (`EvidenceRule.keeps_likelihoods`), instead of computing them again
+                  (`EvidenceRule.keeps_likelihoods`), instead of computing them again; for rewards that never run out
+    index_of_model : the same index where a model of the arms gives mean and width; the engine compiles it in place of
+                  `index`, in less time
     upper_bound   : the index is mean + beta sd0 width, so that beta can be read from it
     """
 
     index: Formula
     index_of_kept: Formula | None = None
+    index_of_model: Formula | None = None
     upper_bound: bool = False
 
     @property

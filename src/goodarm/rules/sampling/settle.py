@@ -31,16 +31,18 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
 
 def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     """The same index where `arm.memory` has the arm's likelihoods; on a fixed test set it has none."""
-    if bar.cases < math.inf:
-        return index(arm, pool, bar, patience)
     return better_hope(arm.memory[LIKELIHOODS:], pool.learned, arm, bar, patience)
 
 
 def better_hope(chances: Row, ladder: Ladder, arm: Arm, bar: Bar, patience: float) -> float:
-    """The larger of the two hopes, from the arm's likelihoods."""
-    good = hope_for_good(chances, ladder.table, patience, bar.budget - arm.for_good + 0.5, ladder.left)
-    bad = hope_for_bad(chances, ladder.table, patience, bar.budget - arm.for_bad + 0.5, ladder.left)
-    return max(good, bad)  # type: ignore[no-any-return]  # a Formula
+    """The larger of the two hopes, from the arm's likelihoods. The second one only counts where it beats the first."""
+    table, left = ladder.table, ladder.left
+    good_missing, bad_missing = bar.budget - arm.for_good + 0.5, bar.budget - arm.for_bad + 0.5
+    if arm.total >= bar.threshold * arm.pulls:  # the likelier one first, which often rules out the other
+        good = hope_for_good(chances, table, patience, good_missing, left, 0.0)
+        return hope_for_bad(chances, table, patience, bad_missing, left, good)  # type: ignore[no-any-return]  # a Formula
+    bad = hope_for_bad(chances, table, patience, bad_missing, left, 0.0)
+    return hope_for_good(chances, table, patience, good_missing, left, bad)  # type: ignore[no-any-return]  # the same
 
 
 settle = IndexRule(

@@ -23,8 +23,10 @@ from goodarm.rules.learners.prior import boldness_for, worth_per_pull
 from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling._base import IndexRule
 
-SLACK = 1.0 + 1e-15
-"""Above the rounding of a product: a hope that is skipped would not have been the largest, to the last digit."""
+SLACK = 1.0 + 1e-12
+"""Above the rounding of all sums: a hope that is skipped would not have been the largest, to the last digit."""
+NEAREST = 7
+"""Number of steps next to the threshold, on the other side of it, from which a bound of what is wasted is computed."""
 TOO_LATE = 1e-9
 """What a verdict counts that the rounds left don't allow for: less than any other, and not nothing."""
 
@@ -37,24 +39,36 @@ def hope_on(side: int, by_worth: bool) -> Formula:
     """
     last = 2 * STEPS - 1 if side > 0 else 0
 
-    def best_hope(chances: Row, table: Table, patience: float, missing: float, left: float) -> float:
+    def best_hope(chances: Row, table: Table, patience: float, missing: float, left: float, best: float) -> float:
         """From the arm's likelihoods and the ladder's table; `missing` evidence, rounds that are `left`.
 
-        The posterior is chances * weights, not scaled. A hope is skipped if it could not win even if nothing were
-        wasted on worse arms. What is wasted, sum_{h<g} p_h min(rem/d_g, c/kl(mu_h, mu_g)), is four sums side by side,
-        since each addition waits for the one before it.
+        best : what is hoped for elsewhere, 0 if nothing: the larger of both is returned
+
+        The posterior is chances * weights, not scaled. What is wasted on worse arms, sum_{h<g} p_h min(rem/d_g,
+        c/kl(mu_h, mu_g)), is four sums side by side, since each addition waits for the one before it. A hope is skipped
+        if it could not win even if only the arms in `doubt` were worse: those next to the threshold, on the other side
+        of it, all as far away as the farthest of them, since kl(mu_h, mu_g) falls towards g.
         """
+        farthest, doubt = STEPS - NEAREST if side > 0 else STEPS + NEAREST - 1, 0.0
+        for step in range(NEAREST):
+            h = farthest + side * step
+            doubt += chances[h] * table[WEIGHTS, h]
         first = 2 * STEPS - 1 - last  # the step that is farthest on the other side and still possible
         while first != last and chances[first] * table[WEIGHTS, first] == 0.0:
             first += side
-        best, gained, pulled = 0.0, 0.0, 0.0
+        gained, pulled = 0.0, 0.0
         for step in range(STEPS):
             g = last - side * step
             chance = chances[g] * table[WEIGHTS, g]
             gained += chance * table[WORTH, g] if by_worth else chance
             pulled += chance * table[COST, g]
-            if step % 2 == 0 and gained * SLACK > best * (missing * pulled):
-                row, most = LEAVING + g, missing * table[COST, g] / patience
+            if step % 2 == 1:
+                continue
+            row, needed = LEAVING + g, missing * table[COST, g]
+            counts = 1.0 if needed <= left else TOO_LATE
+            most = needed / patience
+            wasted = patience * doubt * (table[row, farthest] if table[row, farthest] < most else most)
+            if counts * gained * SLACK > best * (missing * pulled + wasted):
                 a, b, c, d = 0.0, 0.0, 0.0, 0.0
                 h = first
                 while (g - h) * side >= 4:
@@ -68,7 +82,7 @@ def hope_on(side: int, by_worth: bool) -> Formula:
                     a += chances[h] * table[WEIGHTS, h] * (table[row, h] if table[row, h] < most else most)
                     h += side
                 found = gained / (missing * pulled + patience * ((a + b) + (c + d)))
-                best = max(best, found if missing * table[COST, g] <= left else TOO_LATE * found)
+                best = max(best, counts * found)
         return best
 
     return best_hope
@@ -93,22 +107,25 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     the index is that of `value-normal`.
     """
     if bar.modelled > 0.0:
-        return worth_per_pull(arm.mean, boldness_for(pool.horizon, bar.arms) * arm.width, arm, bar)
+        return index_of_model(arm, pool, bar, patience)
     ladder: Ladder = pool.learned
     more, missing = sharpness(arm.pulls, bar), bar.budget - arm.for_good + 0.5
     chances = likelihoods(more * arm.pulls, more * arm.total, ladder)
     if bar.cases < math.inf:
         return best_hope_of_cases(chances, ladder.table, 1, True, patience, missing, arm.pulls, bar)
-    return best_hope(chances, ladder.table, patience, missing, ladder.left)  # type: ignore[no-any-return]  # a Formula
+    return best_hope(chances, ladder.table, patience, missing, ladder.left, 0.0)  # type: ignore[no-any-return]  # a Formula
 
 
 def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     """The same index where `arm.memory` has the arm's likelihoods; on a fixed test set it has none."""
-    if bar.cases < math.inf:
-        return index(arm, pool, bar, patience)
     ladder: Ladder = pool.learned
     missing = bar.budget - arm.for_good + 0.5
-    return best_hope(arm.memory[LIKELIHOODS:], ladder.table, patience, missing, ladder.left)  # type: ignore[no-any-return]  # a Formula
+    return best_hope(arm.memory[LIKELIHOODS:], ladder.table, patience, missing, ladder.left, 0.0)  # type: ignore[no-any-return]  # a Formula
+
+
+def index_of_model(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
+    """The same index where a model gives mean and width: that of `value-normal`."""
+    return worth_per_pull(arm.mean, boldness_for(pool.horizon, bar.arms) * arm.width, arm, bar)
 
 
 def best_hope_of_cases(
@@ -140,5 +157,6 @@ value = IndexRule(
     learner=ladder_learner,
     index=index,
     index_of_kept=index_of_kept,
+    index_of_model=index_of_model,
     limits=(("patience", 1e-6, 1e6),),
 )
