@@ -397,6 +397,13 @@ def test_a_plan_in_money() -> None:
     assert made.asked is not None
     assert f"every verdict {made.asked.end.median * 0.02:.3g}" in said
     assert plan(arms=10, threshold=0.5, gap=0.2, cost=0.02, runs=2).budget is None
+    short = plan(arms=10, threshold=0.5, gap=0.2, budget=6, cost=0.02, runs=10)
+    assert short.asked is not None
+    half, most = short.asked.milestones[0].samples.median, short.asked.milestones[-1].samples.median
+    assert half < 300 < most
+    assert f"In money: half of the good arms {half * 0.02:.3g} (nine in ten" in str(short)
+    assert "90% of the good arms, every verdict: more than 6. The table is in samples." in str(short)
+    assert short.alternatives[-1].words == "budget 600 samples"
     for wrong in ({"cost": 0.0}, {"cost": float("nan")}, {"cost": 5.0, "budget": 1.0}, {"cost": "dear"}):
         with pytest.raises(InvalidValue):
             plan(arms=10, threshold=0.5, gap=0.2, **wrong)  # type: ignore[arg-type]  # that is the point

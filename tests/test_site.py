@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import re
 import shutil
 import subprocess
@@ -39,6 +40,20 @@ def test_everything_public_is_on_the_page_of_the_api() -> None:
         room = import_module(door)
         missing = [name for name in room.__all__ if not any(getattr(room, name) is value for value in shown)]
         assert not missing, f"{door}: {missing} have no page in docs/reference"
+
+
+def test_each_page_of_the_reference_says_how_to_read_it_in_a_clone() -> None:
+    """The pages hold a directive that only the built site renders."""
+    for page in sorted((ROOT / "docs" / "reference").glob("*.md")):
+        text = page.read_text()
+        (path,) = re.findall(r'^In Python, `help\("([\w.]+)"\)` prints this page; in a clone, `make docs`', text, re.M)
+        shown = [value for each in re.findall(r"^::: ([\w.]+)$", text, re.M) for value in things_at(each)]
+        assert pydoc.locate(path) in shown, page.name
+
+
+def test_no_page_installs_from_a_registry() -> None:
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        assert not re.search(r"pip install[^`\n]*\bgoodarm\b", page.read_text()), page.name
 
 
 def is_module(path: str) -> bool:

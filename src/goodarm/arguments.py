@@ -10,6 +10,7 @@ import math
 import re
 from datetime import timedelta
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Real
 from typing import Any
 
@@ -114,6 +115,7 @@ def checked_number(what: str, value: Any) -> float:
     return found
 
 
+@lru_cache(maxsize=4096)
 def exact(amount: float) -> Fraction:
     """An amount of money as the decimal number that was written: ten times 0.1 is 1.
 

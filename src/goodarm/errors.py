@@ -111,7 +111,13 @@ class MissingExtra(GoodarmError):
     """A feature that needs a package which is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an optional package. Install it with: pip install 'goodarm[{extra}]'")
+        super().__init__(
+            f"{feature} needs an optional package. Install it in a clone of goodarm: pip install '.[{extra}]'"
+        )
+
+
+UPGRADE = "Upgrade goodarm: run git pull and pip install . in its clone."
+"""What to do about data of a newer version."""
 
 
 class ScaleWarning(UserWarning):

@@ -57,6 +57,34 @@ def test_money_is_the_decimal_number_that_was_written() -> None:
         assert block.pulls == {"a": asks}
 
 
+@pytest.mark.parametrize(("cost", "budget", "samples"), [(0.02, 4, 200), (0.1, 1, 10), (0.01, 1, 100), (0.3, 0.9, 3)])
+def test_a_budget_is_used_to_its_last_sample(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cost: float, budget: float, samples: int
+) -> None:
+    """Live, as a block, from a snapshot, and replayed one by one or compiled; sums of floats fall one sample short."""
+    from goodarm.campaign import replay
+    from goodarm.engine.compile import Patience
+
+    store, terms = f"sqlite:///{tmp_path}/a.db", {"cost": cost, "budget": budget}
+    with Campaign.create(store, "c", ["a", "b"], 0.5, **terms) as campaign:
+        tickets = campaign.ask(samples - 1)
+        assert (len(tickets), campaign.tally().used_up) == (samples - 1, False)
+        for opened in (10**9, 2):
+            monkeypatch.setattr(replay, "JOURNAL", Patience(opened))
+            with Campaign.open(store, "c") as again:
+                fold = again._session.fold
+                first = next(iter(again.store.read(again._session.campaign, 0, 1)))
+                kept = unpack(first, fold.chain, pack(fold))
+                assert kept is not None
+                assert not fold.used_up
+                assert not kept.used_up
+                assert kept.choose() >= 0
+        assert len(campaign.ask(5)) == 1
+        assert (campaign.tally().spent, campaign.tally().used_up) == (budget, True)
+    block = Campaign.create("memory:", "b", ["a", "b"], 0.5, **terms).ask_block(10 * samples)
+    assert sum(block.pulls.values()) == samples
+
+
 def test_a_block_is_cut_at_the_budget() -> None:
     campaign = Campaign.create("memory:", "c", list(COST), 0.5, cost=COST, budget=20.0)
     block = campaign.ask_block(10**6)

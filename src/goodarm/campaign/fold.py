@@ -250,8 +250,8 @@ class Fold:
     @property
     def _prices(self) -> tuple[int | Fraction, int | Fraction]:
         """The smallest and the largest cost of a sample."""
-        costs = {book.cost for book in self.books}
-        return min(costs), max(costs)
+        costs = {book.entry.price for book in self.books}
+        return exact(min(costs)), exact(max(costs))
 
     def _needs_control(self, arm: int) -> bool:
         return self.books[arm].decision is None and self.books[arm].status != RETIRED

@@ -16,7 +16,7 @@ from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases,
 from goodarm.campaign.units import UnitTerms, agreed_units
 from goodarm.engine.evidence import Evidence, PairedEvidence, evidence_for
 from goodarm.engine.live.checks import by_totals, check_costs
-from goodarm.errors import InvalidValue, Refused, UnknownName
+from goodarm.errors import UPGRADE, InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
@@ -150,7 +150,7 @@ class Terms:
         if not isinstance(found, int) or found > FORMAT:
             raise Refused(
                 f"the campaign was created by a newer goodarm (format {found}, this one reads up to {FORMAT}). "
-                "Upgrade goodarm: pip install --upgrade goodarm."
+                + UPGRADE
             )
         question = from_json(content)
         of_question = {"format", "threshold", *question.as_json()}

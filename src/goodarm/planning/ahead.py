@@ -175,7 +175,8 @@ def plan(
     player = question.player(guess, made, many, seed, workers, progress)
     outlooks = player.outlooks(question.settings(guess, problem) if enough else [], last_round, draws)
     if question.doubles and samples is not None and outlooks and _falls_short(outlooks[0]):
-        outlooks += player.outlooks([(f"budget {2 * samples:,}", problem)], 2 * samples, draws)
+        twice = f"budget {2 * samples:,}" + ("" if cost is None else " samples")
+        outlooks += player.outlooks([(twice, problem)], 2 * samples, draws)
     bound = median_bound(draws, problem)
     return CampaignPlan(
         arms=guess.arms,

@@ -25,6 +25,7 @@ def headline(plan: CampaignPlan) -> Iterator[str]:
     budget = f", budget {plan.budget:,} samples" if plan.budget is not None else ""
     if plan.cost is not None:
         budget += f" at {plan.cost:g} each"
+        budget += f" ({money(plan.budget * plan.cost)} in money)" if plan.budget is not None else ""
     yield f"{counted(plan.arms, 'arm')}, {plan.question.words}, delta {plan.delta:g}{budget}; {plan.means}"
     if plan.asked is not None:
         simulated = counted(plan.runs, "simulated campaign")
@@ -50,18 +51,25 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
         yield f"The budget finds {percent(asked.found.mean)} of the {kind} arms on average; {once}."
     yield f"Every arm has its verdict after {_range(asked.end, plan)}."
     if plan.cost is not None:
-        yield _in_money(asked, plan.cost)
+        yield _in_money(asked, plan, plan.cost)
 
 
-def _in_money(asked: Outlook, cost: float) -> str:
-    """Cost of the median campaign and of nine in ten, as far as the simulation went."""
-    goals = [(f"{_share_words(each.share)} of the good arms", each.samples) for each in asked.milestones]
-    parts = [
-        f"{goal} {money(samples.median * cost)} (nine in ten: at most {money(samples.high * cost)})"
-        for goal, samples in (*goals, ("every verdict", asked.end))
-        if math.isfinite(samples.high)
+def _in_money(asked: Outlook, plan: CampaignPlan, cost: float) -> str:
+    """What each goal costs in the median campaign and in most, as far as the simulation went."""
+    kind, last = plan.question.question.good, money(plan.last_round * cost)
+    goals = [(f"{_share_words(each.share)} of the {kind} arms", each.samples) for each in asked.milestones]
+    goals.append(("every verdict", asked.end))
+    most = "nine in ten" if plan.runs >= ENOUGH else "the longest"
+    known = [
+        f"{goal} {money(samples.median * cost)} "
+        + (f"({most}: at most {money(samples.high * cost)})" if math.isfinite(samples.high) else f"({most}: > {last})")
+        for goal, samples in goals
+        if math.isfinite(samples.median)
     ]
-    return f"In money: {'; '.join(parts)}." if parts else "In money: more than was simulated."
+    beyond = [goal for goal, samples in goals if not math.isfinite(samples.median)]
+    if beyond:
+        known.append(f"{', '.join(beyond)}: more than {last}")
+    return f"In money: {'; '.join(known)}. The table is in samples."
 
 
 def money(value: float) -> str:

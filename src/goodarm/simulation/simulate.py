@@ -183,7 +183,11 @@ def say_if_compiling(spec: Specification) -> None:
     """Write one line to stderr if the first run has to wait for the compiler."""
     seconds = 0.0 if spec.live else seconds_to_compile(assembly_of(spec).loop)
     if seconds > 0.0:
-        print(f"Compiling {spec.policy.name}, about {seconds:.0f} s, once per machine ...", file=sys.stderr, flush=True)
+        print(
+            f"Compiling {spec.policy.name}, about {seconds:.0f} s, once per kind of problem ...",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _spread(spec: Specification, batches: list[range], workers: int, backend: str, stop: Stop) -> Iterator[list[Run]]:

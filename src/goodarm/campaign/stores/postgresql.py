@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
-from goodarm.errors import InvalidValue, MissingExtra, UnusableStore
+from goodarm.errors import UPGRADE, InvalidValue, MissingExtra, UnusableStore
 
 if TYPE_CHECKING:
     import psycopg
@@ -125,7 +125,7 @@ class PostgresqlStore(Store):
             version = None if found is None else found[0]
             raise UnusableStore(
                 f"{self.address} was written by a newer goodarm (format {version}, this one reads up to {FORMAT}). "
-                "Upgrade goodarm: pip install --upgrade goodarm."
+                + UPGRADE
             )
 
     def names(self) -> list[str]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
 from goodarm.campaign.stores.file_lock import FileLock, refuse_network
-from goodarm.errors import UnusableStore
+from goodarm.errors import UPGRADE, UnusableStore
 
 SCHEMA = """
 CREATE TABLE campaigns (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -116,7 +116,7 @@ class SqliteStore(Store):
         if version > FORMAT:
             raise UnusableStore(
                 f"{self.path} was written by a newer goodarm (format {version}, this one reads up to {FORMAT}). "
-                "Upgrade goodarm: pip install --upgrade goodarm."
+                + UPGRADE
             )
         return bool(tables)
 

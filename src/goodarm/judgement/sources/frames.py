@@ -405,4 +405,4 @@ def _from_mapping(data: Mapping[str, Any]) -> Any:
                 return nw.from_dict(columns, backend=name).to_native()
             except (ValueError, TypeError, OverflowError) as error:
                 raise _explained("the table", error) from None
-    raise UnreadableTable("a dict of columns needs pyarrow, polars or pandas. Install one: pip install 'goodarm[logs]'")
+    raise UnreadableTable("a dict of columns needs pyarrow, polars or pandas. Install one: pip install pyarrow")
