@@ -151,6 +151,15 @@ def test_wrong_arguments_ask_for_nothing(wrong: dict[str, object]) -> None:
         assert running.number == 1
 
 
+@pytest.mark.parametrize("result", [None, "yes"])
+def test_a_result_that_is_no_number_is_not_paid_for_again(result: object) -> None:
+    calls = []
+    with Campaign.create("memory:", "c", ["a", "b"], threshold=0.5) as campaign:
+        with pytest.raises(EvaluationFailed, match=f"evaluate returned {result!r}; return a number, True or False"):
+            campaign.run(lambda ticket: calls.append(ticket) or result, workers=1, progress=False)  # type: ignore[arg-type,return-value,func-returns-value]  # that is the point
+        assert len(calls) == campaign.tally().pending == 1
+
+
 def test_a_result_that_is_no_reward_is_refused() -> None:
     with campaign() as running:
         with pytest.raises(InvalidValue, match="a reward must lie in"):

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from goodarm.arguments import check_whole, checked_number
+from goodarm.arguments import check_whole, checked_number, shown
 from goodarm.campaign.tickets import Ticket
 from goodarm.errors import EvaluationFailed, InvalidValue, LateReward
 
@@ -30,6 +30,10 @@ MOST_RESUMED = 100_000
 """Maximum number of outstanding tickets of an earlier run to evaluate first."""
 LONGEST_PAUSE = 60.0
 """Maximum number of seconds between two attempts at one evaluation."""
+
+
+class NotAReward(EvaluationFailed):
+    """An evaluation that returned something other than a number."""
 
 
 class Pool:
@@ -160,6 +164,8 @@ class Pool:
         for attempt in range(self.retries + 1):
             try:
                 return await self._evaluate(ticket)
+            except NotAReward:
+                raise  # another attempt would be paid for and return the same
             except Exception as failure:
                 if attempt == self.retries or self.stopping:
                     return self._given_up(ticket, attempt + 1, failure)
@@ -174,7 +180,13 @@ class Pool:
             found = await asyncio.get_running_loop().run_in_executor(self.threads, self.evaluate, ticket)
             if inspect.isawaitable(found):
                 found = await found
-        return float(found)
+        try:
+            return float(found)
+        except (TypeError, ValueError):
+            raise NotAReward(
+                f"evaluate returned {shown(found)}; return a number, True or False. The ticket {ticket.ticket} of "
+                f"{ticket.arm!r} stays out; run again to go on."
+            ) from None
 
     def _given_up(self, ticket: Ticket, attempts: int, failure: Exception) -> float | None:
         if self.failed == "void":
