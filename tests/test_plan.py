@@ -151,6 +151,11 @@ def test_prior_leaves_arms_open_and_says_so() -> None:
     assert "plan for a share of the good arms" in made.notes[0]
     assert made.arm_bound[0] < made.arm_bound[1] < made.arm_bound[2]
     assert plan(arms=5, threshold=0.5, prior="uniform: 0.6, 0.9", runs=2, budget=2000).asked.found.mean == 1.0
+    from goodarm.planning import guess_means
+
+    assert guess_means(0.02, 5, prior="uniform:1%, 3%").words == "means drawn evenly from [0.01, 0.03]"
+    with pytest.raises(InvalidValue, match="can't read the prior"):
+        guess_means(0.02, 5, prior="beta:1%,3%")
 
 
 def test_arm_on_the_threshold_is_told() -> None:

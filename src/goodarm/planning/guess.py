@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_real, check_whole
+from goodarm.arguments import check_real, check_whole, percentage
 from goodarm.environments._base import Environment, fixed
 from goodarm.environments.columns import Source
 from goodarm.environments.laws import bernoulli_reward
@@ -139,7 +139,8 @@ def _from_table(threshold: float, arms: int | None, means: Source) -> MeansGuess
 def _from_prior(arms: int, prior: str) -> MeansGuess:
     match = _PRIOR.fullmatch(str(prior).replace(" ", ""))
     try:
-        family, first, second = (match[1], float(match[2]), float(match[3])) if match else ("", 0.0, 0.0)
+        family, *ends = match.groups() if match else ("", "0", "0")
+        first, second = (float(percentage(end) if family == "uniform" else end) for end in ends)
     except ValueError:
         family, first, second = "", 0.0, 0.0
     if family == "beta" and 0.0 < first < np.inf and 0.0 < second < np.inf:
