@@ -128,5 +128,9 @@ class AbandonedTickets(UserWarning):
     """Tickets of a campaign have been out for long and have no time after which they are overdue."""
 
 
+class LogWarning(UserWarning):
+    """A log shows signs that its verdicts may not be certified: users with several rows, or arms that came late."""
+
+
 class ModelWarning(UserWarning):
     """A model of the arms that does not suit them: its verdicts, or its guidance, should not be trusted."""

@@ -9,6 +9,7 @@ import pytest
 
 from goodarm import Campaign, Gaussian
 from goodarm.campaign import ArmRow
+from goodarm.campaign.tickets import Block
 from goodarm.errors import GoodarmError, LateReward, Refused, UnknownName, UnknownTicket, UnsoundPairing
 
 BY_TOTALS = "value+gap-mixture"
@@ -231,8 +232,11 @@ def test_an_ended_campaign_asks_no_more_and_takes_what_is_out(address: str) -> N
     with Campaign.create(address, "c", ["a", "b"], 0.5) as campaign:
         (ticket,) = campaign.ask()
         campaign.end("the season is over")
-        with pytest.raises(Refused, match="ended"):
-            campaign.ask()
+        assert campaign.ask(5) == campaign.ask(5, key="again") == []
+        assert campaign.ask_block(5) == Block("", {})
+        for refused in (lambda: campaign.tell_arm("a", 1.0), lambda: campaign.add_arms(["c"])):
+            with pytest.raises(Refused, match="has ended: nothing more is added"):
+                refused()
         campaign.tell(ticket, 1.0)
         assert "ended" in str(campaign)
 

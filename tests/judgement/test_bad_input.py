@@ -215,6 +215,7 @@ def test_many_segments_are_listed_in_part(tmp_path: Path) -> None:
     assert refused.exit_code == 2
 
 
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_a_filter_by_the_reward_is_warned_of() -> None:
     log = {"arm": ["a", "b"] * 20, "click": [0, 1] * 20, "clicks_before": [1, 2] * 20}
     for where, warned in (("Click = 1", True), ("clicks_before > 1", False), ("arm = 'a'", False)):

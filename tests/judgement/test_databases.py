@@ -97,6 +97,7 @@ def test_postgresql_keeps_the_digits_of_rewards_far_from_zero(address: str, log:
     assert (far.good, far.bad) == (near.good, near.bad)
 
 
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_postgresql_shares_delta_by_appearance_and_tells_of_late_arms(address: str, log: pl.DataFrame) -> None:
     late = log.filter((pl.col("item") != "plain") | (pl.col("hour") > 9000))
     query = "SELECT *, to_timestamp(hour) AS at FROM \"Log\" WHERE item <> 'plain' OR hour > 9000"
@@ -176,6 +177,7 @@ def test_postgresql_sums_up_units_as_duckdb_does(address: str, log: pl.DataFrame
     assert got.notes == wanted.notes
 
 
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_postgresql_warns_of_visitors_that_come_back(address: str) -> None:
     query = 'SELECT *, hour % 900 AS visitor FROM "Log"'
     found = goodarm.judge(address, query=query, threshold=0.06, arm="item", reward="click")

@@ -104,8 +104,8 @@ def test_a_notebook_gets_a_style_that_touches_nothing_else() -> None:
 def test_json_has_exactly_what_was_promised(log: Path) -> None:
     found = json.loads(run(log, "--threshold", "0.02", "--json"))
     assert list(found) == [
-        "source", "rows", "threshold", "delta", "criterion", "rule", "guarantee", "conditions", "shares",
-        "interval", "good", "bad", "open", "sentence", "rows_to_half", "arms",
+        "source", "rows", "threshold", "delta", "criterion", "rule", "guarantee", "conditions", "warnings",
+        "notes", "shares", "interval", "good", "bad", "open", "sentence", "rows_to_half", "arms",
     ]  # fmt: skip
     assert (found["source"], found["rows"], found["threshold"], found["delta"]) == (str(log), 6, 0.02, 0.05)
     assert (found["criterion"], found["rule"], found["guarantee"]) == ("fwer", "gap-mixture", "certified")
@@ -170,6 +170,7 @@ def test_fdr_calls_more_than_fwer_and_its_intervals_agree() -> None:
     assert ((fdr.arms.high <= 0.03) == (fdr.arms.verdict == -1)).all()
 
 
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_rewards_on_their_own_scale() -> None:
     stars = {"movie": ["a", "b"], "pulls": [400, 400], "total": [1800, 1000]}
     found = goodarm.judge(stars, threshold=3.5, rewards="bounded:1,5")

@@ -170,6 +170,7 @@ def test_ties_across_batches_stay_whole() -> None:
     assert not (expected.arm == whole.arm).all()
 
 
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_an_interval_is_never_inverted() -> None:
     """Good at first and then much worse: the verdict is final, and no mean agrees with all rewards."""
     rewards = [1] * 60 + [0] * 600

@@ -165,6 +165,7 @@ def test_verdicts_in_order_come_later_with_a_smaller_share() -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "polars", "pandas", "duckdb"])
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_arms_that_appear_late_are_told(tmp_path: Path, kind: str) -> None:
     """Where a time is known and an arm first appears after a tenth of the rows, the options are named."""
     import duckdb

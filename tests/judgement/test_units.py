@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,10 @@ from typer.testing import CliRunner
 
 import goodarm
 from goodarm.cli import app
-from goodarm.errors import GoodarmError
+from goodarm.errors import GoodarmError, LogWarning
+from goodarm.judgement.figure import info
 from goodarm.numerics import binomial_tail
+from goodarm.report.gate import junit, markdown
 from goodarm.testing.error_rates import LAW_LEVEL
 
 BAR, DELTA = 0.3, 0.1
@@ -38,6 +43,7 @@ def returning(chance: np.random.Generator, icc: float, each: int, units: int) ->
 
 @pytest.mark.parametrize(("icc", "each", "units"), SETTINGS)
 @pytest.mark.parametrize("way", ["mean", "ratio"])
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_the_promise_with_returning_users(icc: float, each: int, units: int, way: str) -> None:
     """With `unit` wrong in at most delta of the logs; without it a warning names the column."""
     runs, wrong, plain, warned = 60, 0, 0, 0
@@ -63,6 +69,46 @@ def test_no_warning_where_nobody_comes_back() -> None:
     assert not any("repeats" in note for note in goodarm.judge(log, threshold=BAR).notes)
     few = log.with_columns(country_id=pl.col("user_id") % 7).drop("user_id")
     assert not any("repeats" in note for note in goodarm.judge(few, threshold=BAR).notes)
+
+
+def test_the_warning_is_beside_every_verdict(tmp_path: Path) -> None:
+    """Nothing that leaves goodarm says certified without the doubt."""
+    log = returning(np.random.default_rng(1), 0.17, 20, 300)
+    with pytest.warns(LogWarning, match="user_id repeats: within the arms, 12,000 rows") as caught:
+        found = goodarm.judge(log, threshold=0.2)
+    assert Path(caught[0].filename) == Path(__file__)
+    words = "certified only if rows of the same user_id are independent"
+    assert sorted(found.good) == ["a", "b"]
+    assert found.guarantee == words
+    assert str(found).endswith(f"; {words}")
+    assert set(found.to_pandas()["guarantee"]) == {words}
+    assert [note.startswith("WARNING: user_id repeats") for note in found.notes][:2] == [True, False]
+    said = found.as_dict()
+    assert said["guarantee"] == words
+    assert said["warnings"][0].startswith("user_id repeats")
+    assert not any("repeats" in note for note in said["notes"])
+    assert words in found.to_csv(tmp_path / "arms.csv").read_text()
+    html = found.to_html(tmp_path / "page.html").read_text()
+    assert html.index('class="warning"') < html.index('class="counts"')
+    assert html.count("WARNING: user_id repeats") == 1
+    assert "user_id repeats" in found._repr_html_()
+    assert words in info(found).setting
+    assert "> WARNING: user\\_id repeats" in markdown(found)
+    assert words in junit(found)
+    assert pickle.loads(pickle.dumps(found)).warnings == copy.deepcopy(found).warnings == found.warnings
+    calm = goodarm.judge(log, threshold=0.2, unit="user_id")
+    assert (calm.guarantee, calm.warnings, calm.as_dict()["warnings"]) == ("certified", (), [])
+
+
+def test_the_command_warns_once(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    returning(np.random.default_rng(1), 0.17, 20, 300).write_csv(log)
+    shown = CliRunner().invoke(app, ["judge", str(log), "--threshold", "0.2"], env={"COLUMNS": "300"})
+    assert shown.output.count("user_id repeats") == 1
+    assert "certified only if rows of the same user_id are independent" in shown.output.splitlines()[0]
+    told = CliRunner().invoke(app, ["judge", str(log), "--threshold", "0.2", "--json"])
+    assert "user_id repeats" in json.loads(told.stdout)["warnings"][0]
+    assert told.stderr.count("user_id repeats") == 1
 
 
 def plainly(log: pl.DataFrame, way: str, window: float | None) -> dict[str, tuple[float, float, float]]:

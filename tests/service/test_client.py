@@ -100,6 +100,7 @@ def test_the_same_program_sees_the_same_with_a_store_and_with_a_server(server: S
         assert copy.tally() == served.tally()
     served.end("enough")
     assert served.tally().ended
+    assert served.ask(5) == []
     local.close()
     served.close()
     with pytest.raises(Refused, match="was closed"):

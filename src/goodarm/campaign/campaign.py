@@ -184,7 +184,7 @@ at most 5%
     # asking and telling
 
     def ask(self, n: int = 1, *, key: str | None = None, unit: str | None = None) -> list[Ticket]:
-        """Tickets for the next `n` samples. The list is empty once every arm is decided or enough good arms are found.
+        """Tickets for the next `n` samples. The list is empty once every arm is decided or the campaign has ended.
 
         key  : a string of the caller's choice; the same key again gets the same tickets, so that a lost answer can be
                asked for again

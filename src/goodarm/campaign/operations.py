@@ -71,7 +71,8 @@ def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
     before = answered(session, key, ASK, n=n)
     if before is not None:
         return [Ticket(*ticket) for ticket in before["tickets"]]
-    _refuse_ended(session.fold)
+    if session.fold.ended:
+        return []
     _refuse_full(session, n)
     tickets = _hand_out(session, n)
     if key is not None:
@@ -86,7 +87,8 @@ def ask_unit(session: Session, unit: Any) -> list[Ticket]:
     before = answered(session, key, ASK)
     if before is not None:
         return [Ticket(*ticket) for ticket in before["tickets"]]
-    _refuse_ended(session.fold)
+    if session.fold.ended:
+        return []
     _refuse_full(session, 1)
     tickets = _hand_out(session, 1, unit)
     if tickets:  # a unit that came while no arm was open may come again
@@ -347,7 +349,8 @@ def ask_block(session: Session, n: int, key: str | None) -> Block:
     if n > LARGEST_BLOCK:
         raise InvalidValue(f"a block may have at most {LARGEST_BLOCK:,} pulls; got {n:,}.")
     fold.terms.problem.check_sums(sum(book.asked for book in fold.books) + n)
-    _refuse_ended(fold)
+    if fold.ended:
+        return Block(NO_TICKET, {})
     _refuse_full(session, 1)
     arms = [list(pair) for pair in fold.choose_block(n).items()]
     number = fold.tickets + 1
@@ -484,7 +487,7 @@ def as_people_read(fold: Fold, event: Event) -> dict[str, Any]:
 
 def _refuse_ended(fold: Fold) -> None:
     if fold.ended:
-        raise Refused("the campaign has ended: nothing more is asked. Create a new one to go on.")
+        raise Refused("the campaign has ended: nothing more is added to it. Create a new one to go on.")
 
 
 def _refuse_full(session: Session, more: int) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from warnings import catch_warnings, simplefilter
 
 import typer
 
 from goodarm.cli._options import Delta, ErrorCriterion, Json, number, some_path, whole
 from goodarm.cli._show import console, in_options, print_json
+from goodarm.errors import LogWarning
 
 if TYPE_CHECKING:
     from goodarm.judgement import Judgement
@@ -121,7 +123,8 @@ def judge(
         from goodarm.judgement.files import check_folder
 
         check_folder(out)
-    with _progress(source) as progress:
+    with _progress(source) as progress, catch_warnings():
+        simplefilter("ignore", LogWarning)  # printed with the verdicts
         found = ask(
             source,
             threshold=threshold,

@@ -20,7 +20,7 @@ def info(judgement: Judgement) -> Forest:
     return Forest(
         judgement.sentence,
         f"{judgement.source}: {judgement.rows:,} rows; {visible(question.kind.described())}, delta {question.delta:g}, "
-        f"{judgement.rule} ({judgement.label})",
+        f"{judgement.rule} ({judgement.guarantee})",
         bar,
         [short(visible(name)) for name in names],
         first.mean,

@@ -73,7 +73,7 @@ def excel_file(judgement: Judgement, path: Path) -> None:
     for row in zip(*columns.values(), strict=True):
         arms.append([_cell(value) for value in row])
     arms.freeze_panes = "A2"
-    lines = [judgement.sentence, f"verdicts are {judgement.label} if", *judgement.conditions, *judgement.notes]
+    lines = [judgement.sentence, f"verdicts are {judgement.guarantee} if", *judgement.conditions, *judgement.notes]
     for line in lines:
         about.append([_cell(line)])
     about.column_dimensions["A"].width = 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from goodarm.arguments import percentage, shown
-from goodarm.errors import InvalidValue, UnreadableTable
+from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.cases import on_cases
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Judgement
@@ -18,7 +19,7 @@ from goodarm.judgement.log_columns import LogColumns, noun, pairs_noun, unit_lik
 from goodarm.judgement.question import Question, read_scale
 from goodarm.judgement.shares import LATE, shared
 from goodarm.judgement.sources._base import LogSource, Progress, Sums, silent
-from goodarm.judgement.words import conditions, shared_budget
+from goodarm.judgement.words import Doubt, conditions, doubts_first, shared_budget
 from goodarm.problem import Rewards
 from goodarm.question import Bars, BarsGiven
 from goodarm.verdict import Criterion
@@ -148,11 +149,14 @@ def judge(
     )
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
-        return judge_source(source, question, progress)
+        found = judge_source(source, question, progress)
     finally:
         close = getattr(source, "close", None)
         if close is not None:
             close()
+    for each in found.warnings:
+        warnings.warn(f"{each.removeprefix('WARNING: ')}.", LogWarning, stacklevel=2)
+    return found
 
 
 def _results(place: Any, format: str, metric: str | None) -> dict[str, Any]:
@@ -213,16 +217,18 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         rows=rows,
         question=question,
         rule=question.kind.rule,
-        guarantee=question.identification.guarantee,
+        rule_guarantee=question.identification.guarantee,
         noun=pairs_noun(columns.arm, columns.by) if columns.by else noun(columns.arm),
         segment_noun=noun(columns.arm),
         arms=made.ranked(),
-        notes=(
-            *read.notes,
-            *_late_arms(source, question, columns, sums),
-            *_repeated_units(source, question, columns, rows),
-            *notes,
-            shared_budget(made.arm.size, segments, question),
+        notes=doubts_first(
+            (
+                *read.notes,
+                *_late_arms(source, question, columns, sums),
+                *_repeated_units(source, question, columns, rows),
+                *notes,
+                shared_budget(made.arm.size, segments, question),
+            )
         ),
         conditions=conditions(question, shares.case, made.arm.size, columns.unit),
         case=shares.case,
@@ -232,7 +238,7 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
     )
 
 
-def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
+def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[Doubt, ...]:
     """A warning if the arms count as fixed in advance but one of them first appears late in the log."""
     if question.shares_given or sums.first is None or sums.arm.size < 2:
         return ()
@@ -240,9 +246,12 @@ def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums:
     if share <= LATE:
         return ()
     return (
-        f"WARNING: not all arms are there from the beginning. By {columns.time}, the last of {sums.arm.size:,} first "
-        f"appears after {share:.0%} of the rows. If you looked at the log before that, or if more arms may come, these "
-        "verdicts are not certified: give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
+        Doubt(
+            f"not all arms are there from the beginning. By {columns.time}, the last of {sums.arm.size:,} first "
+            f"appears after {share:.0%} of the rows. If you looked at the log before that, or if more arms may come, "
+            "these verdicts are not certified: give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
+            condition="every look at the log had all of the arms",
+        ),
     )
 
 
@@ -250,7 +259,7 @@ REPEATED, FEWEST = 1.1, 30
 """Minimum rows per value of an unused column within an arm, and minimum number of values, for a warning."""
 
 
-def _repeated_units(source: LogSource, question: Question, columns: LogColumns, rows: int) -> tuple[str, ...]:
+def _repeated_units(source: LogSource, question: Question, columns: LogColumns, rows: int) -> tuple[Doubt, ...]:
     """A warning if an unused column seems to hold persons, sessions or machines with several rows each."""
     column = unit_like(columns, source.names()) if columns.unit is None and columns.pulls is None else None
     if column is None:
@@ -259,7 +268,10 @@ def _repeated_units(source: LogSource, question: Question, columns: LogColumns, 
     if different < FEWEST or rows < REPEATED * different:
         return ()
     return (
-        f"WARNING: {column} repeats: within the arms, {rows:,} rows have about {different:,} distinct values. If these "
-        "are persons, sessions or machines, their rows resemble each other and the verdicts are not certified: give "
-        f"`unit='{column}'`",
+        Doubt(
+            f"{column} repeats: within the arms, {rows:,} rows have about {different:,} distinct values. If these "
+            "are persons, sessions or machines, their rows resemble each other and the verdicts are not certified: "
+            f"give `unit='{column}'`",
+            condition=f"rows of the same {column} are independent",
+        ),
     )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from goodarm.errors import MissingExtra
 from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
-from goodarm.judgement.words import LOOKS, sentence
+from goodarm.judgement.words import LOOKS, Doubt, sentence
 from goodarm.plain_table import plain_table
 from goodarm.question import UNDECIDED
 from goodarm.verdict import Guarantee
@@ -119,7 +119,7 @@ class Judgement:
     rows: int
     question: Question
     rule: str
-    guarantee: Guarantee
+    rule_guarantee: Guarantee
     noun: str
     arms: Arms = field(repr=False)
     notes: tuple[str, ...] = ()
@@ -131,10 +131,21 @@ class Judgement:
     segment_noun: str = ""
 
     @property
-    def label(self) -> str:
-        """The guarantee with its assumption. The range of rewards is checked, so it is not an assumption."""
-        family = self.question.scale.family
-        return f"{self.guarantee} if {family.assumption}" if family.assumption else str(self.guarantee)
+    def guarantee(self) -> str:
+        """The guarantee with its assumption and with every condition that the log casts doubt on.
+
+        The range of rewards is checked, so it is not an assumption.
+        """
+        assumption, doubts = self.question.scale.family.assumption, self.warnings
+        needed = dict.fromkeys([*([assumption] if assumption else []), *(each.condition for each in doubts)])
+        if not needed:
+            return str(self.rule_guarantee)
+        return f"{self.rule_guarantee} {'only if' if doubts else 'if'} {' and '.join(needed)}"
+
+    @property
+    def warnings(self) -> tuple[Doubt, ...]:
+        """The notes on signs in the log that the verdicts may not be certified."""
+        return tuple(note for note in self.notes if isinstance(note, Doubt))
 
     @property
     def words(self) -> dict[int, str]:
@@ -175,7 +186,7 @@ class Judgement:
         said = sentence(arms.verdict, forecast, noun, self.question)
         if self.question.scale.family.about_bad:
             said += f"; {self.question.scale.family.about_bad}"
-        return said if self.label == str(self.guarantee) else f"{said}; {self.label}"
+        return said if self.guarantee == str(self.rule_guarantee) else f"{said}; {self.guarantee}"
 
     def segments(self) -> Iterator[tuple[dict[str, str], Arms]]:
         """Each segment with its arms, sorted by the segments' names."""
@@ -199,7 +210,7 @@ class Judgement:
             "low": arms.low.tolist(),
             "high": arms.high.tolist(),
             "verdict": [self.words[int(verdict)] for verdict in arms.verdict],
-            "guarantee": [self.label] * arms.arm.size,
+            "guarantee": [self.guarantee] * arms.arm.size,
             "evidence": arms.evidence.tolist(),
             "needs": [None if math.isnan(n) else n for n in arms.needs.tolist()],
         }
@@ -231,8 +242,10 @@ class Judgement:
             "delta": self.question.delta,
             "criterion": str(self.question.criterion),
             "rule": self.rule,
-            "guarantee": self.label,
+            "guarantee": self.guarantee,
             "conditions": list(self.conditions),
+            "warnings": [each.removeprefix("WARNING: ") for each in self.warnings],
+            "notes": [str(each) for each in self.notes if not isinstance(each, Doubt)],
             "shares": self.case,
             "interval": LOOKS,
         }

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.question import Question
+from goodarm.judgement.words import Doubt
 
 PLAUSIBLE = {
     "arm": (
@@ -276,7 +277,5 @@ def check_filter(question: Question, columns: LogColumns) -> tuple[str, ...]:
         )
     if columns.reward is None or columns.reward not in read:
         return ()
-    return (
-        f"WARNING: `where` reads {columns.reward}. Verdicts are certified only if no row was left out because of its "
-        "reward",
-    )
+    needed = "no row was left out because of its reward"
+    return (Doubt(f"`where` reads {columns.reward}. Verdicts are certified only if {needed}", condition=needed),)

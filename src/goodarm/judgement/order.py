@@ -18,6 +18,7 @@ from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import BY_TOTALS, Question
 from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Batch, LogSource, Progress, Sums
+from goodarm.judgement.words import Doubt
 from goodarm.policies import policy
 from goodarm.policies.names import identification_rule
 from goodarm.problem import NonNegative, Problem
@@ -147,8 +148,11 @@ def _notes(
         )
     if contradicted:
         notes.append(
-            f"WARNING: for {contradicted:,} arms the rewards after the verdict contradict it, so no interval is shown: "
-            "their means may have changed"
+            Doubt(
+                f"for {contradicted:,} arms the rewards after the verdict contradict it, so no interval is shown: "
+                "their means may have changed",
+                condition="no arm's mean has changed",
+            )
         )
     if decided.size:
         ends = decided[np.argsort(log.decided_at[decided])][[0, -1]]

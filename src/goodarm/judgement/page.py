@@ -54,18 +54,21 @@ def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
 
 def _footer(judgement: Judgement) -> str:
     """Notes, and the conditions of the guarantee."""
-    notes = "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in (*judgement.notes, LOOKS))
+    calm = [note for note in judgement.notes if note not in judgement.warnings]
+    notes = "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in (*calm, LOOKS))
     items = "".join(f"<li>{escape(visible(each))}</li>" for each in judgement.conditions)
-    return f"<footer><p><b>Verdicts are {judgement.guarantee} if</b></p><ul>{items}</ul>{notes}</footer>"
+    return f"<footer><p><b>Verdicts are {judgement.rule_guarantee} if</b></p><ul>{items}</ul>{notes}</footer>"
 
 
 def _opening(judgement: Judgement, element: str) -> Iterator[str]:
     question = judgement.question
     yield f'<{element} class="sentence">{escape(judgement.sentence)}.</{element}>'
+    for each in judgement.warnings:
+        yield f'<p class="warning" role="note">{escape(visible(each))}.</p>'
     yield (
         f'<p class="soft">{escape(visible(judgement.source))}: {judgement.rows:,} rows; '
         f"{escape(question.kind.described())}; delta {question.delta:g}, {escape(str(question.criterion))}; "
-        f"{escape(judgement.rule)}, {escape(judgement.label)}</p>"
+        f"{escape(judgement.rule)}, {escape(judgement.guarantee)}</p>"
     )
     counts = "".join(
         f'<li class="{VERDICTS[value]}"><b>{int((judgement.arms.verdict == value).sum()):,}</b>'
@@ -128,7 +131,7 @@ def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float
     cells = [f'<td class="segment" data-value="{_plain(key[i])}">{_shown(key[i])}</td>' for key in arms.segment]
     cells.append(f'<td class="name" data-value="{_plain(name)}">{_shown(name)}</td>')
     word = judgement.verdict_labels[int(arms.verdict[i])]
-    title = escape(judgement.label, quote=True)
+    title = escape(judgement.guarantee, quote=True)
     cells.append(f'<td class="words verdict {kind}" data-value="{word}" title="{title}">{word}</td>')
     cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
     for label, value in ((_mean_word(judgement), arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):

@@ -13,6 +13,7 @@ from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Floats, LogSource, Sums
+from goodarm.judgement.words import Doubt
 from goodarm.numerics import farthest_reward, log_scale_evidence, numbered
 from goodarm.problem import MOST_PULLS, MOST_SUMMED, NonNegative, SubGaussian
 from goodarm.rules.identification.bet_mixture import sums as one_reward
@@ -178,7 +179,8 @@ def _check_scale(question: Question, sums: Sums) -> tuple[str, ...]:
             )
     if sums.smallest is None or sums.largest is None:
         what = "tail" if sums.squares is not None else "spread and tail"
-        return (f"WARNING: that {question.scale.family.assumption} is not checked: totals do not show their {what}",)
+        needed = question.scale.family.assumption
+        return (Doubt(f"that {needed} is not checked: totals do not show their {what}", condition=needed),)
     away = np.nan_to_num(np.maximum(sums.largest - mean, mean - sums.smallest)) / sigma
     limit = farthest_reward(n, n.size, float(n.sum()), 0.5 * FALSE_ALARMS)
     worst = int((away - limit).argmax())

@@ -20,6 +20,32 @@ LOOKS = (
 """Note on repeated looks and intervals."""
 
 
+class Doubt(str):
+    """A note on a sign in the log that a condition of the guarantee may be false.
+
+    condition : what must be true for the verdicts to be certified
+
+    >>> found = Doubt("user repeats", condition="rows of the same user are independent")
+    >>> found, found.condition
+    ('WARNING: user repeats', 'rows of the same user are independent')
+    """
+
+    condition: str
+
+    def __new__(cls, warning: str, condition: str) -> Doubt:
+        made = super().__new__(cls, f"WARNING: {warning}")
+        made.condition = condition
+        return made
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]  # of `__new__`, which copies call
+        return self.removeprefix("WARNING: "), self.condition
+
+
+def doubts_first(notes: Sequence[str]) -> tuple[str, ...]:
+    """The notes with the doubts at the head, where readers look first."""
+    return tuple(sorted(notes, key=lambda note: not isinstance(note, Doubt)))
+
+
 def conditions(question: Question, case: str, arms: int, unit: str | None = None) -> tuple[str, ...]:
     """Conditions under which the verdicts are certified, which a log can't show.
 

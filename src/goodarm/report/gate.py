@@ -38,6 +38,7 @@ def markdown(found: Judgement) -> str:
         "",
         f"{_escaped(found.sentence)}.",
         "",
+        *(line for each in found.warnings for line in (f"> {_escaped(each)}.", "")),
         f"| | {_escaped(found.noun)} | verdict | mean | interval | samples |",
         "| --- | --- | --- | ---: | ---: | ---: |",
     ]
@@ -51,7 +52,7 @@ def markdown(found: Judgement) -> str:
             f"| {MARKS[verdict]} | {_escaped(name)} | {word} | {estimate(arms.mean[i], question)} | {interval} "
             f"| {int(arms.pulls[i]):,} |"
         )
-    lines += ["", f"The verdicts are {found.guarantee}, at delta {question.delta:g}, if:", ""]
+    lines += ["", f"The verdicts are {found.rule_guarantee}, at delta {question.delta:g}, if:", ""]
     lines += [f"- {_escaped(each)}" for each in found.conditions]
     return "\n".join(lines) + "\n"
 

@@ -24,7 +24,7 @@ STYLES = {1: "green", -1: "red", 0: ""}
 
 def notes(judgement: Judgement) -> Iterator[str]:
     """Conditions of the guarantee, automatic choices, and other notes."""
-    yield f"verdicts are {judgement.guarantee} if"
+    yield f"verdicts are {judgement.rule_guarantee} if"
     yield from (f"- {visible(each)}" for each in judgement.conditions)
     yield from (visible(note) for note in (*judgement.notes, LOOKS))
 
@@ -72,7 +72,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     cells["verdict"] = lambda i: Text(_verdict(judgement, i), style=STYLES[int(arms.verdict[i])])
     made.add_column("verdict", no_wrap=True)
     if wide:
-        cells["guarantee"] = lambda i: Text(judgement.label if arms.verdict[i] else "", overflow="fold")
+        cells["guarantee"] = lambda i: Text(judgement.guarantee if arms.verdict[i] else "", overflow="fold")
         made.add_column("guarantee", overflow="fold")
     if wide or not crowded:
         cells["needs about"] = lambda i: Text("" if arms.verdict[i] else f"{whole(arms.needs[i])} more")

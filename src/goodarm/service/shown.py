@@ -183,6 +183,7 @@ class Tickets(Shown):
     """The tickets; fewer than asked for where the campaign needs fewer."""
 
     tickets: list[TicketShown]
+    ended: bool = Field(description="true if there is no ticket because the campaign has ended")
 
 
 class Told(Shown):

@@ -25,7 +25,7 @@ router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["ask and tell"], res
 def asked(campaign: Campaign, body: Ask, key: str | None) -> dict[str, Any]:
     """The operation of `ask`, and its answer. The id of a unit is its key, whatever the header says."""
     tickets = campaign.ask(body.n, key=None if body.unit else key, unit=body.unit)
-    return {"tickets": [ticket.as_json() for ticket in tickets]}
+    return {"tickets": [ticket.as_json() for ticket in tickets], "ended": not tickets and campaign.tally().ended}
 
 
 def told(campaign: Campaign, body: Tell, key: str | None = None) -> dict[str, Any]:
