@@ -315,6 +315,23 @@ def test_pending_tickets_are_counted_at_their_worst() -> None:
     assert campaign.arm("a").verdict == "bad"
 
 
+def test_arms_on_the_bar_do_not_hide_what_the_others_need() -> None:
+    campaign = Campaign.create("memory:", "c", [f"arm {i}" for i in range(16)], 0.5)
+    for i in range(16):
+        for turn in range(2000 if i < 2 else 60):
+            campaign.tell_arm(f"arm {i}", float(turn % 2 if i < 2 else turn % 5 < (3 if i < 9 else 2)))
+    found = campaign.finish()
+    assert found is not None
+    assert 2 <= found.near < 8
+    assert f"more samples to decide all but {found.near} arms, which lie close to the bar" in campaign.headline()
+    far = Campaign.create("memory:", "c", ["a", "b", "c"], 0.5)
+    for arm in "abc":
+        far.tell_arm(arm, 1.0)
+        far.tell_arm(arm, 1.0)
+    clear = far.finish()
+    assert clear is None or clear.near < 2
+
+
 def test_the_journal_and_the_words(clock: Any) -> None:
     campaign = Campaign.create("memory:", "c", {"a": "First", "b": "Second"}, 0.02, clock=clock, metadata={"by": "me"})
     planned = campaign.finish()

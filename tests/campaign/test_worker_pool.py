@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from goodarm import Campaign
+from goodarm.campaign.tickets import Ticket
 from goodarm.errors import EvaluationFailed, InvalidValue
 
 RATES = {"a": 0.9, "b": 0.1, "c": 0.85}
@@ -227,3 +228,20 @@ def test_ctrl_c_tells_what_is_under_way(tmp_path: Path) -> None:
     with Campaign.open(f"sqlite:///{tmp_path / 'store.db'}", "prompts") as stopped:
         assert stopped.tally().pending == 0
         assert stopped.tally().told == len(lines_in(log))
+
+
+def test_somebody_ends_the_campaign_while_it_runs() -> None:
+    """Workers tell what they have in hand and stop; another run of the ended campaign does nothing."""
+    live, program = campaign(), Program()
+
+    def evaluate(ticket: Ticket) -> float:
+        if sum(program.calls.values()) == 20:
+            live.end("enough")
+        return program(ticket)
+
+    live.run(evaluate, workers=4, progress=False)
+    tally = live.tally()
+    assert (tally.ended, tally.pending) == (True, 0)
+    assert tally.told == sum(program.calls.values()) < 30
+    live.run(evaluate, workers=4, progress=False)
+    assert live.tally() == tally

@@ -205,6 +205,7 @@ class Finish(NamedTuple):
     high: float
     guess: Annotated[str, "the plan's assumption about the means; empty once there are rewards"] = ""
     share: Annotated[float, "share of arms decided by then; below 1 if the end can't be estimated"] = 1.0
+    near: Annotated[int, "undecided arms too close to the bar for a forecast; the samples are those of the others"] = 0
 
     def as_json(self) -> dict[str, Any]:
         return self._asdict()

@@ -272,9 +272,9 @@ def _to_finish(
 
     rule = terms.made.identification
     values = take(terms.made.setting.identification, rule.defaults)
-    found = to_finish(pulls, totals, terms.problem, rule, values, levels, open_arms)
+    found, near = to_finish(pulls, totals, terms.problem, rule, values, levels, open_arms)
     times = terms.repeats
-    return Finish(times * found.median, times * found.low, times * found.high) if found.told else None
+    return Finish(times * found.median, times * found.low, times * found.high, near=near) if found.told else None
 
 
 LIMIT = 1e12

@@ -40,12 +40,17 @@ def to_finish(finish: Finish) -> str:
 
     >>> to_finish(Finish(813.0, 667.0, 995.0)), to_finish(Finish(813.0, 667.0, 995.0, "all means 0.2 above the bar"))
     ('670 to 1,000 more samples to finish', 'planned: 670 to 1,000 samples, guessing all means 0.2 above the bar')
+    >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
+    '670 to 1,000 more samples to decide all but 2 arms, which lie close to the bar'
     """
     low, high = count_words(finish.low), count_words(finish.high)
     between = f"about {low}" if low == high else f"{low} to {high}"
     if finish.guess:
         enough = "" if finish.share == 1.0 else " for half of the verdicts"
         return f"planned: {between} samples{enough}, guessing {finish.guess}"
+    if finish.near:
+        which = "one arm, which lies" if finish.near == 1 else f"{finish.near:,} arms, which lie"
+        return f"{between} more samples to decide all but {which} close to the bar"
     return f"{between} more samples to finish"
 
 

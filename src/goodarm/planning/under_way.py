@@ -116,11 +116,13 @@ def to_finish(
     levels: Floats,
     undecided: NDArray[np.intp],
     seed: int = 0,
-) -> Forecast:
-    """Samples until all of these arms are decided.
+) -> tuple[Forecast, int]:
+    """Samples until these arms are decided, and the number of arms near the bar that are not counted.
 
     This is the sum over the arms, so it does not depend on the order in which the policy asks for them. It depends on
-    the policy's identification rule: a rule by totals is simulated exactly, others by a formula.
+    the policy's identification rule: a rule by totals is simulated exactly, others by a formula. Arms that may lie on
+    the bar can make the sum endless. Then the arms that take longest are left out: as few as possible, and less than
+    half.
 
     levels : evidence that each arm needs
     """
@@ -139,7 +141,14 @@ def to_finish(
     )
     if isinstance(problem.rewards, GradedCases):
         own = np.minimum(own, limit[which])
-    return in_range(sums_over(own, undecided.size, chance))
+    found, near = in_range(sums_over(own, undecided.size, chance)), 0
+    longest = np.argsort(-np.minimum(own, FARTHEST).mean(axis=0), kind="stable")
+    for left_out in range(1, (which.size + 1) // 2):
+        if found.told:
+            break
+        near = round(undecided.size * left_out / which.size)
+        found = in_range(sums_over(own[:, longest[left_out:]], undecided.size - near, chance))
+    return found, near
 
 
 def boundary_of(

@@ -20,12 +20,16 @@ function range(low, high) {
 export class Forecast {
   constructor() {
     this.low = this.high = /** @type {number | null} */ (null);
+    this.near = 0; // undecided arms whose samples are not counted
   }
 
   /** @param {Summary} of a fresh estimate */
   note({ remaining, finish, open }) {
     const known = remaining ?? null;
     const [low, high] = [finish?.low ?? known, finish?.high ?? known];
+    const near = finish?.near ?? 0;
+    if (near !== this.near) this.low = this.high = null; // the range is about other arms now
+    this.near = near;
     this.low = open ? smooth(this.low, low) : null;
     this.high = open ? smooth(this.high, high) : null;
   }

@@ -65,6 +65,10 @@ function keepRunning(of, forecast, points) {
   if (!of.open) return "Every arm is decided: nothing is left to sample.";
   if (!of.told) return "Nothing has been sampled yet.";
   const when = forecast.when(points);
+  if (forecast.near && forecast.samples) {
+    const close = forecast.near === 1 ? "1 lies" : `${count(forecast.near)} lie`;
+    return `${count(of.open - forecast.near)} of the ${counted(of.open, "undecided arm")} need ${forecast.samples}${when ? `, ${when}` : ""}; ${close} close to the bar.`;
+  }
   const needs = forecast.samples ? ` that takes ${forecast.samples}${when ? `, ${when}` : ""}` : " each gets its verdict the moment it is certain";
   return `Keep running to decide the ${counted(of.open, "undecided arm")}:${needs}.`;
 }
