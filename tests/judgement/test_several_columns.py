@@ -75,6 +75,7 @@ def test_a_log_and_a_campaign_have_the_same_evidence() -> None:
         assert judged[row.arm]["high"] == pytest.approx(row.high, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_a_filter_that_reads_a_metric_gives_a_warning(tmp_path: Path) -> None:
     path = str(write_csv(tmp_path / "log.csv", log(300)))
     for where, warned in (("CAST(slow AS DOUBLE) >= 0", True), ("banner_id <> 'x'", False)):
