@@ -204,6 +204,8 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         question = replace(question, graded=True)
         read = question.kind.read(source, progress)
     columns, sums = read.columns, read.sums[0]
+    if columns.pulls is not None:  # found by their names; a table of totals has no squares
+        question = replace(question, pulls=columns.pulls, total=columns.total)
     rows = int(sums.rows.sum())
     if question.case is not None:
         question = on_cases(source, question, columns, sums)

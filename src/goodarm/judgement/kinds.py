@@ -187,7 +187,9 @@ class ControlLog(LogKind):
 
     @property
     def rule(self) -> str:
-        return super().rule if self.question.cell_by_cell else "versus"
+        if self.question.cell_by_cell:
+            return super().rule
+        return "versus-squares" if self.question.by_squares else "versus"
 
     def check(self) -> None:
         question = self.question
@@ -218,7 +220,7 @@ class ControlLog(LogKind):
         return {"versus": self.control, "margin": self.question.margin}
 
     def terms(self) -> dict[str, Any]:
-        return {"control": self.control, "rule": "versus"}
+        return {"control": self.control, "rule": self.rule}
 
     def judged(self, sums: Sums, title: str) -> NDArray[np.bool_]:
         from goodarm.judgement.versus import control_of

@@ -257,6 +257,12 @@ class Question:
         )
 
     @property
+    def by_squares(self) -> bool:
+        """Whether sums of squares are needed, too: against a control, where rewards are not 0/1 by declaration."""
+        summed_up = self.unit is not None and self.per_unit in ("mean", "sum")
+        return self.kind.differences and self.case is None and self.pulls is None and (summed_up or self.scale.moved)
+
+    @property
     def by_sums(self) -> bool:
         """Whether the verdict follows from sums of logarithms, one for each bet."""
         return self.threshold is not None and self.order is None and self.identification.name == BY_SUMS

@@ -21,7 +21,11 @@ from goodarm.judgement.sources._base import Sums
 from goodarm.judgement.totals import segment_numbers
 from goodarm.judgement.words import visible
 from goodarm.rules.identification.versus import as_if_paired, better_by, versus
+from goodarm.rules.identification.versus_squares import Moments, against_control_by_squares, better_by_squares
 
+CHOICE = 4.0
+"""About what it costs, in evidence, not to know the best bet."""
+LOOKS = 8
 MOST = 1e6
 """Multiple of the log's rows beyond which an arm counts as never decided."""
 
@@ -69,6 +73,56 @@ def decide_versus(
         waiting = (verdict == 0) & ((difference >= problem.threshold) == (j == 0))
         needs[waiting] = _more(pulls[waiting], totals[waiting], control_pulls, control_total, margin, level[waiting])
     return Decided(difference, low, high, verdict, evidence, needs)
+
+
+def decide_by_squares(
+    question: Question, arms: Moments, control: Moments, count: int, offset: Floats | float = 0.0
+) -> Decided:
+    """The same by counts, sums and sums of squares.
+
+    The rows needed assume that evidence grows in proportion to the log, once it has paid for the choice of the bets.
+    """
+    margin = question.asked.bar
+    problem = question.asked.problem(count, question.delta, question.scale.family)
+    for_good, for_bad = against_control_by_squares(arms, control, margin)
+    levels = needed(question.criterion, (for_good, for_bad), problem, offset)
+    verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
+    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+    difference = arms.total / arms.count - control.total / control.count
+    low = _least(arms, control, difference, levels.now[0])
+    high = -_least(arms.turned(), control.turned(), -difference, levels.now[1])
+    low = np.where(verdict == 1, np.maximum(low, margin), np.minimum(low, margin))
+    high = np.where(verdict == -1, np.minimum(high, margin), np.maximum(high, margin))
+    level = np.where(difference >= margin, levels.next[0], levels.next[1])
+    times = (level + CHOICE) / np.maximum(evidence + CHOICE, 1e-9)
+    needs = np.where(verdict != 0, 0.0, np.where(times <= MOST, np.ceil((times - 1.0) * arms.count), math.inf))
+    return Decided(*(0.5 * (1.0 + each) for each in (difference, low, high)), verdict, evidence, np.maximum(needs, 0.0))
+
+
+def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -> Floats:
+    """The lower end of the interval: the largest difference found that the evidence refutes, or -1.
+
+    The root of the evidence is nearly linear in the difference, which is what is interpolated. An end between two looks
+    is taken further out, so that the interval is never too short.
+    """
+    spread = sum(
+        (each.squares / each.count - np.square(each.total / each.count)) / each.count for each in (arms, control)
+    )
+    inner, short = difference.copy(), np.full(difference.size, -CHOICE)
+    outer = np.full(difference.size, -1.0 + 1e-12)
+    beyond = better_by_squares(arms, control, outer)
+    closed = beyond >= level  # otherwise nothing is refuted
+    step = np.sqrt(2.0 * (level + CHOICE) * (spread + 1e-12))
+    for look in range(LOOKS):
+        root = [np.sqrt(np.maximum(each + CHOICE, 0.0)) for each in (beyond, short, level)]
+        share = np.clip((root[2] - root[1]) / np.maximum(root[0] - root[1], 1e-12), 0.02, 0.98)
+        middle = inner - step * 1.2 if look == 0 else inner + (outer - inner) * share
+        middle = np.clip(middle, np.minimum(outer, inner), np.maximum(outer, inner))
+        seen = better_by_squares(arms, control, middle)
+        enough = seen >= level
+        outer, beyond = np.where(enough, middle, outer), np.where(enough, seen, beyond)
+        inner, short = np.where(enough, inner, middle), np.where(enough, short, seen)
+    return np.where(closed, outer, -1.0)
 
 
 def _more(n: Floats, s: Floats, n0: float, s0: float, margin: float, level: Floats) -> Floats:
@@ -128,9 +182,15 @@ def decide_segments(
     parts = []
     for control in np.flatnonzero(~judged):
         which = np.flatnonzero((segment == segment[control]) & judged)
-        found = decide_versus(
-            question, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms, offset[which]
-        )
+        if question.by_squares:
+            assert sums.squares is not None
+            seen = Moments(sums.pulls, totals, np.clip(sums.squares, np.square(totals) / sums.pulls, totals))
+            mine, other = (Moments(*(each[rows] for each in seen)) for rows in (which, [control]))
+            found = decide_by_squares(question, mine, other, arms, offset[which])
+        else:
+            found = decide_versus(
+                question, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms, offset[which]
+            )
         own = [(2.0 * each - 1.0) * question.scale.length for each in (found.mean, found.low, found.high)]
         parts.append((which, *own, found.verdict, found.evidence, found.needs))
     which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))

@@ -41,7 +41,7 @@ class Sums:
     total    : sum of the rewards, on the rule's scale: bounded rewards as (x - LOW)/(HIGH - LOW), subtracted from each
                reward before it is added, since a sum of large numbers loses the digits that matter
     outside  : is any of its rewards outside the declared range? One flag costs a third of minimum and maximum
-    squares  : sum of the squares, only for Gaussian rewards
+    squares  : sum of the squares, on the scale of `total`; only for Gaussian rewards and comparisons by squares
     graded   : is any of its rewards neither the smallest nor the largest possible? Only where that chooses the rule
     logs     : sums of log(1 + l_j (x - xi)) for each bet of `Question.bets`, shape (K, J); only by sums
     smallest, largest : of the rewards, only for rewards without a range

@@ -156,8 +156,8 @@ class FrameSource:
             last += [nw.col("graded").max().alias("graded")]
         elif not scale.bounded:
             last += [nw.col("kept").min().alias("smallest"), nw.col("kept").max().alias("largest")]
-        ratio, assumed = question.per_unit == "ratio", isinstance(scale.family, SubGaussian)
-        drop = [name for name, on in (("weight", ratio), ("over", ratio), ("squares", assumed)) if not on]
+        ratio, squares = question.per_unit == "ratio", question.by_squares or isinstance(scale.family, SubGaussian)
+        drop = [name for name, on in (("weight", ratio), ("over", ratio), ("squares", squares)) if not on]
         return units.group_by(keys).agg(*last).drop(drop)
 
     def distinct(self, columns: LogColumns, question: Question, column: str) -> int:
@@ -288,6 +288,8 @@ class FrameSource:
             made += _logs(question, scaled)
         elif question.by_values:
             made.append(nw.when((scaled > 0.0) & (scaled < 1.0)).then(1).otherwise(0).alias("graded"))
+        elif question.by_squares:
+            made.append((scaled * scaled).alias("squares"))
         elif not scale.bounded:
             made.append((x * x).alias("squares"))
         return frame.select(*keys, *made)

@@ -145,6 +145,9 @@ def _of_rewards(table: Table, columns: LogColumns, question: Question, no_nan: b
         found |= _logs(table, question, table.scaled(reward, question, no_nan), reward in table.proven)
     elif question.by_values:
         found |= _graded(table, question, reward, x)
+    elif question.by_squares:
+        scaled = f"CAST({table.scaled(reward, question, no_nan)} AS {table.double})"
+        found["squares"] = f"sum({scaled} * {scaled})"
     elif not question.scale.bounded:
         found["squares"] = f"sum(CAST({x} AS {table.double}) * {x})"
         found |= {"smallest": f"min({x})", "largest": f"max({x})"}
@@ -239,6 +242,8 @@ def _of_units(table: Table, question: Question) -> dict[str, str]:
         found |= _logs(table, question, f"CASE WHEN {counts} THEN goodarm_value END")
     elif question.by_values and question.per_unit != "any":
         found["graded"] = _any(f"{counts} AND goodarm_value > 0 AND goodarm_value < 1")
+    elif question.by_squares:
+        found["squares"] = f"sum(CASE WHEN {counts} THEN goodarm_value * goodarm_value END)"
     elif not question.scale.bounded:
         found["squares"] = f"sum(CASE WHEN {counts} THEN goodarm_value * goodarm_value END)"
         ends = {"smallest": "min", "largest": "max"}

@@ -1,0 +1,141 @@
+"""Against a control by sums of squares: the formula, its error at the bar, and what it finds in logs of users."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+import goodarm
+from goodarm.rules.identification import versus_squares
+from goodarm.rules.identification.versus_squares import (
+    BETS,
+    BOLDEST,
+    LADDER,
+    LOG_WEIGHTS,
+    ON_ARM,
+    ON_CONTROL,
+    Moments,
+    against_control_by_squares,
+    better_by_squares,
+)
+
+Floats = NDArray[np.float64]
+
+
+def moments(rewards: Floats) -> Moments:
+    """Of one arm, or of one per row."""
+    rows = np.atleast_2d(rewards)
+    return Moments(np.full(len(rows), float(rows.shape[1])), rows.sum(axis=1), np.square(rows).sum(axis=1))
+
+
+def users(rng: np.random.Generator, mean: float, shape: tuple[int, ...]) -> Floats:
+    """Means of five visits each of users who differ."""
+    return np.asarray(rng.binomial(5, rng.beta(20.0 * mean, 20.0 * (1.0 - mean), shape)) / 5.0)
+
+
+@pytest.mark.parametrize("margin", [0.0, 0.03, -0.2])
+@pytest.mark.parametrize(("many", "mean"), [(400, 0.5), (3000, 0.02), (3, 0.9)])
+def test_it_is_the_minimum_and_below_the_capital_of_real_bets(many: int, mean: float, margin: float) -> None:
+    rng = np.random.default_rng(many)
+    arm, control = users(rng, min(mean + 0.05, 0.95), (many,)), users(rng, mean, (2 * many,))
+    found = float(better_by_squares(moments(arm), moments(control), margin)[0])
+    first, last = max(0.0, -margin), min(1.0, 1.0 - margin)
+    theta = np.linspace(first, last, 4001)[None, :]
+    exact = versus_squares._on_cells(moments(arm), moments(control), np.array([margin]), theta, theta)[0]
+    assert found <= exact.min() + 1e-9
+    assert found >= exact.min() - 0.05
+    for place in np.linspace(first + 1e-6, last - 1e-6, 7):
+        c, terms = place + margin, np.full(LOG_WEIGHTS.size, -math.inf)
+        for k, (on, against) in enumerate(zip(LADDER[ON_ARM], LADDER[ON_CONTROL], strict=True)):
+            if on * c <= BOLDEST and against * (1.0 - place) <= BOLDEST:
+                terms[k] = np.log1p(on * (arm - c)).sum() + np.log1p(against * (place - control)).sum()
+        assert found <= np.logaddexp.reduce(LOG_WEIGHTS + terms) + 1e-9
+
+
+def wrong_looks(rates: float, runs: int = 150, arms: int = 4, delta: float = 0.1) -> int:
+    """Runs in which an arm that equals the control is ever called, in 6 looks; `rates` scales what a bet pays for."""
+    rng, wrong = np.random.default_rng(11), 0
+    kept = versus_squares._rate
+    versus_squares._rate = lambda c: rates * kept(c)  # type: ignore[assignment]
+    try:
+        for _ in range(runs):
+            rewards, control = users(rng, 0.1, (arms, 1200)), users(rng, 0.1, (1200,))
+            for look in range(200, 1201, 200):
+                sides = against_control_by_squares(moments(rewards[:, :look]), moments(control[:look]), 0.0)
+                if max(side.max() for side in sides) >= math.log(arms / delta):
+                    wrong += 1
+                    break
+    finally:
+        versus_squares._rate = kept
+    return wrong
+
+
+@pytest.mark.slow
+def test_its_error_at_the_bar_and_a_twin_that_pays_too_little() -> None:
+    """Alarm in one of 10^6 runs of this test if the error is delta; it is far below."""
+    most = binom.isf(1e-6, 150, 0.1)
+    assert wrong_looks(1.0) <= most
+    assert wrong_looks(0.05) > most, "a twentieth of the price would go unnoticed"
+
+
+def log_of_users(rng: np.random.Generator, path: Path | None = None) -> dict[str, Any]:
+    table: dict[str, list[Any]] = {"banner": [], "user": [], "clicked": []}
+    for banner, mean in {"now": 0.2, "twin": 0.2, "up": 0.26, "down": 0.14}.items():
+        for user, rate in enumerate(rng.beta(20.0 * mean, 20.0 * (1.0 - mean), 1500)):
+            table["banner"] += [banner] * 5
+            table["user"] += [f"{banner}{user}"] * 5
+            table["clicked"] += (rng.random(5) < rate).astype(int).tolist()
+    if path is not None:
+        lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+        path.write_text("\n".join(lines) + "\n")
+    return table
+
+
+def test_users_are_compared_in_files_and_frames_alike(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    table = log_of_users(np.random.default_rng(5), path)
+    found = [goodarm.judge(data, versus="now", unit="user", arm="banner", reward="clicked") for data in (path, table)]
+    for one in found:
+        assert one.rule == "versus-squares"
+        assert {row["arm"]: row["verdict"] for row in one.as_dict()["arms"]} == {
+            "up": "better", "down": "not better", "twin": "open",
+        }  # fmt: skip
+        for row in one.as_dict()["arms"]:
+            truth = {"up": 0.06, "down": -0.06, "twin": 0.0}[row["arm"]]
+            assert row["low"] <= truth <= row["high"]
+            assert (row["low"] >= 0.0, row["high"] <= 0.0) == (
+                row["verdict"] == "better",
+                row["verdict"] == "not better",
+            )
+    first, second = (one.as_dict()["arms"] for one in found)
+    for mine, other in zip(first, second, strict=True):
+        assert mine["low"] == pytest.approx(other["low"], abs=1e-9)
+        assert mine["evidence"] == pytest.approx(other["evidence"], abs=1e-6)
+
+
+def test_amounts_in_their_own_range_are_compared_by_squares_and_0_1_rewards_are_not() -> None:
+    rng = np.random.default_rng(2)
+    arms = np.repeat(["now", "up"], 4000)
+    amounts = rng.gamma(4.0, np.where(arms == "up", 11.0, 10.0))
+    found = goodarm.judge({"arm": arms, "reward": np.minimum(amounts, 500.0)}, versus="now", rewards="bounded:0,500")
+    assert (found.rule, found.good) == ("versus-squares", ["up"])
+    assert 0.0 < found.arms.low[0] < 4.0 < found.arms.high[0] < 9.0
+    totals = {"arm": ["now", "up"], "pulls": [4000, 4000], "total": [160_000.0, 176_000.0]}
+    assert goodarm.judge(totals, versus="now", rewards="bounded:0,500").rule == "versus"
+    zero_one = {"arm": arms, "reward": (rng.random(arms.size) < 0.5).astype(float)}
+    assert goodarm.judge(zero_one, versus="now").rule == "versus"
+
+
+def test_needs_and_extremes() -> None:
+    for rewards in ([0.0] * 40, [1.0] * 40, [0.5] * 40):
+        table = {"arm": ["now"] * 40 + ["a"] * 40, "reward": rewards * 2, "user": list(range(80))}
+        (row,) = goodarm.judge(table, versus="now", unit="user").as_dict()["arms"]
+        assert (row["verdict"], row["mean"]) == ("open", 0.0)
+        assert -1.0 <= row["low"] <= 0.0 <= row["high"] <= 1.0
+    assert BETS.size * len(versus_squares.TILTS) == LOG_WEIGHTS.size
