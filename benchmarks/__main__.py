@@ -35,6 +35,7 @@ BENCHMARKS = {
     "batches": "benchmarks.campaign_batches",
     "blocks": "benchmarks.campaign_blocks",
     "control": "benchmarks.control",
+    "versus": "benchmarks.versus",
     "judge": "benchmarks.judge",
     "service": "benchmarks.service",
     "steps": "benchmarks.steps",

@@ -7,20 +7,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hand_clock import HandClock
 from servers import PostgresqlServer, postgresql
 
 POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.slow)
 STORES = ("memory", "sqlite", POSTGRESQL)
-
-
-class HandClock:
-    """A clock that moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1_700_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import HandClock
+from hand_clock import HandClock
 from typer.testing import CliRunner
 
 from goodarm import Campaign, Gaussian, NonNegative

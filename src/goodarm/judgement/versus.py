@@ -88,15 +88,16 @@ def decide_by_squares(
     levels = needed(question.criterion, (for_good, for_bad), problem, offset)
     verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
     evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
-    difference = arms.total / arms.count - control.total / control.count
+    difference = arms.total / arms.pulls - control.total / control.pulls
     low = _least(arms, control, difference, levels.now[0])
     high = -_least(arms.turned(), control.turned(), -difference, levels.now[1])
     low = np.where(verdict == 1, np.maximum(low, margin), np.minimum(low, margin))
     high = np.where(verdict == -1, np.minimum(high, margin), np.maximum(high, margin))
     level = np.where(difference >= margin, levels.next[0], levels.next[1])
     times = (level + CHOICE) / np.maximum(evidence + CHOICE, 1e-9)
-    needs = np.where(verdict != 0, 0.0, np.where(times <= MOST, np.ceil((times - 1.0) * arms.count), math.inf))
-    return Decided(*(0.5 * (1.0 + each) for each in (difference, low, high)), verdict, evidence, np.maximum(needs, 0.0))
+    needs = np.where(verdict != 0, 0.0, np.where(times <= MOST, np.ceil((times - 1.0) * arms.pulls), math.inf))
+    mean, low, high = (0.5 * (1.0 + each) for each in (difference, low, high))
+    return Decided(mean, low, high, verdict, evidence, np.maximum(needs, 0.0))
 
 
 def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -> Floats:
@@ -106,7 +107,7 @@ def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -
     is taken further out, so that the interval is never too short.
     """
     spread = sum(
-        (each.squares / each.count - np.square(each.total / each.count)) / each.count for each in (arms, control)
+        (each.squares / each.pulls - np.square(each.total / each.pulls)) / each.pulls for each in (arms, control)
     )
     inner, short = difference.copy(), np.full(difference.size, -CHOICE)
     outer = np.full(difference.size, -1.0 + 1e-12)

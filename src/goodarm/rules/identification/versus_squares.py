@@ -32,15 +32,15 @@ ARMS_AT_ONCE = 256
 
 
 class Moments(NamedTuple):
-    """Counts, sums and sums of squares of rewards in [0, 1]."""
+    """How many rewards in [0, 1], their sum and the sum of their squares."""
 
-    count: Floats
+    pulls: Floats
     total: Floats
     squares: Floats
 
     def turned(self) -> Moments:
         """Those of what the rewards lack to 1."""
-        return Moments(self.count, self.count - self.total, self.count - 2.0 * self.total + self.squares)
+        return Moments(self.pulls, self.pulls - self.total, self.pulls - 2.0 * self.total + self.squares)
 
 
 def better_by_squares(arms: Moments, control: Moments, margin: Floats | float) -> Floats:
@@ -61,7 +61,7 @@ def better_by_squares(arms: Moments, control: Moments, margin: Floats | float) -
     control's factor at the smaller theta. With these factors A_b + C_a is concave in theta, so its minimum lies at an
     end of the cell. Cells that may hold the minimum are cut further.
     """
-    count = arms.count.size
+    count = arms.pulls.size
     found = np.empty(count)
     margins = np.broadcast_to(np.asarray(margin, dtype=np.float64), (count,))
     for start in range(0, count, ARMS_AT_ONCE):
@@ -135,6 +135,6 @@ def _rate(c: Floats) -> Floats:
 
 def _bets(of: Moments, c: Floats, rate: Floats) -> Floats:
     """b (S - N c) - rate sum (x - c)^2 for every bet of the ladder."""
-    beyond = (of.total - of.count * c)[..., None]
-    spread = np.maximum(of.squares - 2.0 * c * of.total + of.count * np.square(c), 1e-12)[..., None]
+    beyond = (of.total - of.pulls * c)[..., None]
+    spread = np.maximum(of.squares - 2.0 * c * of.total + of.pulls * np.square(c), 1e-12)[..., None]
     return LADDER * beyond - rate * spread
