@@ -76,7 +76,7 @@ def against_control_by_squares(arms: Moments, control: Moments, margin: Floats |
     >>> one = Moments(*(np.array([each]) for each in (2000.0, 300.0, 60.0)))
     >>> control = Moments(*(np.array([each]) for each in (2000.0, 200.0, 30.0)))
     >>> [round(float(side[0]), 1) for side in against_control_by_squares(one, control, 0.0)]
-    [36.9, -4.1]
+    [67.6, -1.8]
     """
     return (
         better_by_squares(arms, control, margin),
