@@ -26,6 +26,23 @@ def test_a_project_runs(tmp_path, name):
     assert SAID[name] in run.stdout
 
 
+@pytest.mark.slow
+def test_headlines_go_on_with_the_tickets_of_an_interrupted_run(tmp_path):
+    write_project("headlines", tmp_path / "headlines")
+    opening = "import run; from goodarm import Campaign; "
+    terms = "'sqlite:///headlines.db', 'headlines', run.HEADLINES, threshold='2%'"
+    steps = (
+        f"{opening}Campaign.create({terms}).ask(300)",
+        "import runpy; runpy.run_path('run.py', run_name='__main__')",
+    )
+    for code in steps:
+        ran = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path / "headlines", capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+    assert "30,000 rewards told, 0 tickets out" in ran.stdout
+
+
 def test_files_that_are_there_are_kept(tmp_path):
     (tmp_path / "run.py").write_text("mine")
     with pytest.raises(UnusableFolder, match="not empty"):

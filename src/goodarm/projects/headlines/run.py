@@ -27,10 +27,15 @@ if __name__ == "__main__":
         rows = csv.writer(log)
         if log.tell() == 0:
             rows.writerow(["headline", "clicked"])
-        while campaign.tally().told < VIEWS and (tickets := campaign.ask(100)):
-            results = [(ticket, clicked(ticket.arm)) for ticket in tickets]
-            campaign.tell_many(results)
-            rows.writerows([ticket.arm, int(click)] for ticket, click in results)
+        tickets = campaign.waiting()  # of a run that was interrupted
+        try:
+            while campaign.tally().told < VIEWS and (tickets := tickets or campaign.ask(100)):
+                results = [(ticket, clicked(ticket.arm)) for ticket in tickets]
+                campaign.tell_many(results)
+                rows.writerows([ticket.arm, int(click)] for ticket, click in results)
+                tickets = []
+        except KeyboardInterrupt:
+            print("interrupted; run it again to go on")
         found = campaign.verdicts()
         print(found)
         print(campaign)

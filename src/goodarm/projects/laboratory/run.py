@@ -25,3 +25,6 @@ if __name__ == "__main__":
             for row in campaign.tell_many([(well, measured(well.arm)) for well in plate]).verdicts:
                 print(f"day {day}: {row.arm} is {row.verdict}")
         print(campaign)
+        decided = [row for row in campaign.arms() if row.sign]
+        wrong = [row for row in decided if (ACTIVITY[int(row.arm[1:])] >= BAR) != (row.sign > 0)]
+        print(f"{len(wrong)} of {len(decided)} verdicts are wrong")
