@@ -109,7 +109,7 @@ def test_each_segment_has_its_own_control() -> None:
         ({"versus": "nwo"}, "unknown control 'nwo'. Did you mean 'now'"),
         ({"versus": "now", "threshold": 0.1}, "give either a threshold"),
         ({"versus": "now", "margin": 1.5}, "margin must be less than"),
-        ({"versus": "now", "rewards": "gaussian:1"}, "bounded rewards only"),
+        ({"versus": "now", "rewards": "gaussian:1"}, "bounded rewards only. Declare .*bounded:0,CAP"),
         ({"versus": "now", "rule": "kt"}, "leave `rule` out"),
     ],
 )

@@ -194,7 +194,10 @@ class ControlLog(LogKind):
     def check(self) -> None:
         question = self.question
         if not question.scale.bounded:
-            raise InvalidValue("a comparison with a control is certified for bounded rewards only; leave `versus` out.")
+            raise InvalidValue(
+                "a comparison with a control is certified for bounded rewards only. Declare the largest reward that is "
+                "possible, `rewards='bounded:0,CAP'`, or judge against a fixed bar: `threshold=X` in place of `versus`."
+            )
         if not abs(question.margin) < question.scale.length:
             raise InvalidValue(
                 f"margin must be less than the rewards' range {question.scale.length:g}; got {question.margin:g}."

@@ -335,7 +335,10 @@ class Question:
         if self.unit_limit is not None and not (self.unit_limit > 0.0 and math.isfinite(self.unit_limit)):
             raise InvalidValue(f"unit_limit must be a positive number; got {self.unit_limit!r}.")
         if (ratio or self.per_unit == "any") and (not self.scale.bounded or self.scale.moved):
-            raise InvalidValue(f"`per_unit='{self.per_unit}'` needs rewards in [0, 1].")
+            raise InvalidValue(
+                f"`per_unit='{self.per_unit}'` needs rewards in [0, 1]. For amounts such as revenue, judge the mean of "
+                "each unit: `per_unit='mean'`."
+            )
         if self.window is not None and not self.scale.bounded:
             raise InvalidValue(
                 "`window` counts open units at their worst, which needs bounded rewards and a threshold."
