@@ -10,7 +10,7 @@ import pytest
 from goodarm.errors import InvalidValue, UnreadablePolicy, UnsoundPairing
 from goodarm.learning import learn
 from goodarm.policies import policy
-from goodarm.policies.file import FORMAT
+from goodarm.policies.file import FORMAT, _checksum, read_policy
 from goodarm.problem import Gaussian
 from goodarm.simulation.simulate import simulate
 
@@ -43,6 +43,30 @@ def test_the_file_keeps_what_was_chosen_and_not_learned(tmp_path: Path) -> None:
     by_model = learn("linear", "ucb+self-normalised(norm=2)@linear", horizon=1500, budget=14)
     by_model.save(path)
     assert policy(str(path)).parameters["norm"] == 2.0
+
+
+def test_the_file_carries_both_bounds_over_the_rounds(saved: Path) -> None:
+    learned = learn("kano-1", "dgai", horizon=2000, budget=14, seed=3)
+    points = read_policy(saved).bounds
+    assert points == list(learned.bounds)
+    rounds = [point["round"] for point in points]
+    assert rounds == sorted(set(rounds))
+    assert points[0]["beta"] == pytest.approx(learned.parameters["beta"], rel=0.2)
+    last = points[-1]["alpha"]
+    assert last is not None
+    assert 2.5 < last < 6.4  # hoeffding needs 6.4 after 1000 pulls
+    by_value = learn("kano-1", "value", horizon=2000, budget=14, seed=3)
+    assert {point["beta"] for point in by_value.bounds} == {None}  # its index is no mean plus bonus
+    json.loads(saved.read_text(encoding="utf-8"), parse_constant=pytest.fail)  # no NaN
+
+
+def test_a_file_without_bounds_is_still_read(saved: Path) -> None:
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    del content["bounds"], content["sha256"]
+    content["sha256"] = _checksum(content)
+    saved.write_text(json.dumps(content), encoding="utf-8")
+    assert read_policy(saved).bounds == []
+    policy(str(saved))
 
 
 def test_a_file_is_a_whole_policy(saved: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,8 @@ STREAMS = 3
 MOST_RUNS = 60
 """Default maximum number of runs for learning a parameter. A bound is learned on later runs."""
 LEAST_LEARNING_RUNS = 100
+POINTS = 20
+"""Number of rounds at which a learned policy's file says what alpha and beta are."""
 
 Watch = Callable[[str, Any], None]
 """Progress callback: ("step", LearningStep), ("epoch", Epoch), ("alpha", value), ("runs", number of new runs)."""
@@ -68,6 +71,12 @@ class LearnedPolicy:
     learned_on: dict[str, Any]
     history: Sequence[Any] = field(repr=False)
     started: Specification | None = field(default=None, repr=False)  # the initial policy, and the environment
+    bounds: Sequence[Mapping[str, float | None]] = field(default=(), repr=False)
+    """alpha_t and beta_t along one run of the learned policy: `round`, `alpha`, `beta`.
+
+    Both count standard errors sd0/sqrt(N): an arm is called good when its mean reaches threshold + alpha sd0/sqrt(N),
+    and beta is what the sampling rule adds. None where the policy has no such number.
+    """
 
     def save(self, path: str | Path) -> None:
         """Write the policy as a small JSON file that is accepted wherever a policy's name is."""
@@ -83,6 +92,7 @@ class LearnedPolicy:
             learned_on={name: value for name, value in self.learned_on.items() if name != "rewards"},
             certificate=self.policy.certificate,
             history=[step._asdict() for step in self.history],
+            bounds=[dict(point) for point in self.bounds],
         )
         write_policy(path, saved)
 
@@ -144,9 +154,10 @@ def learn(
             first = max(MOST_RUNS, budget)
             spec, alpha = _calibrated(spec, first, learning_runs, tests, counted, workers, watch, stop)
             parameters[_named(spec.policy, "identification.alpha")] = alpha
+        bounds = _bounds_along(spec, stop)
     taken = sum(each.runs for each in history) if spec.policy.sampling.name in BY_GRADIENT else budget
     learned_on = _learned_on(spec, objective, taken, learning_runs + tests, counted)
-    return LearnedPolicy(spec.policy, parameters, learned_on, history, started)
+    return LearnedPolicy(spec.policy, parameters, learned_on, history, started, bounds)
 
 
 def _check_objective(objective: str, options: Mapping[str, float], calibrate: bool) -> None:
@@ -249,6 +260,20 @@ def _learn_by_gradient(
     beta, history = learn_by_gradient(play_epoch, started, budget=budget, watch=lambda epoch: watch("step", epoch))
     _check_scores(spec, history)
     return {name: beta}, history
+
+
+def _bounds_along(spec: Specification, stop: Stop) -> list[dict[str, float | None]]:
+    """alpha and beta at some rounds of run 0, played with what was learned; None for a number that is not finite."""
+    looked_at = replace(spec, trajectory=POINTS, trace=False)
+    points = Runs(looked_at, (play(looked_at, 0, assembly_of(looked_at), stop=stop),)).trajectories
+
+    def finite(value: float) -> float | None:
+        return float(value) if math.isfinite(value) else None
+
+    return [
+        {"round": int(point["round"]), "alpha": finite(point["alpha"]), "beta": finite(point["beta"])}
+        for point in points.rows()
+    ]
 
 
 def _check_scores(spec: Specification, history: Sequence[LearningStep] | Sequence[GradientEpoch]) -> None:

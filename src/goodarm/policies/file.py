@@ -35,6 +35,7 @@ class SavedPolicy:
     rewards    : the reward family, the only one it may be used with
     learned_on : environment, reading, threshold, arms, delta, horizon, seed, objective, runs, version
     history    : one entry per step of learning: the parameter and the score
+    bounds     : alpha_t and beta_t at some rounds of one run of the learned policy; empty in files of older versions
     """
 
     policy: str
@@ -46,6 +47,7 @@ class SavedPolicy:
     model: dict[str, Any] | None = None
     certificate: Certificate | None = None
     history: list[dict[str, float]] = field(default_factory=list)
+    bounds: list[dict[str, float | None]] = field(default_factory=list)
 
 
 def write_policy(path: str | Path, saved: SavedPolicy) -> None:
@@ -61,6 +63,7 @@ def write_policy(path: str | Path, saved: SavedPolicy) -> None:
         "learned_on": saved.learned_on,
         "certificate": asdict(saved.certificate) if saved.certificate else None,
         "history": saved.history,
+        "bounds": saved.bounds,
     }
     content["sha256"] = _checksum(content)
     target = Path(path)
@@ -110,6 +113,7 @@ def read_policy(path: str | Path) -> SavedPolicy:
         model=content["model"],
         certificate=Certificate(**certificate) if certificate else None,
         history=content["history"],
+        bounds=content.get("bounds", []),
     )
 
 

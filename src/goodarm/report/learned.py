@@ -58,6 +58,7 @@ def as_json(learned: LearnedPolicy, gains: Sequence[Gain], written: Sequence[Pat
         "certificate": {**asdict(certificate), "limit": certificate.limit} if certificate else None,
         "gains": [{**each._asdict(), "difference": each.difference._asdict()} for each in gains],
         "history": [step._asdict() for step in learned.history],
+        "bounds": [dict(point) for point in learned.bounds],
         "written": [str(path) for path in written],
     }
 
@@ -70,6 +71,7 @@ def lines(learned: LearnedPolicy, gains: Sequence[Gain]) -> Iterator[str]:
         f"learned on {on['environment']} ({on['reading']}), {counted(on['arms'], 'arm')}, threshold "
         f"{on['threshold']:g}, horizon {on['horizon']:,}, {counted(on['runs'], 'run')}, seed {on['seed']}"
     )
+    yield from bounds_line(learned)
     for each in gains:
         yield gain_line(each)
     if on["objective"] == "paper":
@@ -82,6 +84,15 @@ def lines(learned: LearnedPolicy, gains: Sequence[Gain]) -> Iterator[str]:
             f"at most {certificate.limit:.4f} with 95% confidence, attempt {certificate.attempt}, delta "
             f"{certificate.delta:g}"
         )
+
+
+def bounds_line(learned: LearnedPolicy) -> Iterator[str]:
+    """alpha and beta at the end of a run, where the policy has them."""
+    last = learned.bounds[-1] if learned.bounds else {}
+    told = [f"{name} {short(value, 3)}" for name in ("alpha", "beta") if (value := last.get(name)) is not None]
+    if told:
+        use = "; an arm is good at mean >= threshold + alpha sd0/sqrt(pulls)" if told[0].startswith("alpha") else ""
+        yield f"after {last['round']:,} rounds: {', '.join(told)}{use}"
 
 
 def advice(
