@@ -26,6 +26,15 @@ def whole(path: Path, write: Callable[[Path], object]) -> Path:
     return path
 
 
+def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
+    """One file at a path given by the caller, whole or not at all."""
+    found = Path(path)
+    if found.is_dir():
+        raise UnusableFolder(f"{found} is a folder. Give the path of a file.")
+    with explained(found.parent):
+        return whole(found, write)
+
+
 @contextmanager
 def explained(folder: Path) -> Iterator[None]:
     try:

@@ -222,3 +222,23 @@ def test_a_campaign_that_stops_after_one_good_arm(store: str) -> None:
     assert "stop_after" in run(
         "create", store, "two", "--arms", "a,b", "--threshold", "0.5", "--stop-after", "3", exit_code=2
     )
+
+
+def test_results_as_table_json_and_csv(store: str, tmp_path: Path) -> None:
+    run("create", store, "prompts", "--arms", "polite,rude", "--threshold", "0.5", "--cases", "3")
+    assert run("results", store, "prompts") == "no results yet\n"
+    (told, _) = as_json("ask", store, "prompts", "-n", "2")["tickets"]
+    run("tell", store, "prompts", told["ticket"], "1")
+    (row,) = as_json("results", store, "prompts")["results"]
+    assert (row["arm"], row["case"], row["reward"]) == (told["arm"], told["case"], 1.0)
+    shown = run("results", store, "prompts")
+    assert shown.split()[:5] == ["arm", "case", "reward", "told_at", "asked"]
+    assert "1 ticket awaits its reward" in shown
+    written = runner.invoke(app, ["campaign", "results", store, "prompts", "--out", str(tmp_path / "x.csv")])
+    assert (written.exit_code, written.stdout) == (0, "")
+    assert "(1 results)" not in written.stderr
+    assert "1 ticket awaits its reward" in written.stderr
+    assert (tmp_path / "x.csv").read_text().splitlines()[0] == "arm,case,reward,told_at,asked"
+    assert "missing" in run("results", store, "prompts", "--out", str(tmp_path / "missing" / "x.csv"), exit_code=2)
+    assert "is a folder" in run("results", store, "prompts", "--out", str(tmp_path), exit_code=2)
+    assert "promts" in run("results", store, "promts", exit_code=2)

@@ -2,8 +2,21 @@
 
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.check import Check
+from goodarm.campaign.results import Result, Results
 from goodarm.campaign.rows import ArmRow, Told, Verdicts
 from goodarm.campaign.stores import Store, open_store
 from goodarm.campaign.tickets import Block, Ticket
 
-__all__ = ["ArmRow", "Block", "Campaign", "Check", "Store", "Ticket", "Told", "Verdicts", "open_store"]
+__all__ = [
+    "ArmRow",
+    "Block",
+    "Campaign",
+    "Check",
+    "Result",
+    "Results",
+    "Store",
+    "Ticket",
+    "Told",
+    "Verdicts",
+    "open_store",
+]

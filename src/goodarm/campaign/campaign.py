@@ -18,6 +18,7 @@ from goodarm.campaign.check import Check, check
 from goodarm.campaign.doubts import warn_once
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Head
+from goodarm.campaign.results import Results, results_of
 from goodarm.campaign.rows import ArmRow, Bounds, Finish, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.session import Clock, Session
 from goodarm.campaign.stores import Store, held, is_server
@@ -421,6 +422,10 @@ at most 5%
         until = fold.number if many is None else min(start + many, fold.number)
         for event in self._session.store.read(self._session.campaign, start, until):
             yield operations.as_people_read(fold, event)
+
+    def results(self) -> Results:
+        """One row per rewarded ticket: arm, case, reward and time. `print` shows a table, `to_csv` writes it."""
+        return results_of(self.history(), self.terms)
 
     def remaining(self, draws: int = 200) -> Remaining:
         """Expected further samples of each arm (see `goodarm.planning.remaining`); 0 for decided arms."""

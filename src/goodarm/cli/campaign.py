@@ -20,6 +20,7 @@ from goodarm.cli._options import (
     SeveralBars,
     StopAfter,
     number,
+    some_path,
     whole,
 )
 from goodarm.cli._show import console, on_one_line, print_json
@@ -366,6 +367,30 @@ def arms(store: StoreAddress, name: Name, json: Json = False) -> None:
             print_json({"headline": found.headline(), "arms": [row.as_json() for row in rows]})
             return
         console().print(table(rows, found.terms.question.labels.estimate))
+
+
+@campaign.command()
+def results(
+    store: StoreAddress,
+    name: Name,
+    out: Annotated[
+        Path | None, typer.Option(parser=some_path, metavar="FILE", help="Write all rows to this CSV file.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Rewards of all tickets with their arms and cases: a table, JSON, or a CSV file for `goodarm judge`."""
+    with _opened(store, name) as found:
+        rows = found.results()
+    if json:
+        print_json(rows.as_json())
+    elif out is None:
+        typer.echo(str(rows))
+    if out is not None:
+        written = rows.to_csv(out)
+        typer.echo(f"written: {written} ({len(rows):,} result{'' if len(rows) == 1 else 's'})", err=True)
+    if json or out is not None:
+        for note in rows.notes:
+            typer.echo(f"goodarm: {note}", err=True)
 
 
 @campaign.command()

@@ -89,12 +89,3 @@ def _cell(value: object) -> object:
         clean = "".join(letter for letter in value if letter.isprintable() or letter in "\t\n")
         return f"'{clean}" if clean.startswith("=") else clean
     return value
-
-
-def write_whole(path: str | Path, write: Callable[[Path], object]) -> Path:
-    """One file, whole or not at all."""
-    found = Path(path)
-    if found.is_dir():
-        raise UnusableFolder(f"{found} is a folder. Give the path of a file.")
-    with explained(found.parent):
-        return whole(found, write)

@@ -301,7 +301,8 @@ class Judgement:
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the table as CSV; returns the path."""
-        from goodarm.judgement.files import csv_file, write_whole
+        from goodarm.judgement.files import csv_file
+        from goodarm.whole_files import write_whole
 
         return write_whole(path, lambda part: csv_file(self, part))
 
@@ -309,14 +310,15 @@ class Judgement:
         """Write the table as an Excel workbook, with the sentence and the conditions on a second sheet."""
         if find_spec("openpyxl") is None:
             raise MissingExtra("to_excel", "excel")
-        from goodarm.judgement.files import excel_file, write_whole
+        from goodarm.judgement.files import excel_file
+        from goodarm.whole_files import write_whole
 
         return write_whole(path, lambda part: excel_file(self, part))
 
     def to_html(self, path: str | Path) -> Path:
         """Write the page: sentence, intervals and conditions in one HTML file that needs no network."""
-        from goodarm.judgement.files import write_whole
         from goodarm.judgement.page import page
+        from goodarm.whole_files import write_whole
 
         return write_whole(path, lambda part: part.write_text(page(self), encoding="utf-8"))
 
