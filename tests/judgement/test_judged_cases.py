@@ -4,12 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from goodarm import judge
+from goodarm.cli import app
 from goodarm.errors import GoodarmError, InvalidValue, UnreadableTable
 
 RATES = {"a": 0.9, "b": 0.78, "c": 0.5}
 CASES = 200
+WIDE = {"COLUMNS": "160"}
 
 
 def log(seed: int = 0, kept: int = CASES) -> dict[str, list]:
@@ -113,6 +116,33 @@ def test_paired_against_a_control(kept: int) -> None:
     assert verdicts["b"] in ((1,) if kept == CASES else (0, 1))  # 0.78 - 0.9 = -0.12
     means = dict(zip(found.arms.arm, found.arms.mean, strict=True))
     assert kept < CASES or means == {"b": pytest.approx(-0.12), "c": pytest.approx(-0.4)}
+
+
+def test_a_control_that_lacks_cases_is_named_with_the_pairs_that_wait(tmp_path: Path) -> None:
+    """`b` draws case 0, 1, 2, ...; the control lacks cases 3 and 7, so that the pairs 4, 5, 6, 8 and 9 wait."""
+    rows = [("now", case, 0, case) for case in range(10) if case not in (3, 7)]
+    rows += [("b", case, case % 2, case) for case in range(10)]
+
+    def notes(rows: list[tuple[str, int, int, int]]) -> str:
+        columns = dict(zip(("arm", "case", "passed", "time"), map(list, zip(*rows, strict=True)), strict=True))
+        found = judge(columns, arm="arm", reward="passed", case="case", cases=100, versus="now", order="time")
+        assert found.open == ["b"]
+        return "\n".join(found.notes)
+
+    assert "now has no result on 2 of the 10 cases on which other arms have one" in notes(rows)
+    assert "5 complete cases of 1 undecided arm can't count yet" in notes(rows)
+    complete = notes([*rows, ("now", 3, 0, 3), ("now", 7, 0, 7)])
+    assert "has no result" not in complete
+    assert "can't count yet" not in complete
+    lines = ["arm,case,passed,time", *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    words = ["judge", str(tmp_path / "log.csv"), "--arm", "arm", "--reward", "passed", "--case", "case"]
+    paired = CliRunner().invoke(app, [*words, "--cases", "100", "--order", "time", "--versus", "now"], env=WIDE)
+    assert "needs at most" in paired.stdout
+    assert "92 more" in paired.stdout
+    assert "now has no result on 2 of the 10 cases" in paired.stdout
+    totals = CliRunner().invoke(app, [*words, "--cases", "100", "--threshold", "0.3"], env=WIDE)
+    assert "needs about" in totals.stdout
 
 
 def test_cells_from_a_file_are_judged_alike(tmp_path: Path) -> None:

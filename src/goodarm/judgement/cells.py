@@ -120,13 +120,14 @@ def decide_cells(
             f"{source.title}: {arms[short]!r} lacks results on some of the {count:,} cases. Its evidence depends on "
             "the order in which its cases were drawn: name the column with that order, `order=COLUMN`."
         )
-    verdict, evidence = np.zeros(which.size, dtype=np.int8), np.zeros(which.size)
+    verdict, evidence, held = np.zeros(which.size, dtype=np.int8), np.zeros(which.size), np.zeros(which.size)
     for j, arm in enumerate(which):
         if whole[arm]:
             verdict[j] = 1 if np.sum(results[arm]) >= (problem.threshold - ROUNDING) * count else -1
             evidence[j] = CERTAIN
         else:
             order = _in_order(cells.place[arm], results[arm])
+            held[j] = pulls[arm] - order.size
             tenths = _tenths(source, question, cells, arms[arm], int(arm)) if question.score else None
             verdict[j], evidence[j] = _fold(results[arm, order], order, tenths, problem, float(shares.offset[j]))
     total = np.nansum(results, axis=1)
@@ -135,7 +136,8 @@ def decide_cells(
     low, high = (np.where(whole[which], mean, np.nan) for _ in range(2))
     needs = np.where(verdict == 0, count - pulls[which], 0.0)
     made = Arms((), sums.arm[which], pulls[which], mean, low, high, verdict, evidence, needs)
-    return made, _notes(question, int(whole[which].sum()), which.size)
+    notes = question.kind.cell_notes(cells.result, arms)
+    return made, _notes(question, notes, int(whole[which].sum()), which.size, held[verdict == 0])
 
 
 def _in_order(place: Floats, results: Floats) -> NDArray[np.int64]:
@@ -180,9 +182,19 @@ def _fold(
     return 0, max(good, bad) - offset
 
 
-def _notes(question: Question, whole: int, arms: int) -> tuple[str, ...]:
-    notes = [f"{whole:,} of {arms:,} arms have a result on every case and are decided with certainty"]
-    notes += question.kind.cell_notes()
+def _notes(question: Question, of_kind: tuple[str, ...], whole: int, arms: int, held: Floats) -> tuple[str, ...]:
+    """Notes for readers.
+
+    held : complete cases of each undecided arm that do not count because an earlier case is incomplete
+    """
+    notes = [f"{whole:,} of {arms:,} arms have a result on every case and are decided with certainty", *of_kind]
+    if held.any():
+        waiting, many = int(held.sum()), int(np.count_nonzero(held))
+        cases = "1 complete case" if waiting == 1 else f"{waiting:,} complete cases"
+        notes.append(
+            "an incomplete case holds back all later cases of its arm, since evidence counts them in the order of the "
+            f"draws: {cases} of {many:,} undecided {'arm' if many == 1 else 'arms'} can't count yet"
+        )
     if whole < arms:
         notes.append(f"cases count in the order of {question.drawn}. Arms that lack cases have no interval")
     return tuple(notes)

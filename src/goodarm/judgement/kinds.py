@@ -125,7 +125,8 @@ class LogKind(ABC):
         """Estimates from the means of `of_cells`."""
         return means
 
-    def cell_notes(self) -> tuple[str, ...]:
+    def cell_notes(self, results: Floats, arms: list[str]) -> tuple[str, ...]:
+        """Notes for readers on the results, arms × cases; NaN where one is missing."""
         return ()
 
 
@@ -252,10 +253,19 @@ class ControlLog(LogKind):
     def cell_means(self, means: Floats) -> Floats:
         return 2.0 * means - 1.0
 
-    def cell_notes(self) -> tuple[str, ...]:
+    def cell_notes(self, results: Floats, arms: list[str]) -> tuple[str, ...]:
         from goodarm.judgement.words import visible
 
-        return (f"the mean is the mean difference from {visible(self.control)} over the cases with results of both",)
+        name, known = visible(self.control), ~np.isnan(results)
+        control = known[arms.index(self.control)]
+        others = np.delete(known, arms.index(self.control), axis=0).any(axis=0)
+        notes = [f"the mean is the mean difference from {name} over the cases with results of both"]
+        if lacking := int((others & ~control).sum()):
+            notes.append(
+                f"{name} has no result on {lacking:,} of the {int(others.sum()):,} cases on which other arms have one. "
+                f"These are incomplete until {name} is evaluated on them"
+            )
+        return tuple(notes)
 
 
 class BarsLog(LogKind):

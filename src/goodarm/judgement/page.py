@@ -110,7 +110,7 @@ def _table(judgement: Judgement, forest: Forest, most: int, tools: bool) -> str:
         "to",
         "pulls",
         "evidence",
-        "needs",
+        judgement.question.needs_label,
     ]
     if judgement.arms.when is not None:
         heads.append("known at")
@@ -138,7 +138,7 @@ def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float
         cells.append(_cell(label, estimate(float(value), question), float(value)))
     cells.append(_cell("pulls", whole(arms.pulls[i]), arms.pulls[i]))
     cells.append(_cell("evidence", f"{arms.evidence[i]:.1f}", arms.evidence[i]))
-    cells.append(_cell("needs", "" if arms.verdict[i] else whole(arms.needs[i]), arms.needs[i]))
+    cells.append(_cell(question.needs_label, "" if arms.verdict[i] else whole(arms.needs[i]), arms.needs[i]))
     if arms.when is not None:
         when = "" if arms.when[i] is None else str(arms.when[i])
         cells.append(f'<td class="number" data-label="known at" data-value="{_plain(when)}">{_shown(when)}</td>')

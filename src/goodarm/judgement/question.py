@@ -257,6 +257,14 @@ class Question:
         )
 
     @property
+    def needs_label(self) -> str:
+        """Name of the column with the samples an undecided arm still needs: an estimate, or the number of cases left.
+
+        Evidence on cells depends on their order and has no estimate. The last case decides with certainty.
+        """
+        return "needs at most" if self.cell_by_cell else "needs about"
+
+    @property
     def by_squares(self) -> bool:
         """Whether sums of squares are needed, too: against a control, where rewards are not 0/1 by declaration."""
         summed_up = self.unit is not None and self.per_unit in ("mean", "sum")

@@ -75,8 +75,8 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
         cells["guarantee"] = lambda i: Text(judgement.guarantee if arms.verdict[i] else "", overflow="fold")
         made.add_column("guarantee", overflow="fold")
     if wide or not crowded:
-        cells["needs about"] = lambda i: Text("" if arms.verdict[i] else f"{whole(arms.needs[i])} more")
-        made.add_column("needs about", justify="right", no_wrap=True)
+        cells[question.needs_label] = lambda i: Text("" if arms.verdict[i] else f"{whole(arms.needs[i])} more")
+        made.add_column(question.needs_label, justify="right", no_wrap=True)
     if (when := arms.when) is not None:
         cells["known at"] = lambda i: Text("" if when[i] is None else str(when[i]))
         made.add_column("known at", no_wrap=True)
