@@ -19,7 +19,7 @@ from live_runs import Delay, Live, play, terms_of, wrong
 from goodarm import Campaign
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event
-from goodarm.engine.compile import just_in_time
+from goodarm.engine.compile import Patience, just_in_time
 from goodarm.engine.live import assembly
 from goodarm.engine.live.step import Asked
 from goodarm.engine.live.threshold import ThresholdStep
@@ -46,9 +46,9 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Mixtures as native code, which rounds as Python does: three quarters of the time are theirs."""
     as_it_is = assembly.as_native_rounds
 
-    def mixtures(function: Formula) -> Formula:
+    def mixtures(function: Formula, patience: Patience | None = None) -> Formula:
         mixed = any("mixture" in each.__module__ for each in reachable([function]))
-        return just_in_time(function) if mixed else as_it_is(function)
+        return just_in_time(function) if mixed else as_it_is(function, patience)
 
     monkeypatch.setattr(assembly, "as_native_rounds", mixtures)
 

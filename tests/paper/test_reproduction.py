@@ -42,7 +42,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(tmp_path: Pa
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 130, said
-    assert "the same command goes on from there" in said
+    assert "the same command continues from there" in said
     kept = finished_tasks(tmp_path / "stopped")
     wanted = {task.key for task in tasks_of(SMALL)}
     assert 2 <= len(kept) < len(wanted)

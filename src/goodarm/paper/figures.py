@@ -24,7 +24,7 @@ from goodarm.rules.learners.ladder import ladder_learner
 from goodarm.scores import score_over_rounds
 
 POINTS = 120
-PRESSED = 10.0
+PRESSED = 5.0
 """If the largest score is more than this many times that of `value`, the scale becomes logarithmic."""
 LONGEST = 20_000
 """Pulls up to which the certified bounds of Figure 3 are followed, one reward at a time."""
