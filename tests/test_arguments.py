@@ -9,7 +9,7 @@ import pytest
 
 import goodarm
 from goodarm import Campaign
-from goodarm.errors import InvalidValue
+from goodarm.errors import InvalidValue, UnknownName
 
 
 def test_numpys_whole_numbers_count_in_a_campaign(tmp_path: Path) -> None:
@@ -30,3 +30,11 @@ def test_truth_values_are_no_numbers_of_runs() -> None:
 def test_a_horizon_written_as_a_float_is_written_out() -> None:
     with pytest.raises(InvalidValue, match=r"at least 1 and at most .*; got 100000\.0\. Write 100_000\."):
         Campaign.create("memory:", "c", ["a"], 0.5, horizon=1e5)  # type: ignore[arg-type]  # that is the point
+
+
+def test_names_that_begin_with_the_given_text_are_suggested_first() -> None:
+    names = [f"banner_{i:03}" for i in range(120)]
+    with pytest.raises(UnknownName, match="Did you mean 'banner_000' or 'banner_001' or 'banner_002'"):
+        raise UnknownName("arm", "banner_00", names)
+    with pytest.raises(UnknownName, match="Did you mean 'hdoc'"):
+        raise UnknownName("rule", "hdco", ["hdoc", "kt"])

@@ -82,18 +82,33 @@ def truth_value(value: Any) -> bool:
 
 
 def percentage(value: Any) -> Any:
-    """A percentage written as text as a number; any other value unchanged.
+    """A number or a percentage written as text as a number; any other value unchanged.
 
-    >>> percentage("1.5%"), percentage(" 80 % "), percentage("high"), percentage(0.5)
-    (0.015, 0.8, 'high', 0.5)
+    >>> percentage("1.5%"), percentage(" 80 % "), percentage("50"), percentage("high"), percentage(0.5)
+    (0.015, 0.8, 50.0, 'high', 0.5)
     """
-    if isinstance(value, str) and value.strip().endswith("%"):
-        try:
-            # "7e-2" is the float nearest to 0.07; 7 / 100 rounds twice for some values.
-            return float(f"{value.strip()[:-1].strip()}e-2")
-        except ValueError:
-            return value
-    return value
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    try:
+        # "7e-2" is the float nearest to 0.07; 7 / 100 rounds twice for some values.
+        return float(f"{text[:-1].strip()}e-2" if text.endswith("%") else text)
+    except ValueError:
+        return value
+
+
+def meant_percent(threshold: float) -> str:
+    """A hint for thresholds that are a percentage without its sign, with a space after it; empty for others.
+
+    >>> meant_percent(80.0)
+    "Did you mean 80%? Write '80%' or 0.8. "
+    >>> meant_percent(-1.0), meant_percent(500.0)
+    ('', '')
+    """
+    if not 1.0 < threshold < 100.0:
+        return ""
+    written = f"{threshold:.12g}%"
+    return f"Did you mean {written}? Write {written!r} or {percentage(written):.12g}. "
 
 
 def whole(value: Any) -> int | None:

@@ -21,6 +21,7 @@ Every message names the value, the reason and the fix. The command line prints i
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -39,6 +40,8 @@ class RuleFailed(InvalidValue):
 
 MOST_LISTED, MOST_COMPARED = 20, 10_000
 """Names that a message lists, and that a wrong one is compared with: a log may have a million."""
+MOST_NEAR = 3
+"""Maximum number of names that a message suggests."""
 
 
 class UnknownName(GoodarmError, LookupError):
@@ -46,13 +49,25 @@ class UnknownName(GoodarmError, LookupError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str], none: str = "None is known.") -> None:
         names = sorted(known)
-        near = get_close_matches(str(name), names[:MOST_COMPARED], n=3, cutoff=0.5)
+        near = _resembling(str(name), names)
         shown = [each if each.isprintable() else repr(each) for each in names[:MOST_LISTED]]
         more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(shown)}{more}."
         if not names:
             hint = none
         super().__init__(f"unknown {kind} {name!r}. {hint}")
+
+
+def _resembling(name: str, names: list[str]) -> list[str]:
+    """Up to three of the sorted names that resemble this one. Those that begin with it come first.
+
+    >>> _resembling("arm_00", ["arm_000", "arm_001", "arm_100"])
+    ['arm_000', 'arm_001', 'arm_100']
+    """
+    first = bisect_left(names, name)
+    begin = [each for each in names[first : first + MOST_NEAR] if name and each.startswith(name)]
+    close = get_close_matches(name, names[:MOST_COMPARED], n=MOST_NEAR, cutoff=0.5)
+    return list(dict.fromkeys([*begin, *close]))[:MOST_NEAR]
 
 
 class UnsoundPairing(GoodarmError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
-from goodarm.arguments import check_real, check_whole
+from goodarm.arguments import check_real, check_whole, meant_percent
 from goodarm.errors import InvalidValue
 from goodarm.numerics import bernoulli_kl
 
@@ -109,7 +109,7 @@ class Bounded:
         if not 0.0 < threshold < 1.0:
             raise InvalidValue(
                 f"threshold must lie strictly between 0 and 1 for rewards in [0, 1]; got {threshold}. "
-                "Rescale the rewards, or pass rewards=Gaussian(scale=...)."
+                f"{meant_percent(threshold)}Rescale the rewards, or pass rewards=Gaussian(scale=...)."
             )
 
     def check_reward(self, reward: float) -> None:
@@ -450,7 +450,7 @@ class Problem:
     Traceback (most recent call last):
         ...
     goodarm.errors.InvalidValue: threshold must lie strictly between 0 and 1 for rewards in [0, 1]; got 1.5. \
-Rescale the rewards, or pass rewards=Gaussian(scale=...).
+Did you mean 1.5%? Write '1.5%' or 0.015. Rescale the rewards, or pass rewards=Gaussian(scale=...).
     """
 
     threshold: float

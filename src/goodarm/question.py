@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from goodarm.arguments import checked_number, number, percentage, shown, truth_value
+from goodarm.arguments import checked_number, meant_percent, number, percentage, shown, truth_value
 from goodarm.errors import InvalidValue, Refused, UnknownName
 from goodarm.problem import Bounded, GradedCases, Problem, Rewards
 
@@ -698,7 +698,7 @@ def _check_metric(metric: Metric) -> None:
     if not 0.0 < metric.bar < 1.0:
         raise InvalidValue(
             f"the bar of {name!r} must lie strictly between 0 and 1, like the metric's mean; got {metric.bar!r}. "
-            "Rescale the metric to [0, 1]."
+            f"{meant_percent(metric.bar)}Rescale the metric to [0, 1]."
         )
 
 

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from goodarm import Bounded, Campaign
+from goodarm import Bounded, Campaign, judge
 from goodarm.campaign.stores import open_store
 from goodarm.errors import AbandonedTickets, InvalidValue, Refused, UnknownTicket
 from goodarm.problem import rewards_from_text
@@ -24,7 +24,7 @@ def test_a_threshold_may_be_a_percentage(written):
         assert campaign.terms.question.bar == 0.015
 
 
-@pytest.mark.parametrize("written", ["high%", "%", "nan%", "150%", "0.5"])
+@pytest.mark.parametrize("written", ["high%", "%", "nan%", "150%", "50"])
 def test_a_percentage_that_is_none_is_refused(written):
     with pytest.raises(InvalidValue, match="threshold must"):
         Campaign.create("memory:", "x", ["a"], threshold=written)
@@ -114,3 +114,27 @@ def test_a_range_that_is_none_is_refused(low, high):
 
 def test_the_range_from_0_to_1_is_the_usual_one():
     assert Bounded(0, 1) == Bounded() == pickle.loads(pickle.dumps(Bounded(0, 1)))
+
+
+def test_against_a_control_the_table_shows_differences_and_marks_the_control():
+    with Campaign.create("memory:", "x", ["now", "new"], control="now") as campaign:
+        found = campaign.run(lambda ticket: ticket.arm == "new", limit=100)
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["arm", "verdict", "samples", "out", "difference", "interval"]
+    assert [line.split()[:2] for line in lines[1:]] == [["now", "control"], ["new", "better"]]
+
+
+@pytest.mark.parametrize(("written", "meant"), [(80, "80%? Write '80%' or 0.8."), ("2", "2%? Write '2%' or 0.02.")])
+def test_percentages_without_their_sign_are_recognised(written, meant):
+    with pytest.raises(InvalidValue) as campaign:
+        Campaign.create("memory:", "x", ["a"], threshold=written)
+    with pytest.raises(InvalidValue) as log:
+        judge({"arm": ["a"], "pulls": [10], "total": [5]}, threshold=written)
+    with pytest.raises(InvalidValue) as bars:
+        Campaign.create("memory:", "x", ["a"], bars=f"correct >= {written}")
+    assert all(f"Did you mean {meant}" in str(error.value) for error in (campaign, log, bars))
+
+
+def test_a_threshold_may_be_a_number_written_as_text():
+    with Campaign.create("memory:", "x", ["a"], threshold="50", rewards=Bounded(0, 100)) as campaign:
+        assert campaign.terms.question.bar == 50.0

@@ -366,3 +366,18 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused(more: dict[str, object], message: str) -> None:
     with pytest.raises(Exception, match=message):
         Campaign.create("memory:", "prompts", list(TRUTH), **{"threshold": 0.8, "cases": CASES, **more})
+
+
+@pytest.mark.parametrize("asked", [{"threshold": 0.5}, {"control": "p1"}], ids=["threshold", "control"])
+def test_the_interval_of_an_arm_with_every_case_told_is_its_mean(asked: dict[str, object]) -> None:
+    """Tickets that were out at the verdict are told after it; the interval at the verdict is wider."""
+    with Campaign.create("memory:", "x", ["p0", "p1"], cases=CASES, **asked) as running:
+        for ticket in running.ask(2 * CASES)[::-1]:
+            running.tell(ticket, result(ticket))
+        rows = running.arms()
+    assert [row.pulls for row in rows] == [CASES, CASES]
+    judged = [row for row in rows if row.sign]
+    assert judged
+    for row in judged:
+        assert row.low == row.high == row.mean
+        assert row.interval_words == f"{row.mean:.4g} to {row.mean:.4g}"

@@ -187,7 +187,8 @@ def started(tmp_path: Path) -> tuple[subprocess.Popen[str], Path]:
     log = tmp_path / "evaluated"
     log.touch()
     store = f"sqlite:///{tmp_path / 'store.db'}"
-    return subprocess.Popen([sys.executable, "-c", SCRIPT, store, str(log)], stdout=subprocess.PIPE, text=True), log
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, store, str(log)], text=True, **pipes), log
 
 
 def lines_in(log: Path) -> list[str]:
@@ -223,8 +224,10 @@ def test_ctrl_c_tells_what_is_under_way(tmp_path: Path) -> None:
     process, log = started(tmp_path)
     wait_for(log, 20)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    _, shown = process.communicate(timeout=60)
     assert process.returncode != 0
+    assert shown.count("Traceback") == 1
+    assert shown.strip().endswith("KeyboardInterrupt: The results so far are kept. Run again to go on.")
     with Campaign.open(f"sqlite:///{tmp_path / 'store.db'}", "prompts") as stopped:
         assert stopped.tally().pending == 0
         assert stopped.tally().told == len(lines_in(log))

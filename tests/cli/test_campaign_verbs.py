@@ -242,3 +242,17 @@ def test_results_as_table_json_and_csv(store: str, tmp_path: Path) -> None:
     assert "missing" in run("results", store, "prompts", "--out", str(tmp_path / "missing" / "x.csv"), exit_code=2)
     assert "is a folder" in run("results", store, "prompts", "--out", str(tmp_path), exit_code=2)
     assert "promts" in run("results", store, "promts", exit_code=2)
+
+
+def test_the_table_of_arms_fits_80_columns(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals stay on one line, unknown ones are empty, and evidence of 1e9 reads as certain."""
+    monkeypatch.setenv("COLUMNS", "80")
+    run("create", store, "c", "--arms", "a,b", "--control", "a")
+    run("create", store, "p", "--arms", "a-long-name-of-a-prompt,b", "--threshold", "0.5", "--cases", "12")
+    for ticket in as_json("ask", store, "p", "-n", "24")["tickets"]:
+        run("tell", store, "p", ticket["ticket"], "1")
+    lines = run("arms", store, "p").splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[-4:] for line in lines[3:5]] == [["1", "to", "1", "certain"]] * 2
+    control = next(line for line in run("arms", store, "c").splitlines() if "control" in line)
+    assert control.split() == ["a", "control", "0", "0"]

@@ -136,6 +136,8 @@ def test_true_and_false_are_rewards(tmp_path: Path) -> None:
         (("compare", "table:", "--threshold", "0.1"), "names no file"),
         (("compare", "table:x.csv"), "Give one, for example --threshold 0.05"),
         (("compare", "kano-1", "--threshold", "1.5"), "Rescale the rewards, or use Gaussian rewards."),
+        (("compare", "kano-1", "--threshold", "80"), "Did you mean 80%? Write '80%' or 0.8."),
+        (("plan", "--arms", "25"), "--threshold, or the mean of a control, --control, with its --margin"),
         (("compare", "kano-1", "--workers", "100000"), "workers must be at most 1000; got 100000"),
         (("compare", "kano-1", "--out", ""), "the path is empty"),
         (("plan", "--arms", "3", "--threshold", "0.5", "--out", ""), "the path is empty"),
@@ -150,6 +152,14 @@ def test_advice_speaks_the_language_of_the_command_line(
     monkeypatch.chdir(tmp_path)
     assert message in refused(*arguments)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_plan_has_the_option_that_its_message_names() -> None:
+    plans = [
+        goodarm("plan", "--arms", "4", name, "0.3", "--gap", "0.2", "--runs", "2") for name in ("--control", "--versus")
+    ]
+    assert [plan.exit_code for plan in plans] == [0, 0]
+    assert plans[0].stdout == plans[1].stdout
 
 
 def test_advice_in_python_names_arguments() -> None:

@@ -21,6 +21,7 @@ def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:
     store = ("--store", f"sqlite:///{tmp_path}/a.db")
     made = json.loads(run("token", "create", "--role", "writer", "--name", "checkout", "--json", *store).stdout)
     plain = run("token", "create", "--role", "reader", *store)
+    assert f"for the store {store[1]}" in plain.stderr
     assert plain.stdout.startswith("goodarm_")
     assert "shown only now" in plain.stderr
     assert run("token", "revoke", made["id"], *store).returncode == 0

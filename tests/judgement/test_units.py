@@ -106,6 +106,7 @@ def test_the_command_warns_once(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["judge", str(log), "--threshold", "0.2"], env={"COLUMNS": "300"})
     assert shown.output.count("user_id repeats") == 1
     assert "certified only if rows of the same user_id are independent" in shown.output.splitlines()[0]
+    assert shown.output.splitlines()[1].startswith("WARNING: user_id repeats")
     told = CliRunner().invoke(app, ["judge", str(log), "--threshold", "0.2", "--json"])
     assert "user_id repeats" in json.loads(told.stdout)["warnings"][0]
     assert told.stderr.count("user_id repeats") == 1

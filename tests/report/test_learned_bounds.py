@@ -93,3 +93,15 @@ def test_a_live_step_shows_the_same_bounds() -> None:
     assert found["beta"] == pytest.approx(1.5)
     most = float(step.pulls().max())
     assert found["alpha"] == deciding_bound(step.policy, most, Pool(1.0), Problem(threshold=0.3, arms=2).bar)
+
+
+@pytest.mark.parametrize("recorded", [0, 100])
+def test_lines_end_where_the_longest_run_ends(recorded: int) -> None:
+    short = simulate("hdoc", "kano-1", horizon=100_000, runs=2, stop_after=1, trajectory=recorded)
+    longest = max(run.rounds for run in short.runs)
+    assert longest < 5_000
+    shown = followed(short)
+    assert shown.rounds[-1] == longest
+    assert shown.rounds.size >= 20
+    left, right = short.plot("learning").axes[0].get_xlim()
+    assert (left, right) == (0.0, longest)

@@ -23,6 +23,9 @@ ATTEMPTS = 8
 FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0
 AGAIN = frozenset({429, 502, 503, 504})
 """Status codes of failures that may be temporary."""
+UNAUTHORIZED = 401
+TOKEN = "GOODARM_TOKEN"
+"""Environment variable with the token to use if the caller passes none."""
 
 
 class ServerRefused(GoodarmError):
@@ -93,6 +96,11 @@ class Connection:
                 continue
             if status < 400:
                 return answer
+            if status == UNAUTHORIZED and self._token is None:
+                raise ServerRefused(
+                    f"{self.address} needs a token. Make one on the server with goodarm token create, then pass "
+                    f"token='...' or set the environment variable {TOKEN}."
+                )
             if status not in AGAIN:
                 raise _refusal(status, answer)
             reason = _refusal(status, answer)

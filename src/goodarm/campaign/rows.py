@@ -41,7 +41,7 @@ class ArmRow(NamedTuple):
     """One arm: its verdict, its totals and what it still needs. Unknown numbers are NaN, and null in JSON.
 
     low and high are NaN for rules in the order of asking (kt, betting, learned-bets), whose evidence at other
-    thresholds does not follow from the totals.
+    thresholds does not follow from the totals. On a fixed test set both equal the mean once every case is told.
     """
 
     arm: str
@@ -53,7 +53,10 @@ class ArmRow(NamedTuple):
     pending: Annotated[int, "tickets that await their reward"]
     total: Annotated[float, "sum of the rewards"]
     mean: Annotated[float, "mean of the told rewards; against a control, the difference of the means"]
-    low: Annotated[float, "lower end of the deciding interval; after a verdict, its value at the verdict"]
+    low: Annotated[
+        float,
+        "lower end of the deciding interval; after a verdict, its value then; the mean once every case is told",
+    ]
     high: float
     evidence: Annotated[float, "evidence for the verdict; the larger of the two sides while the arm is undecided"]
     needed: Annotated[float, "evidence needed for a verdict"]
@@ -78,6 +81,27 @@ class ArmRow(NamedTuple):
     def own_mean(self) -> float:
         """The arm's own mean, even where `mean` is a difference; NaN without rewards."""
         return self.total / self.pulls if self.pulls else math.nan
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict and the metric that failed, or why there is none."""
+        if self.verdict == OPEN:
+            return self.state or UNDECIDED
+        return f"{self.verdict}: {self.failed}" if self.failed else self.verdict
+
+    @property
+    def interval_words(self) -> str:
+        """The interval for a table; empty if it is unknown."""
+        return interval_words(self.low, self.high)
+
+    @property
+    def evidence_words(self) -> str:
+        """The evidence, and the evidence needed for a verdict, for a table; empty if unknown."""
+        from goodarm.rules.identification.gap_mixture import CERTAIN  # imported late: clients read rows without rules
+
+        if math.isnan(self.evidence) or math.isnan(self.needed):
+            return ""
+        return "certain" if self.evidence >= 0.5 * CERTAIN else f"{self.evidence:.2f} of {self.needed:.2f}"
 
     def as_json(self) -> dict[str, Any]:
         """All fields as JSON."""
@@ -114,28 +138,30 @@ class Told(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """Counts of good, bad and undecided arms, and one row per arm."""
+    """Counts of good, bad and undecided arms, one row per arm, and the name of what `row.mean` holds."""
 
     good: int
     bad: int
     open: int
     arms: list[ArmRow]
+    estimate: str = "mean"
 
     def as_json(self) -> dict[str, Any]:
-        return self._asdict() | {"arms": [row.brief() for row in self.arms]}
+        counts = {"good": self.good, "bad": self.bad, "open": self.open}
+        return counts | {"arms": [row.brief() for row in self.arms]}
 
     def __str__(self) -> str:
         """A table for `print`."""
         return plain_table(
-            ["arm", "verdict", "samples", "out", "mean", "interval"],
+            ["arm", "verdict", "samples", "out", self.estimate, "interval"],
             [
                 [
                     row.label,
-                    row.verdict if row.sign else row.state or UNDECIDED,
+                    row.verdict_words,
                     f"{row.pulls:,}",
                     f"{row.pending:,}",
-                    _figure(row.mean),
-                    "-" if math.isnan(row.low) else f"{_figure(row.low)} to {_figure(row.high)}",
+                    figure(row.mean),
+                    row.interval_words,
                 ]
                 for row in self.arms
             ],
@@ -192,9 +218,22 @@ class Bounds(NamedTuple):
         return Bounds(unknown_as_nan(content["alpha"]), unknown_as_nan(content["beta"]), content["learned"])
 
 
-def _figure(value: float) -> str:
-    """Format a number for a table with four digits; a dash if it is unknown."""
-    return f"{value:.4g}" if math.isfinite(value) else "-"
+def figure(value: float) -> str:
+    """Format a number for a table with four digits; empty if it is unknown."""
+    return f"{value:.4g}" if math.isfinite(value) else ""
+
+
+def interval_words(low: float, high: float) -> str:
+    """An interval for a table; empty if it is unknown.
+
+    >>> interval_words(0.25, 0.5), interval_words(-math.inf, 0.5), interval_words(math.nan, math.nan)
+    ('0.25 to 0.5', 'up to 0.5', '')
+    """
+    if math.isfinite(low) and math.isfinite(high):
+        return f"{figure(low)} to {figure(high)}"
+    if math.isfinite(high):
+        return f"up to {figure(high)}"
+    return f"from {figure(low)}" if math.isfinite(low) else ""
 
 
 class Finish(NamedTuple):

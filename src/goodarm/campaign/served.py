@@ -20,7 +20,7 @@ from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.cases import read_cases, read_scores
 from goodarm.campaign.check import Check
-from goodarm.campaign.connection import Connection
+from goodarm.campaign.connection import TOKEN, Connection
 from goodarm.campaign.journal import Head
 from goodarm.campaign.operations import check_ask_of_unit, checked_count, pairs_of, unit_rows
 from goodarm.campaign.requests import check_key
@@ -36,8 +36,6 @@ from goodarm.planning import Remaining
 from goodarm.problem import rewards_text
 from goodarm.question import RewardGiven, as_sent, read_reward
 
-TOKEN = "GOODARM_TOKEN"
-"""Environment variable with the token to use if the caller passes none."""
 PIECE = 10_000
 """Entries of the journal fetched at a time."""
 
@@ -178,7 +176,7 @@ class ServedCampaign(Campaign):
     def verdicts(self) -> Verdicts:
         rows = self.arms()
         tally = self.tally()
-        return Verdicts(tally.good, tally.bad, tally.open, rows)
+        return Verdicts(tally.good, tally.bad, tally.open, rows, self.terms.question.labels.estimate)
 
     def arms(self) -> list[ArmRow]:
         return [ArmRow.from_json(row) for row in self._get("/arms")["arms"]]

@@ -28,6 +28,7 @@ from goodarm.campaign.rows import (
     Tally,
     Verdicts,
     WaitingTicket,
+    figure,
     iso,
     unknown_as_nan,
 )
@@ -80,6 +81,8 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
     else:
         low, high = ends
         evidence, enough = (each(fold, arm, OPEN) if judged else math.nan for each in (evidence_of, needed))
+    if judged and _is_exact(fold, book):
+        low = high = fold.estimate(arm)
     sign = question.sign(decision["verdict"]) if decision else 0
     states = decision.get("metrics", []) if decision else [state.as_json() for state in metrics(fold, arm)]
     return ArmRow(
@@ -110,10 +113,25 @@ def _row(fold: Fold, arm: int, ends: tuple[float, float], late: Cost) -> ArmRow:
     )
 
 
+def _is_exact(fold: Fold, book: Book) -> bool:
+    """Whether the arm, and those that it is compared with, have told every case: the estimate is then the truth."""
+    if fold.terms.cases is None:
+        return False
+    results = fold.terms.cases.count * fold.terms.repeats
+    compared = (fold.books[fold.index[arm]] for arm in fold.terms.question.references)
+    return all(each.told == results for each in (book, *compared))
+
+
 def verdicts_of(fold: Fold, now: float) -> Verdicts:
     """All arms, decided and undecided."""
     tally = tally_of(fold, now)
-    return Verdicts(tally.good, tally.bad, tally.open, arm_rows(fold, range(len(fold.books)), now))
+    return Verdicts(
+        tally.good,
+        tally.bad,
+        tally.open,
+        arm_rows(fold, range(len(fold.books)), now),
+        fold.terms.question.labels.estimate,
+    )
 
 
 def tally_of(fold: Fold, now: float) -> Tally:
@@ -392,13 +410,12 @@ def html(text: str, fold: Fold) -> str:
     """HTML with the text and a small table."""
     lines = "".join(f"<p>{escape(line)}</p>" for line in text.split("\n"))
     rows = "".join(
-        f"<tr><td>{escape(row.label)}</td><td>{row.pulls:,}</td><td>{row.pending:,}</td><td>{row.mean:.4g}</td>"
-        f"<td>{row.low:.4g} to {row.high:.4g}</td><td>{row.evidence:.2f} of {row.needed:.2f}</td></tr>"
+        f"<tr><td>{escape(row.label)}</td><td>{row.pulls:,}</td><td>{row.pending:,}</td><td>{figure(row.mean)}</td>"
+        f"<td>{row.interval_words}</td><td>{row.evidence_words}</td></tr>"
         for row in nearest(fold, 10)
     )
     if not rows:
         return lines
-    heads = "".join(
-        f"<th>{head}</th>" for head in ("nearest to a verdict", "pulls", "out", "mean", "interval", "evidence")
-    )
+    names = ("nearest to a verdict", "samples", "out", fold.terms.question.labels.estimate, "interval", "evidence")
+    heads = "".join(f"<th>{head}</th>" for head in names)
     return f"{lines}<table><tr>{heads}</tr>{rows}</table>"

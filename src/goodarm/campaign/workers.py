@@ -205,10 +205,11 @@ def _tickets_out(campaign: Campaign) -> list[Ticket]:
 
 def complete(work: Coroutine[Any, Any, None]) -> None:
     """Run a coroutine to completion, also inside a running event loop, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        asyncio.run(work)
+    if not _in_event_loop():
+        try:
+            asyncio.run(work)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("The results so far are kept. Run again to go on.") from None
         return
     failures: list[BaseException] = []
 
@@ -223,6 +224,14 @@ def complete(work: Coroutine[Any, Any, None]) -> None:
     thread.join()
     for failure in failures:
         raise failure
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def progress_bar(campaign: Campaign) -> tuple[Watch, Callable[[], None]]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from goodarm.campaign.rows import figure
 from goodarm.cli._show import console, on_one_line
-from goodarm.question import OPEN, UNDECIDED
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -34,37 +33,24 @@ def table(rows: Iterable[ArmRow], estimate: str, title: str | None = None) -> Ta
     made.add_column("arm", overflow="fold")
     made.add_column("verdict")
     for heading in ("samples", "out", estimate, "interval", "evidence"):
-        made.add_column(heading, justify="right")
+        made.add_column(heading, justify="right", no_wrap=heading not in ("out", "evidence"))
     for row in rows:
         made.add_row(
             Text(on_one_line(row.label)),
-            Text(f"{SIGNS[row.sign]} {_state(row)}", style=STYLES[row.sign]),
+            Text(f"{SIGNS[row.sign]} {on_one_line(row.verdict_words)}", style=STYLES[row.sign]),
             f"{row.pulls:,}",
             _out(row),
-            _figure(row.mean),
-            f"{_figure(row.low)} to {_figure(row.high)}",
-            f"{_figure(row.evidence, 2)} of {_figure(row.needed, 2)}",
+            figure(row.mean),
+            row.interval_words,
+            row.evidence_words,
         )
     return made
-
-
-def _state(row: ArmRow) -> str:
-    """The verdict, or why there is none."""
-    if row.verdict != OPEN:
-        return f"{row.verdict}: {on_one_line(row.failed)}" if row.failed else row.verdict
-    return row.state or UNDECIDED
 
 
 def _out(row: ArmRow) -> str:
     """Outstanding tickets, and the verdicts that overdue ones hold back."""
     words = [f"{row.pending:,}", f"({row.overdue:,} overdue)" if row.overdue else ""]
     return " ".join(filter(None, [*words, f"hold back {row.held_back}" if row.held_back else ""]))
-
-
-def _figure(value: float, digits: int | None = None) -> str:
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:.4g}" if digits is None else f"{value:.{digits}f}"
 
 
 def entry_text(entry: dict[str, Any], as_json: bool) -> str:

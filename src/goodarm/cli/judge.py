@@ -176,6 +176,7 @@ def judge(
 
 
 def _print(found: Judgement, json: bool) -> None:
+    from goodarm.judgement.words import visible
     from goodarm.report import judged
 
     if json:
@@ -185,6 +186,8 @@ def _print(found: Judgement, json: bool) -> None:
         return
     screen = console()
     screen.print(f"{found.sentence}.", style="bold", soft_wrap=True)
+    for warning in found.warnings:
+        screen.print(in_options(visible(warning)), style="yellow")
     for line in judged.segment_lines(found):
         screen.print(line, soft_wrap=True)
     screen.print(judged.table(found, width=screen.width))

@@ -29,7 +29,13 @@ Bar = Annotated[
 ]
 Versus = Annotated[
     float | None,
-    typer.Option(parser=number, metavar="X", help="In place of a threshold: the mean of the control to compare with."),
+    typer.Option(
+        "--versus",
+        "--control",
+        parser=number,
+        metavar="X",
+        help="In place of a threshold: the mean of the control to compare with.",
+    ),
 ]
 Margin = Annotated[float, typer.Option(metavar="M", help="By how much an arm must be better than the control.")]
 Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]

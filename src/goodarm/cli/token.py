@@ -38,13 +38,16 @@ def _tokens(store: str) -> Iterator[Tokens]:
 @token.command()
 def create(role: RoleName, store: Store = "sqlite:///goodarm.db", name: TokenName = "", json: Json = False) -> None:
     """Make a token. Its text is shown once and stored as a hash."""
+    from goodarm.campaign.stores.postgresql import without_password
+
     with _tokens(store) as tokens:
         made, text = tokens.create(role, name)
     if json:
         print_json({"id": made.id, "role": made.role.name, "name": made.name, "token": text})
     else:
         typer.echo(text)
-        typer.echo(f"token {made.id}, role {made.role.name}. It is shown only now: keep it safe.", err=True)
+        where = f"token {made.id}, role {made.role.name}, for the store {without_password(store)}."
+        typer.echo(f"{where} It is shown only now: keep it safe.", err=True)
 
 
 @token.command("list")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_real
+from goodarm.arguments import check_real, meant_percent
 from goodarm.errors import InvalidValue, UnreadableTable, UnsoundPairing
 from goodarm.problem import Bounded
 from goodarm.question import Bars, Control, Threshold
@@ -148,10 +148,11 @@ class ThresholdLog(LogKind):
         scale = self.question.scale
         check_real(threshold=self.question.threshold)
         if scale.bounded and not scale.low < self.bar < scale.high:
+            hint = meant_percent(self.bar) if (scale.low, scale.high) == (0.0, 1.0) else ""
             raise InvalidValue(
                 f"threshold must lie strictly between {scale.low:g} and {scale.high:g} for {scale.words}; got "
-                f"{self.bar:g}. Give the rewards' own range as bounded:LOW,HIGH, or nonnegative for rewards of 0 or "
-                "more without a ceiling."
+                f"{self.bar:g}. {hint}Give the rewards' own range as bounded:LOW,HIGH, or nonnegative for rewards of "
+                "0 or more without a ceiling."
             )
 
     def described(self) -> str:

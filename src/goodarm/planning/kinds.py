@@ -353,7 +353,7 @@ def planned_question(
     """The planned question: a threshold, or a control with its expected mean and margin."""
     if control is not None and threshold is not None:
         raise InvalidValue(
-            "give a threshold or a `control` with its `margin`, not both: leave `threshold` out to compare arms with "
+            "give `threshold`, or `control` with its `margin`, not both: leave `threshold` out to compare arms with "
             "the control."
         )
     if control is not None:
@@ -365,7 +365,8 @@ def planned_question(
         return PlannedControl(control, margin)
     if threshold is None or margin:
         raise InvalidValue(
-            "give the bar that a good arm's mean reaches, `threshold`, or a `control` with its `margin`."
+            "give the bar that a good arm's mean reaches, `threshold`, or the mean of a control, `control`, with its "
+            "`margin`."
         )
     return PlannedThreshold(percentage(threshold), cases)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from goodarm.judgement import Judgement
-from goodarm.judgement.words import LOOKS, estimate, interval, visible, whole
+from goodarm.judgement.words import LOOKS, Doubt, estimate, interval, visible, whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,10 +23,10 @@ STYLES = {1: "green", -1: "red", 0: ""}
 
 
 def notes(judgement: Judgement) -> Iterator[str]:
-    """Conditions of the guarantee, automatic choices, and other notes."""
+    """Conditions of the guarantee, automatic choices, and other notes; warnings follow the sentence."""
     yield f"verdicts are {judgement.rule_guarantee} if"
     yield from (f"- {visible(each)}" for each in judgement.conditions)
-    yield from (visible(note) for note in (*judgement.notes, LOOKS))
+    yield from (visible(note) for note in (*judgement.notes, LOOKS) if not isinstance(note, Doubt))
 
 
 def segment_lines(judgement: Judgement, most: int = EACH) -> Iterator[str]:

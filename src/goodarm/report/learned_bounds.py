@@ -20,7 +20,7 @@ from goodarm.policies import policy as make_policy
 from goodarm.policies.bounds import deciding_bound, sampling_bound
 from goodarm.report import drawing
 from goodarm.rules.beliefs import MEAN, PULLS, TOTAL, VERDICT, WIDTH, Pool, read_arm
-from goodarm.simulation.run import assembly_of, source_of
+from goodarm.simulation.run import assembly_of, source_of, stops_of
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.simulate import collect
 from goodarm.streams import ENVIRONMENT, POLICY, generator
@@ -33,6 +33,10 @@ Floats = NDArray[np.float64]
 
 POINTS = 100
 """Points of a trajectory."""
+FEWEST = 20
+"""Minimum points of the longest run; with fewer, the first runs are played again, unless fewer were asked for."""
+FINEST = 100_000
+"""Maximum points of a whole horizon, if runs end long before it."""
 FOLLOWED = 5
 """Number of runs to play again if no trajectory was recorded."""
 OTHERS = {"hoeffding": "hdoc", "gap-mixture": "ucb+gap-mixture", "stitched": "ucb+stitched"}
@@ -49,13 +53,12 @@ class Followed(NamedTuple):
 
 
 def followed(runs: Runs) -> Followed:
-    """alpha and beta of a policy over the rounds; after the last verdict a run keeps its last values."""
-    if runs.spec.trajectory < 2:
-        spec = replace(runs.spec, trajectory=POINTS)
-        runs = collect(spec, min(len(runs), FOLLOWED), first=runs.runs[0].number)
-    found = runs.trajectories
-    horizon, points = runs.spec.horizon, runs.spec.trajectory
-    rounds = np.array(sorted({max(1, round(horizon * (j + 1) / points)) for j in range(points)}), dtype=np.float64)
+    """alpha and beta of a policy until the longest run ends; a run that ends earlier keeps its last values."""
+    if _rounds(runs).size < min(max(runs.spec.trajectory, 2), FEWEST):
+        first = runs.runs[: min(len(runs), FOLLOWED)]
+        points = POINTS * runs.spec.horizon // max(run.rounds for run in first)
+        runs = collect(replace(runs.spec, trajectory=min(points, FINEST)), len(first), first=first[0].number)
+    found, rounds = runs.trajectories, _rounds(runs)
     values = {name: np.empty((len(runs), rounds.size)) for name in ("alpha", "beta")}
     for row, run in enumerate(runs.runs):
         mine = found["run"] == run.number
@@ -63,6 +66,13 @@ def followed(runs: Runs) -> Followed:
             known = found[name][mine]
             curve[row] = np.concatenate([known, np.full(rounds.size - known.size, known[-1])])
     return Followed(runs.policy, rounds, values["alpha"], values["beta"])
+
+
+def _rounds(runs: Runs) -> Floats:
+    """The rounds at which the longest run was recorded, the last one at its end."""
+    spec, longest = runs.spec, max(run.rounds for run in runs.runs)
+    stops = np.array(stops_of(spec.horizon, spec.trajectory) if spec.trajectory else [], dtype=np.float64)
+    return np.unique(np.minimum(stops, longest))
 
 
 def draw_learning(several: list[Runs]) -> Figure:
@@ -96,7 +106,7 @@ def draw_bounds(both: Any, shown: list[Followed], where: str) -> list[Any]:
             axes.fill_between(each.rounds[known], low, high, color=colour, alpha=0.15, linewidth=0)
             line = axes.plot(each.rounds[known], mean, **look, **marks)
             handles += line if name == "alpha" else []
-        axes.set_xlim(0.0, shown[0].rounds[-1])
+        axes.set_xlim(0.0, max(each.rounds[-1] for each in shown))
         low, high = axes.get_ylim()
         axes.set_ylim(max(0.0, low - 0.5 * (high - low)), high + 0.1 * (high - low))
         axes.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))

@@ -5,7 +5,7 @@ import { auditOf } from "./audit.js";
 import { learned } from "./bar.js";
 import { showLive } from "./campaign.js";
 import { byId, h, say, term } from "./dom.js";
-import { count, counted, decimal, evidence, fullTime, lift, percent, scaleOf } from "./format.js";
+import { count, counted, decimal, evidence, fullTime, isCertain, lift, percent, scaleOf } from "./format.js";
 import { nameOf } from "./intervals.js";
 import { Stream } from "./live.js";
 import { ESTIMATE, EVIDENCE, INTERVAL } from "./meanings.js";
@@ -32,7 +32,9 @@ function sentence(arm, scale, threshold) {
   const bar = arm.metrics?.length ? "the bars" : `the ${scale.labels.bar} of ${scale.amount(threshold)}`;
   const still =
     arm.needed !== null && arm.evidence !== null
-      ? `; evidence ${evidence(arm.evidence)} of ${evidence(arm.needed)} needed`
+      ? isCertain(arm.evidence)
+        ? "; certain"
+        : `; evidence ${evidence(arm.evidence)} of ${evidence(arm.needed)} needed`
       : "";
   if (arm.verdict === "open") return `${where}; ${bar} lies inside${still}.${waiting}`;
   const decided = `Decided ${fullTime(arm.decided_at)}, ${arm.guarantee ?? "no guarantee"}.`;

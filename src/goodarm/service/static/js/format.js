@@ -35,7 +35,11 @@ export const short = (value) => tick.format(value);
 /** @param {Maybe} value */
 export const decimal = (value) => (value === null || value === undefined ? "–" : real.format(value));
 /** Evidence: a logarithm, of which two digits are plenty. @param {Maybe} value */
-export const evidence = (value) => (value === null || value === undefined ? "–" : two.format(value));
+export const evidence = (value) =>
+  value === null || value === undefined ? "–" : isCertain(value) ? "certain" : two.format(value);
+
+/** Evidence of 1e9 says that no other verdict is possible. @param {number} value */
+export const isCertain = (value) => value >= 5e8;
 /** @param {number} value @param {number} [digits] */
 export const percent = (value, digits = 2) =>
   new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: digits }).format(value);
