@@ -279,7 +279,7 @@ class Question(ABC):
         """The word for a verdict in pages, figures and sentences.
 
         >>> Threshold(0.5).label(1), Control("now").label(-1), Threshold(0.5).label(0)
-        ('good', 'worse', 'undecided')
+        ('good', 'not better', 'undecided')
         """
         return self.word(sign) if sign else UNDECIDED
 
