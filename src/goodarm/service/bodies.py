@@ -55,7 +55,7 @@ RewardFamily = Annotated[
     ),
 ]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Percentage = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?%$", max_length=50, examples=["1.5%"])]
+WrittenNumber = Annotated[str, Field(pattern=r"^-?[0-9]+(\.[0-9]+)?%?$", max_length=50, examples=["1.5%"])]
 Record = Annotated[dict[Annotated[str, Field(max_length=200)], Number | StrictBool], Field(max_length=100)]
 Reward = Number | StrictBool | Record
 """A number; true is 1 and false is 0. With several bars, a record with one number per metric."""
@@ -108,7 +108,7 @@ class NewCampaign(Body):
 
     name: Name
     arms: Arms = Field(examples=[["calm", "loud", {"id": "odd", "label": "An odd one"}]])
-    threshold: Number | Percentage | None = Field(None, examples=[0.5], description="the bar; or name a control")
+    threshold: Number | WrittenNumber | None = Field(None, examples=[0.5], description="the bar; or name a control")
     control: ArmId | None = Field(None, examples=[None], description="the arm that the others are compared with")
     margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
     question: dict[str, Any] | None = Field(
@@ -250,7 +250,7 @@ class PlanWish(Body):
     """Assumptions for a plan."""
 
     arms: ArmCount = Field(examples=[20], description="number of arms without the control")
-    threshold: Number | Percentage | None = Field(
+    threshold: Number | WrittenNumber | None = Field(
         None, examples=[0.5], description="the bar; or give the control's mean"
     )
     control: Number | None = Field(None, examples=[None], description="expected mean of the control")
