@@ -134,7 +134,7 @@ def state(fold: Fold) -> dict[str, Any]:
         "queues": {arm: queue_of(queue) for arm, queue in fold.queues.items() if queue.order},
         "pairs": fold.pairs and fold.pairs.as_json(),
         "deadlines": [each for each in fold.deadlines if each[1] in fold.pending or each[1] in fold.blocks],
-        "good": (fold.good, fold.found, fold.scatter),
+        "good": (fold.good, fold.found, fold.scatter and fold.scatter.as_json()),
         "counts": (fold.number, fold.chain, fold.at, fold.tickets, fold.late, fold.ended),
         "undeclared": fold.undeclared,
         "disagreement": fold.disagreement,

@@ -371,7 +371,7 @@ def test_against_a_control_arms_are_better_or_not(server: Server, new_page: NewP
     expect(page.locator(".ends i").first).to_have_text(re.compile(r"^-\d"))  # the scale reaches below no difference
     expect(page.locator('.spacer [data-arm="new"] .mean')).to_have_text("+100.00 pp")
     expect(page.locator('.spacer [data-arm="now"]')).to_contain_text("control")
-    page.get_by_role("button", name="better").click()
+    page.get_by_role("button", name="better", exact=True).click()
     expect(page.locator(".spacer .line")).to_have_count(1)
     shown(page, f"{server.address}/#/campaign/versus/arm/new")
     expect(page.locator(".words")).to_contain_text(
