@@ -332,12 +332,23 @@ def test_arms_on_the_bar_do_not_hide_what_the_others_need() -> None:
     assert clear is None or clear.near < 2
 
 
+def test_the_guess_before_the_first_reward_names_its_assumption_and_models_have_none() -> None:
+    plain = Campaign.create("memory:", "plain", ["a", "b"], 0.5)
+    assert "only a guess: assuming means spread evenly over 0 to 100%, " in plain.headline()
+    arms = [{"id": name, "features": [float(n)]} for n, name in enumerate("abc")]
+    modelled = Campaign.create("memory:", "modelled", arms, 0.5, policy="ucb+kt@linear(ridge=0.1)")
+    assert modelled.finish() is None
+    assert "guess" not in modelled.headline()
+
+
 def test_the_journal_and_the_words(clock: Any) -> None:
     campaign = Campaign.create("memory:", "c", {"a": "First", "b": "Second"}, 0.02, clock=clock, metadata={"by": "me"})
     planned = campaign.finish()
     assert planned is not None
     assert planned.low < planned.median < planned.high
-    assert campaign.headline().startswith("0 of 2 above 2%, 0 below, 2 undecided; planned: ")
+    assert campaign.headline().startswith(
+        "0 of 2 above 2%, 0 below, 2 undecided; no rewards yet, so only a guess: assuming means drawn from Beta(1, 49)"
+    )
     (ticket,) = campaign.ask()
     campaign.tell(ticket, 1)
     kinds = [entry["kind"] for entry in campaign.history()]

@@ -434,7 +434,8 @@ at most 5%
     def finish(self) -> Finish | None:
         """Further samples until every arm is decided, as a range; None if there is no estimate.
 
-        Before the first reward this is the plan, under the assumption about the means in `Finish.guess`.
+        Before the first reward this is a guess, under the assumption about the means in `Finish.guess`. If the means
+        lie closer to the bar, the campaign takes many times as long. With a model of the arms there is no such guess.
         """
         return views.finish_of(self._look())
 

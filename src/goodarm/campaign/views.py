@@ -247,6 +247,7 @@ def finishing(fold: Fold) -> Callable[[Stop | None], Finish | None]:
     """The same as a function of a copy of the present state, which another thread can run.
 
     Rewards whose spread is not declared (`bet-mixture` outside of a fixed test set) can't be forecast from the totals.
+    The plan assumes arms without a model, so policies with one have none before their first reward.
     """
     terms, question = fold.terms, fold.terms.question
     open_arms = np.array([book.number for book in fold.books if is_open(book)], dtype=np.intp)
@@ -258,7 +259,7 @@ def finishing(fold: Fold) -> Callable[[Stop | None], Finish | None]:
     pulls = np.array([book.told / times for book in fold.books], dtype=np.float64)
     totals = np.array([question.shown_total(book.total) / times for book in fold.books], dtype=np.float64)
     if not pulls.sum() and terms.cases is None:
-        return partial(_planned, terms, len(fold.books))
+        return (lambda stop: None) if terms.made.model is not None else partial(_planned, terms, len(fold.books))
     levels = np.array([-math.log(terms.delta * book.weight) for book in fold.books])
     return partial(_to_finish, terms, pulls, np.clip(totals, 0.0, pulls) if bounded else totals, levels, open_arms)
 

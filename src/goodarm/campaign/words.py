@@ -38,8 +38,10 @@ def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
 def to_finish(finish: Finish) -> str:
     """The samples still needed, in words.
 
-    >>> to_finish(Finish(813.0, 667.0, 995.0)), to_finish(Finish(813.0, 667.0, 995.0, "all means 0.2 above the bar"))
-    ('670 to 1,000 more samples to finish', 'planned: 670 to 1,000 samples, guessing all means 0.2 above the bar')
+    >>> to_finish(Finish(813.0, 667.0, 995.0))
+    '670 to 1,000 more samples to finish'
+    >>> to_finish(Finish(813.0, 667.0, 995.0, "means drawn from Beta(1, 49)"))
+    'no rewards yet, so only a guess: assuming means drawn from Beta(1, 49), 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
     '670 to 1,000 more samples to decide all but 2 arms, which lie close to the bar'
     """
@@ -47,7 +49,7 @@ def to_finish(finish: Finish) -> str:
     between = f"about {low}" if low == high else f"{low} to {high}"
     if finish.guess:
         enough = "" if finish.share == 1.0 else " for half of the verdicts"
-        return f"planned: {between} samples{enough}, guessing {finish.guess}"
+        return f"no rewards yet, so only a guess: assuming {finish.guess}, {between} samples{enough}"
     if finish.near:
         which = "one arm, which lies" if finish.near == 1 else f"{finish.near:,} arms, which lie"
         return f"{between} more samples to decide all but {which} close to the bar"
