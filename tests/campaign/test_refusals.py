@@ -92,7 +92,7 @@ def test_what_can_not_be_done_changes_nothing(campaign: Campaign, operation: Cal
 WRONG_TERMS: dict[str, tuple[dict[str, Any], type[Exception]]] = {
     "threshold outside": ({"threshold": 1.5}, InvalidValue),
     "threshold nan": ({"threshold": math.nan}, InvalidValue),
-    "threshold text": ({"threshold": "0.5"}, InvalidValue),
+    "threshold text": ({"threshold": "half"}, InvalidValue),
     "delta outside": ({"delta": 1.0}, InvalidValue),
     "delta true": ({"delta": True}, InvalidValue),
     "unknown policy": ({"policy": "valeu"}, UnknownName),

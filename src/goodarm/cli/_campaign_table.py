@@ -29,9 +29,16 @@ def table(rows: Iterable[ArmRow], estimate: str, title: str | None = None) -> Ta
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    made = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        collapse_padding=True,
+        title=title,
+        title_justify="left",
+    )
     made.add_column("arm", overflow="fold")
-    made.add_column("verdict")
+    made.add_column("verdict", no_wrap=True)
     for heading in ("samples", "out", estimate, "interval", "evidence"):
         made.add_column(heading, justify="right", no_wrap=heading not in ("out", "evidence"))
     for row in rows:
