@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 ROLES = ("reader", "writer", "admin")
 OPEN_TO_ALL = {("POST", "/login"), ("POST", "/logout"), ("GET", "/healthz"), ("GET", "/readyz")}
 WRITERS = ("/ask", "/tell", "/tell-many", "/tell-arm", "/step", "/void", "/ask-block", "/tell-block")
+WRITERS += ("/tell-units", "/close-units")
 READING_POSTS = ("/api/v1/plan",)
 
 

@@ -34,7 +34,7 @@ def test_what_is_no_result_is_refused_and_the_extra_is_named(monkeypatch: pytest
     with pytest.raises(InvalidValue, match="a Campaign or a Judgement; got dict"):
         notebook.shown({})  # type: ignore[arg-type]
     monkeypatch.setattr(notebook, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtra, match=r"goodarm\[notebook\]"):
+    with pytest.raises(MissingExtra, match=r"\.\[notebook\]"):
         notebook.interval_chart(goodarm.judge(LOG, threshold=0.1))
 
 
