@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -71,6 +72,8 @@ def test_axe_finds_nothing(address: str, new_page: NewPage, scheme: str, width: 
     page.locator(".operation").first.evaluate("each => { each.open = true; }")
     found += violations(page, "docs")
     shown(page, f"{address}/#/new")
+    page.locator(".more summary").click()
+    found += violations(page, "with all fields")
     page.locator("#versus").select_option(index=1)
     assert found + violations(page, "against a control") == []
 
@@ -319,6 +322,109 @@ def test_a_campaign_of_amounts_is_started_from_the_page(server: Server, new_page
     page.get_by_role("button", name="Start the campaign").click()
     expect(page.get_by_role("heading", name="revenue of banners")).to_be_visible()
     assert server.call("GET", path_of("revenue of banners")).json["rewards"] == "rewards of 0 or more"
+
+
+def terms_of(server: Server, name: str) -> dict[str, Any]:
+    """The terms of a campaign, from the first entry of its journal."""
+    exported = server.call("GET", path_of(name, "/export?format=jsonl")).body.splitlines()
+    terms: dict[str, Any] = json.loads(json.loads(exported[1])["payload"])
+    return terms
+
+
+def filled(page: Page, server: Server, name: str) -> None:
+    """The form with all that a campaign against a bar needs."""
+    shown(page, f"{server.address}/#/new")
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("textbox", name="Arms").fill("a\nb\nc")
+    page.get_by_label("The bar", exact=True).fill("50%")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_bad_arms_lost_tickets_and_the_end_are_chosen_by_keyboard(
+    server: Server, new_page: NewPage, width: int
+) -> None:
+    page = new_page(viewport={"width": width, "height": 900})
+    name = f"more at {width}"
+    filled(page, server, name)
+    expect(page.get_by_label("Also decide bad arms early")).to_be_hidden()
+    page.locator(".more summary").focus()
+    page.keyboard.press("Enter")
+    for key in ("Tab", "Space", "Tab"):
+        page.keyboard.press(key)
+    page.keyboard.type("30min")
+    page.keyboard.press("Tab")
+    page.keyboard.press("w")  # withdraw; "wait" is chosen already
+    page.keyboard.press("Tab")
+    page.keyboard.type("2")
+    expect(page.locator(".plan")).to_contain_text("The plan is for good arms first")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.keyboard.press("Enter")
+    expect(page.locator(".words")).to_contain_text("the campaign ends after 2 arms above 50%")
+    terms = terms_of(server, name)
+    assert (terms["policy"], terms["after"], terms["unanswered"], terms["stop_after"]) == (
+        "settle+gap-mixture", 1800.0, "void", 2,
+    )  # fmt: skip
+
+
+def test_untouched_the_folded_part_changes_no_term(server: Server, new_page: NewPage) -> None:
+    page = new_page()
+    filled(page, server, "folded")
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.get_by_role("heading", name="folded")).to_be_visible()
+    terms = terms_of(server, "folded")
+    assert (terms["policy"], terms["after"], terms["unanswered"]) == ("value+gap-mixture", None, "wait")
+    assert "stop_after" not in terms
+
+
+def test_what_is_wrong_in_the_folded_part_opens_it_and_is_said_beside_the_field(
+    server: Server, new_page: NewPage
+) -> None:
+    page = new_page(quiet=False)
+    filled(page, server, "wrong more")
+    start = page.get_by_role("button", name="Start the campaign")
+    after, stop, lost = page.locator("#after"), page.locator("#stop-after"), page.locator("#unanswered")
+    page.locator(".more summary").click()
+    lost.select_option("count it as 0")
+    stop.fill("1.5")
+    page.locator(".more summary").click()
+    expect(after).to_be_hidden()
+    start.click()
+    expect(page.locator("#after-problem")).to_contain_text("such as 30min")
+    expect(page.locator("#stop-after-problem")).to_contain_text("got 1.5")
+    expect(after).to_be_focused()
+    after.fill("soon")  # from here on, the server refuses
+    stop.fill("")
+    start.click()
+    expect(page.locator("#after-problem")).to_contain_text("got 'soon'")
+    after.fill("2h")
+    stop.fill("4")
+    start.click()
+    expect(page.locator("#stop-after-problem")).to_contain_text("can't be found among 3")
+    expect(page.locator("#after-problem")).to_be_empty()
+    stop.fill("")
+    page.get_by_label("Rewards", exact=True).select_option("measurements around a mean")
+    page.get_by_label("Standard deviation").fill("1")
+    start.click()
+    expect(page.locator("#unanswered-problem")).to_contain_text("is for rewards in [0, 1]")
+    assert server.call("GET", path_of("wrong more")).status == 404
+
+
+def test_bad_arms_early_is_offered_where_a_policy_does_that(server: Server, new_page: NewPage) -> None:
+    page = new_page()
+    filled(page, server, "capped early")
+    page.locator(".more summary").click()
+    early = page.get_by_label("Also decide bad arms early")
+    early.check()
+    page.get_by_label("Question", exact=True).select_option("which arms beat a control")
+    expect(early).to_be_hidden()
+    page.get_by_label("Question", exact=True).select_option("which arms reach a bar")
+    page.get_by_label("Rewards", exact=True).select_option("amounts of 0 or more: revenue")
+    expect(early).to_be_hidden()  # without a cap no arm is called bad
+    page.get_by_label("Cap", exact=True).fill("9")
+    expect(early).to_be_visible()
+    page.get_by_role("button", name="Start the campaign").click()
+    expect(page.get_by_role("heading", name="capped early")).to_be_visible()
+    assert terms_of(server, "capped early")["policy"] == "settle+bet-mixture"
 
 
 def test_a_campaign_against_a_control_is_started_from_the_page(server: Server, new_page: NewPage) -> None:

@@ -3,6 +3,7 @@ import { post } from "./api.js";
 import { doubled, fromCsv, fromLines } from "./csv.js";
 import { h, s, say } from "./dom.js";
 import { about, counted } from "./format.js";
+import { More } from "./more.js";
 import { complain, field, Question } from "./question.js";
 
 /** @typedef {import("./types.js").NewArm} NewArm */
@@ -25,6 +26,7 @@ class CreateForm {
     this.measured = h("input", { autocomplete: "off", maxlength: "200", placeholder: "click rate" });
     this.by = h("input", { autocomplete: "name", maxlength: "200", placeholder: "you or your team" });
     this.question = new Question(oninput);
+    this.more = new More(oninput);
     const typed = () => {
       this.dropped = null;
       oninput();
@@ -71,6 +73,7 @@ class CreateForm {
         field("by", "Started by", this.by, "Shown under the title."),
       ),
       ...this.question.fields,
+      this.more.element,
       h("h2", {}, "What it will take"),
       this.plan,
       this.problem,
@@ -131,7 +134,7 @@ class CreateForm {
     const asked = this.question.asked(arms);
     const said = Object.entries({ measured: this.measured.value.trim(), by: this.by.value.trim() }).filter(([, text]) => text);
     const metadata = said.length ? { metadata: Object.fromEntries(said) } : {};
-    return arms.length && asked ? { name: this.name.value.trim(), arms, ...asked, ...metadata } : null;
+    return arms.length && asked ? { name: this.name.value.trim(), arms, ...asked, ...this.more.asked, ...metadata } : null;
   }
 
   changed() {
@@ -140,8 +143,9 @@ class CreateForm {
     say(this.found, arms.length ? counted(arms.length, "arm") : "");
     say(this.problem, "");
     this.question.show(arms);
+    this.more.show(this.question);
     const wish = this.wish();
-    for (const input of [this.name, ...Object.values(this.question.inputs)]) complain(input, "");
+    for (const input of [this.name, ...Object.values({ ...this.question.inputs, ...this.more.inputs })]) complain(input, "");
     complain(this.text, twice);
     clearTimeout(this.timer);
     this.abort.abort();
@@ -166,22 +170,24 @@ class CreateForm {
       ...(wrong ? /** @type {[HTMLElement, string][]} */ ([[this.text, wrong]]) : []),
       ...(this.name.value.trim() ? [] : /** @type {[HTMLElement, string][]} */ ([[this.name, "Give the campaign a name."]])),
       ...this.question.problems(),
+      ...this.more.problems(),
     ];
   }
 
   /** A refusal of the server, beside the field that it names first. @param {string} message */
   refused(message) {
-    const inputs = { ...this.question.inputs, campaign: this.name, name: this.name, arm: this.text, arms: this.text };
-    const named = message.toLowerCase().match(/[a-z]+/g) ?? [];
+    const inputs = { ...this.question.inputs, ...this.more.inputs, campaign: this.name, name: this.name, arm: this.text, arms: this.text };
+    const named = message.toLowerCase().match(/[a-z_]+/g) ?? [];
     const word = named.find((each) => each in inputs);
     const input = word && inputs[/** @type {keyof typeof inputs} */ (word)];
-    if (input && input.offsetParent) this.point([[input, message]]);
+    if (input && !input.closest("[hidden]")) this.point([[input, message]]);
     else say(this.problem, message);
   }
 
   /** @param {[HTMLElement, string][]} wrong the first gets the focus */
   point(wrong) {
     for (const [input, text] of wrong) complain(input, text);
+    for (const [input] of wrong) input.closest("details")?.setAttribute("open", "");
     wrong[0]?.[0].focus();
   }
 
@@ -193,7 +199,7 @@ class CreateForm {
     try {
       /** @type {Plan} */
       const plan = await post("/api/v1/plan", planned, signal);
-      this.plan.replaceChildren(...planLines(plan));
+      this.plan.replaceChildren(...planLines(plan), hint(this.more.unplanned));
     } catch (error) {
       if (signal.aborted) return;
       this.plan.replaceChildren(h("p", { class: "problem" }, error instanceof Error ? error.message : String(error)));

@@ -108,6 +108,12 @@ export class Question {
     return this.versus.selectedIndex === 0 && this.kind.selectedIndex === 3;
   }
 
+  /** The policy that decides bad arms early, too; null if there is none for what is asked. */
+  get settling() {
+    if (this.against || (this.amounts && !this.cap.value.trim())) return null;
+    return this.amounts ? "settle+bet-mixture" : "settle+gap-mixture";
+  }
+
   /** Why there is no plan for what is asked. */
   get planless() {
     if (this.several) return "There is no plan for several bars.";
