@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -240,6 +241,35 @@ def test_a_forecast_is_a_range_with_a_date_and_is_smoothed(server: Server, new_p
     assert 1_000 < found[1] < 4_000  # one estimate does not move it all the way
     assert abs(found[3] - 200 / 600) < 0.01
     assert re.fullmatch(r"between .+ and .+ at the present rate", found[4])
+
+
+def test_what_now_leaves_out_arms_close_to_the_bar(server: Server, new_page: NewPage) -> None:
+    arms = [f"prompt {i}" for i in range(16)]
+    address = create(server, "close", arms, threshold=0.5)
+    for i, arm in enumerate(arms):
+        tell(server, "close", arm, *((4000, 2000) if i < 2 else (100, 66 if i % 2 else 34)))
+    until = time.monotonic() + PATIENCE / 1000
+    while ((server.call("GET", path_of("close")).json["finish"] or {}).get("near")) != 2:  # estimates take turns
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    page = opened(new_page(), address)
+    expect(page.locator(".now")).to_contain_text(
+        re.compile("14 of the 16 undecided arms need .+ more samples.*; the other 2 may lie close to the bar")
+    )
+    expect(page.locator(".words")).to_contain_text("all but 2 arms, which may lie close to the bar")
+
+
+def test_what_now_counts_down_to_the_good_arms_that_end_the_campaign(server: Server, new_page: NewPage) -> None:
+    address = create(server, "countdown", ["a", "b", "c"], threshold=0.5, stop_after=2)
+    for arm, total in (("a", 40), ("c", 0)):
+        tell(server, "countdown", arm, 40, total)
+    page = opened(new_page(), address)
+    expect(page.locator(".now")).to_contain_text("Keep running to find 1 more arm above 50%. Then the campaign ends.")
+    tell(server, "countdown", "b", 40, 40)
+    expect(page.locator(".now")).to_contain_text("The campaign has ended: nothing more is asked.")
+    for arm, side in (("a", "above"), ("c", "below")):
+        opened(page, f"{address}/arm/{arm}")
+        expect(page.locator(".words")).to_contain_text(f"{side} the bar of 50%")
 
 
 def test_the_score_of_a_simulated_campaign_counts_verdicts_and_claims(server: Server, new_page: NewPage) -> None:

@@ -483,6 +483,7 @@ def test_against_a_control_arms_are_better_or_not(server: Server, new_page: NewP
     expect(page.locator(".words")).to_contain_text(
         "Difference from the control +100.00 pp (100.00% against 0.00%) after"
     )
+    expect(page.locator(".words")).to_contain_text("above the margin of 2 pp")
     shown(page, f"{server.address}/#/campaign/versus/arm/now")
     expect(page.locator(".words")).to_contain_text(
         "The control, which all others are compared with: mean 0.00% after 60 samples."

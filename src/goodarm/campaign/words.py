@@ -43,7 +43,7 @@ def to_finish(finish: Finish) -> str:
     >>> to_finish(Finish(813.0, 667.0, 995.0, "means drawn from Beta(1, 49)"))
     'no rewards yet, so only a guess: assuming means drawn from Beta(1, 49), 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
-    '670 to 1,000 more samples to decide all but 2 arms, which lie close to the bar'
+    '670 to 1,000 more samples to decide all but 2 arms, which may lie close to the bar'
     """
     low, high = count_words(finish.low), count_words(finish.high)
     between = f"about {low}" if low == high else f"{low} to {high}"
@@ -51,8 +51,8 @@ def to_finish(finish: Finish) -> str:
         enough = "" if finish.share == 1.0 else " for half of the verdicts"
         return f"no rewards yet, so only a guess: assuming {finish.guess}, {between} samples{enough}"
     if finish.near:
-        which = "one arm, which lies" if finish.near == 1 else f"{finish.near:,} arms, which lie"
-        return f"{between} more samples to decide all but {which} close to the bar"
+        which = "one arm" if finish.near == 1 else f"{finish.near:,} arms"
+        return f"{between} more samples to decide all but {which}, which may lie close to the bar"
     return f"{between} more samples to finish"
 
 

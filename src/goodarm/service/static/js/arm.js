@@ -38,7 +38,8 @@ function sentence(arm, scale, threshold) {
       : "";
   if (arm.verdict === "open") return `${where}; ${bar} lies inside${still}.${waiting}`;
   const decided = `Decided ${fullTime(arm.decided_at)}, ${arm.guarantee ?? "no guarantee"}.`;
-  return `${where}, beyond ${bar}. ${decided}${waiting}`;
+  const side = arm.metrics?.length ? "beyond" : arm.verdict === "good" ? "above" : "below";
+  return `${where}, ${side} ${bar}. ${decided}${waiting}`;
 }
 
 /** Own mean, baseline and relative lift behind a difference. @param {ArmDetail} arm @param {Scale} scale */

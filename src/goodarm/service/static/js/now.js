@@ -43,7 +43,7 @@ export class WhatNow {
     say(this.rest, many > NAMED ? `and ${count(many - NAMED)} more` : "");
     this.take.hidden = this.list.hidden = !many;
     this.rest.hidden = many <= NAMED;
-    say(this.keep, keepRunning(summary, forecast, points));
+    say(this.keep, keepRunning(summary, this.scale.above, forecast, points));
     this.stop.hidden = summary.ended || !mayWrite();
   }
 
@@ -59,16 +59,15 @@ export class WhatNow {
   }
 }
 
-/** Whether it pays to go on. @param {Summary} of @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
-function keepRunning(of, forecast, points) {
+/** Whether it pays to go on. @param {Summary} of @param {string} above @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
+function keepRunning(of, above, forecast, points) {
   if (of.ended) return "The campaign has ended: nothing more is asked.";
   if (!of.open) return "Every arm is decided: nothing is left to sample.";
   if (!of.told) return "Nothing has been sampled yet.";
+  if (of.stop_after) return `Keep running to find ${counted(of.stop_after - of.good, "more arm")} ${above}. Then the campaign ends.`;
   const when = forecast.when(points);
-  if (forecast.near && forecast.samples) {
-    const close = forecast.near === 1 ? "1 lies" : `${count(forecast.near)} lie`;
-    return `${count(of.open - forecast.near)} of the ${counted(of.open, "undecided arm")} need ${forecast.samples}${when ? `, ${when}` : ""}; ${close} close to the bar.`;
-  }
+  if (forecast.near && forecast.samples)
+    return `${count(of.open - forecast.near)} of the ${counted(of.open, "undecided arm")} need ${forecast.samples}${when ? `, ${when}` : ""}; the other ${forecast.near === 1 ? "one" : count(forecast.near)} may lie close to the bar.`;
   const needs = forecast.samples ? ` that takes ${forecast.samples}${when ? `, ${when}` : ""}` : " each gets its verdict the moment it is certain";
   return `Keep running to decide the ${counted(of.open, "undecided arm")}:${needs}.`;
 }

@@ -24,6 +24,7 @@
  * @property {{low: number | null, high: number | null, near?: number} | null} [finish]  how many more samples, as a range, and arms too near to the bar
  * @property {number | null} [cases]    of a fixed test set
  * @property {number} [repeats]         of each case
+ * @property {number | null} [stop_after]  good arms after which the campaign ends
  * @property {number | null} [budget]
  * @property {{per_unit: string, window: number | null} | null} [units]  how rows of a person become one reward
  * @property {number} [spent]
