@@ -103,6 +103,7 @@ def test_rewards_that_vary_little_need_fewer_rows(log: pl.DataFrame) -> None:
     assert set(by_sums.bad) > set(by_totals.bad)
 
 
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_rewards_between_0_and_1_are_judged_by_sums_unless_all_are_0_or_1(log: pl.DataFrame, tmp_path: Path) -> None:
     """On every engine, for rows and for units; and every verdict by totals is one by sums, with a narrower interval."""
     log = log.with_columns((pl.col("share") > 0.5).cast(pl.Float64).alias("won"))

@@ -143,6 +143,7 @@ def ties_and_weights_alike(data: Any, table: str | None = None) -> None:
         goodarm.judge(data, where="item = 'new'", **WEIGHTED, **more)
 
 
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_postgresql_breaks_ties_and_weighs_as_duckdb_does(address: str) -> None:
     import psycopg
 
