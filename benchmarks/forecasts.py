@@ -140,8 +140,8 @@ def of_campaigns(setting: Setting, seed: int) -> Iterator[Case]:
         open_arms = np.flatnonzero(~state.decided)
         if open_arms.size:
             levels = np.full(setting.arms, problem.bar.budget)
-            found = to_finish(state.pulls, state.totals, problem, gap_mixture, (), levels, open_arms)
-            yield Case(setting, at, found, end - state.rows)
+            found, near = to_finish(state.pulls, state.totals, problem, gap_mixture, (), levels, open_arms)
+            yield Case(setting, at, None if near else found, end - state.rows)
 
 
 def campaign_states(means: Floats, problem: Problem, chance: Generator) -> list[State]:

@@ -122,7 +122,7 @@ def to_finish(
     This is the sum over the arms, so it does not depend on the order in which the policy asks for them. It depends on
     the policy's identification rule: a rule by totals is simulated exactly, others by a formula. Arms that may lie on
     the bar can make the sum endless. Then the arms that take longest are left out: as few as possible, and less than
-    half.
+    half, so that the range of the others says something.
 
     levels : evidence that each arm needs
     """
@@ -141,14 +141,16 @@ def to_finish(
     )
     if isinstance(problem.rewards, GradedCases):
         own = np.minimum(own, limit[which])
-    found, near = in_range(sums_over(own, undecided.size, chance)), 0
+    every = in_range(sums_over(own, undecided.size, chance))
+    if every.told:
+        return every, 0
     longest = np.argsort(-np.minimum(own, FARTHEST).mean(axis=0), kind="stable")
     for left_out in range(1, (which.size + 1) // 2):
-        if found.told:
-            break
         near = round(undecided.size * left_out / which.size)
         found = in_range(sums_over(own[:, longest[left_out:]], undecided.size - near, chance))
-    return found, near
+        if found.told and found.high <= WIDEST * found.low:
+            return found, near
+    return every, 0
 
 
 def boundary_of(
@@ -161,6 +163,8 @@ def boundary_of(
     return by_evidence(lambda n, s: evidence_from_totals(rule, n, s, bar, values), problem, levels, most)
 
 
+WIDEST = 10.0
+"""A range without the arms that take longest is told if its ends differ by no more than this factor."""
 FARTHEST = 1e9
 """Horizon of the forecast, in further samples of one arm."""
 
