@@ -318,8 +318,8 @@ def test_pending_tickets_are_counted_at_their_worst() -> None:
 def test_arms_on_the_bar_do_not_hide_what_the_others_need() -> None:
     campaign = Campaign.create("memory:", "c", [f"arm {i}" for i in range(16)], 0.5)
     for i in range(16):
-        for turn in range(2000 if i < 2 else 60):
-            campaign.tell_arm(f"arm {i}", float(turn % 2 if i < 2 else turn % 5 < (3 if i < 9 else 2)))
+        for turn in range(4000 if i < 2 else 100):
+            campaign.tell_arm(f"arm {i}", float(turn % 2 if i < 2 else turn % 50 < (33 if i < 9 else 17)))
     found = campaign.finish()
     assert found is not None
     assert 2 <= found.near < 8
