@@ -319,7 +319,7 @@ def test_arms_on_the_bar_do_not_hide_what_the_others_need() -> None:
     campaign = Campaign.create("memory:", "c", [f"arm {i}" for i in range(16)], 0.5)
     for i in range(16):
         for turn in range(4000 if i < 2 else 100):
-            campaign.tell_arm(f"arm {i}", float(turn % 2 if i < 2 else turn % 50 < (33 if i < 9 else 17)))
+            campaign.tell_arm(f"arm {i}", float(turn % 2 if i < 2 else turn % 3 < (2 if i < 9 else 1)))
     found = campaign.finish()
     assert found is not None
     assert 2 <= found.near < 8
