@@ -7,6 +7,7 @@ import io
 import re
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pytest
 from browsing import PATIENCE, NewPage
@@ -104,7 +105,9 @@ def test_what_now_copies_exports_and_ends_away_from_the_exports(
     data = page.get_by_label("Data", exact=True)
     with page.expect_download() as everything:
         data.get_by_role("link", name="Verdicts as CSV").click()
-    assert everything.value.suggested_filename == "verdicts.csv"
+    name = unquote(decided.rsplit("/", 1)[-1])
+    downloads = (good.value.suggested_filename, everything.value.suggested_filename)
+    assert downloads == (f"{name}-good.csv", f"{name}-verdicts.csv")
     rows = list(csv.DictReader(io.StringIO(everything.value.path().read_text())))
     assert {row["arm"]: row["verdict"] for row in rows}["low"] == "bad"
     assert len(rows) == 6

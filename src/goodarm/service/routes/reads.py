@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -64,7 +65,7 @@ async def verdicts_as_csv(
 ) -> Response:
     """The verdicts as a table for a spreadsheet."""
     text = await campaigns_of(request).desk.read(name, lambda campaign: verdict_table(campaign, only))
-    headers = {"Content-Disposition": 'attachment; filename="verdicts.csv"'}
+    headers = _attached(f"{name}-{only or 'verdicts'}.csv")
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
@@ -167,8 +168,12 @@ async def export(
 ) -> Response:
     """The whole journal as a file; `goodarm campaign import` reads it."""
     content = await campaigns_of(request).export(request, name, format)
-    headers = {"Content-Disposition": f'attachment; filename="campaign.{format}"'}
-    return Response(content, media_type=FORMATS[format], headers=headers)
+    return Response(content, media_type=FORMATS[format], headers=_attached(f"{name}.{format}"))
+
+
+def _attached(filename: str) -> dict[str, str]:
+    """The header that names a download; any name of a campaign is allowed in it (RFC 5987)."""
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename, safe='')}"}
 
 
 async def _there(request: Request, name: CampaignName) -> str:
