@@ -79,6 +79,7 @@ def uses_a_set_of_words(x: str) -> bool:
     return x in {"one", "two", "three", "four", "five"}
 
 
+@pytest.mark.slow
 def test_a_set_of_words_has_the_same_fingerprint_in_every_process() -> None:
     """The order of a set depends on the process; once, so did its fingerprint."""
     code = "import test_fingerprint as t; print(t.fingerprint([t.uses_a_set_of_words]))"

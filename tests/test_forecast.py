@@ -38,6 +38,7 @@ def test_the_boundary_is_where_the_rule_decides(xi: float, rewards: Rewards) -> 
             assert (before < level).all()
 
 
+@pytest.mark.slow
 def test_waits_of_known_means_agree_with_rewards_drawn_one_by_one() -> None:
     """Means of 600 samples each; the difference of two such means has a standard error of about 3%."""
     problem, chance = Problem(threshold=0.3, arms=10), np.random.default_rng(1)

@@ -55,6 +55,7 @@ wrong: int = goodarm.simulate(goodarm.policy("value"), goodarm.bernoulli([0.2, 0
 """
 
 
+@pytest.mark.slow
 def test_strict_mypy_accepts_a_script_that_uses_every_public_name(tmp_path: Path) -> None:
     names = "\n".join(f"print(goodarm.{name})" for name in goodarm.__all__)
     root = Path(__file__).parents[1]
@@ -94,6 +95,7 @@ def test_importing_goodarm_loads_nothing_heavy() -> None:
     assert loaded_by("import goodarm") == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", ["'--help'", "'compare', '--help'", "'policies'", "'environments'"])
 def test_help_and_lists_load_nothing_heavy(arguments: str) -> None:
     assert loaded_by(CALL.format(arguments)) == set()

@@ -78,6 +78,7 @@ def test_milestones_are_when_shares_of_the_good_arms_are_found() -> None:
     assert made.asked.end.high == max(run.rounds for run in runs.runs)
 
 
+@pytest.mark.slow
 def test_nine_campaigns_in_ten_are_that_many_of_fresh_ones() -> None:
     """The interval of one campaign holds eight campaigns in ten; the interval of the mean does not."""
     made = plan(arms=10, threshold=0.5, gap=0.2, budget=5000, runs=60, seed=11)
@@ -205,6 +206,7 @@ def test_wrong_wishes_are_named(wish: dict, error: type[Exception], message: str
         plan(**wish)
 
 
+@pytest.mark.slow
 def test_figure_shows_what_was_simulated() -> None:
     made = plan(**SMALL, budget=5000)
     shown = plan_figure.info(made)
@@ -224,6 +226,7 @@ def test_figure_shows_what_was_simulated() -> None:
 # --- a campaign under way ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("means", "threshold"),
     [
@@ -366,6 +369,7 @@ def test_a_control_and_a_threshold_are_two_things(wish: dict, message: str) -> N
         plan(**{"arms": 5, **wish})
 
 
+@pytest.mark.slow
 def test_a_fixed_test_set_is_simulated_without_replacement() -> None:
     """Every verdict comes within the cells of the set, also for arms next to the bar."""
     means = {"arm": ["a", "b", "c"], "mean": [0.8, 0.79, 0.2]}
@@ -379,6 +383,7 @@ def test_a_fixed_test_set_is_simulated_without_replacement() -> None:
     assert as_json(made)["full_evaluation"] == 300
 
 
+@pytest.mark.slow
 def test_more_cases_make_an_arm_at_the_bar_dearer() -> None:
     ends = []
     for cases in (50, 200, 800):

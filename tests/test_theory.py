@@ -149,17 +149,20 @@ class TestOracle:
 class TestInformedLimit:
     MEANS = [0.3] * 90 + [0.7] * 10
 
+    @pytest.mark.slow
     def test_whoever_knows_that_all_are_alike_needs_no_more_than_the_oracle(self):
         """And a little less: the oracle pays the mean number of pulls, and a lucky arm is decided earlier."""
         alike = [0.6] * 20
         oracle = oracle_limit(alike, 0.5, 0.05, 20_000)
         assert oracle < informed_limit(alike, 0.5, 0.05, 20_000) < 1.08 * oracle
 
+    @pytest.mark.slow
     def test_finding_the_good_arms_costs_something(self):
         for horizon in (2000, 5000):
             limit = informed_limit(self.MEANS, 0.5, 0.05, horizon)
             assert limit < oracle_limit(self.MEANS, 0.5, 0.05, horizon) - 100.0
 
+    @pytest.mark.slow
     def test_a_policy_that_has_to_learn_the_distribution_stays_below_and_comes_near(self):
         played = simulate("value", bernoulli(self.MEANS, 0.5), horizon=3000, runs=60, seed=3).exploit_score
         limit = informed_limit(self.MEANS, 0.5, 0.05, 3000)

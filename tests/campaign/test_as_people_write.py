@@ -116,6 +116,7 @@ def test_the_range_from_0_to_1_is_the_usual_one():
     assert Bounded(0, 1) == Bounded() == pickle.loads(pickle.dumps(Bounded(0, 1)))
 
 
+@pytest.mark.slow
 def test_against_a_control_the_table_shows_differences_and_marks_the_control():
     with Campaign.create("memory:", "x", ["now", "new"], control="now") as campaign:
         found = campaign.run(lambda ticket: ticket.arm == "new", limit=100)

@@ -53,6 +53,7 @@ def campaign() -> Campaign:
     return played()
 
 
+@pytest.mark.slow
 def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     assert campaign.headline() == (
         "1 of 3 clearing all bars (correct at least 70%, slow at most 20%), 2 failing one, 0 undecided; every arm is "
@@ -78,6 +79,7 @@ def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_audit_has_the_evidence_of_every_metric(campaign: Campaign) -> None:
     audit = campaign.audit("slow")
     assert audit is not None
@@ -88,6 +90,7 @@ def test_the_audit_has_the_evidence_of_every_metric(campaign: Campaign) -> None:
         campaign.remaining()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["store", "file"])
 def test_a_campaign_is_checked_reopened_and_moved(place: str, address: str, tmp_path: Path) -> None:
     with played(address, asks=60) as live:
@@ -217,6 +220,7 @@ def test_the_step_is_the_formula_of_the_totals_with_pending_at_worst() -> None:
         assert step.row(0).for_bad == pytest.approx(evidence_for_all(good, bad)[1], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_intervals_agree_with_the_verdict() -> None:
     """The interval of the smallest distance excludes 0 exactly where the evidence at the bars suffices."""
     question = Bars("a >= 0.6, b <= 0.3, c >= 0.5")
@@ -239,6 +243,7 @@ def test_intervals_agree_with_the_verdict() -> None:
     assert signs == {-1, 0, 1}
 
 
+@pytest.mark.slow
 def test_from_the_shell(tmp_path: Path) -> None:
     store, run = f"sqlite:///{tmp_path}/a.db", CliRunner()
     made = run.invoke(app, ["campaign", "create", store, "p", "--arms", "a,b", "--bars", BARS, "--delta", "0.3"])

@@ -11,6 +11,7 @@ from goodarm import Campaign
 from goodarm.errors import GoodarmError, InvalidValue, Refused, UnsoundPairing
 
 
+@pytest.mark.slow
 def test_a_block_is_asked_and_told_in_parts(address: str) -> None:
     with Campaign.create(address, "c", ["a", "b"], 0.5) as campaign:
         block = campaign.ask_block(1000)
@@ -36,6 +37,7 @@ def test_a_block_is_asked_and_told_in_parts(address: str) -> None:
         assert again.verdicts().good == 1
 
 
+@pytest.mark.slow
 def test_what_has_not_been_told_is_at_its_worst() -> None:
     campaign = Campaign.create("memory:", "c", ["a"], 0.5)
     block = campaign.ask_block(1000)

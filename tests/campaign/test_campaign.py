@@ -41,6 +41,7 @@ def journal(campaign: Campaign) -> list[Any]:
     return list(campaign.history())
 
 
+@pytest.mark.slow
 def test_good_and_bad_arms_are_told_apart_and_the_journal_checks(address: str) -> None:
     with Campaign.create(address, "c", ["a", "b", "c"], 0.5) as campaign:
         play(campaign, {"a": 0.8, "b": 0.3, "c": 0.7}, batch=10)
@@ -305,6 +306,7 @@ def test_fdr_is_refused_in_the_order_of_asking_and_works_by_totals() -> None:
     assert campaign.check().ok
 
 
+@pytest.mark.slow
 def test_pending_tickets_are_counted_at_their_worst() -> None:
     campaign = Campaign.create("memory:", "c", ["a"], 0.5)
     tickets = campaign.ask(1000)
@@ -315,6 +317,7 @@ def test_pending_tickets_are_counted_at_their_worst() -> None:
     assert campaign.arm("a").verdict == "bad"
 
 
+@pytest.mark.slow
 def test_arms_on_the_bar_do_not_hide_what_the_others_need() -> None:
     campaign = Campaign.create("memory:", "c", [f"arm {i}" for i in range(16)], 0.5)
     for i in range(16):
@@ -407,6 +410,7 @@ def test_the_same_name_is_refused(address: str) -> None:
         Campaign.create(campaign.store, "c", ["a"], 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["dgai", "dgai-spread"])
 def test_the_learned_bound_can_be_looked_at(policy: str) -> None:
     """It moves with what is learned, and it is the number that the step itself uses."""

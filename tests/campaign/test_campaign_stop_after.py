@@ -25,6 +25,7 @@ def create(stop_after: int, store: str = "memory:", **more: object) -> Campaign:
     return Campaign.create(store, "c", list(RATES), 0.5, **{"delta": 0.1, "stop_after": stop_after, **more})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["value+gap-mixture", "hdoc+kt", "tt-ts+gap-mixture"])
 def test_the_campaign_ends_with_the_last_good_arm_it_looks_for(policy: str) -> None:
     campaign = play(create(2, policy=policy), batch=1)

@@ -105,6 +105,7 @@ def grown(store: str, units: int, clock: HandClock, **options: Any) -> Campaign:
     return campaign
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -256,6 +257,7 @@ def test_the_audit_says_what_a_reward_is(clock: HandClock) -> None:
     assert campaign.check().ok
 
 
+@pytest.mark.slow
 def test_from_the_shell(tmp_path: Path) -> None:
     runner, where = CliRunner(), [f"sqlite:///{tmp_path / 'a.db'}", "pages"]
 

@@ -41,6 +41,7 @@ def check_verdicts(running: Campaign) -> None:
     assert running.check().ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 7, 1000])
 def test_every_arm_is_decided_with_each_case_drawn_once(batch: int) -> None:
     with campaign() as running:
@@ -55,6 +56,7 @@ def test_every_arm_is_decided_with_each_case_drawn_once(batch: int) -> None:
             assert len(seen) < len(RATES) * CASES
 
 
+@pytest.mark.slow
 def test_rewards_that_come_late_and_in_the_worst_order() -> None:
     """All cells are out at once; failures come back first. Nothing is asked beyond them, and nothing is wrong."""
     with campaign() as running:
@@ -114,6 +116,7 @@ def test_unanswered_tickets_lapse() -> None:
         assert running.tally().void == len(lost)
 
 
+@pytest.mark.slow
 def test_blocks_name_their_cases() -> None:
     with campaign() as running:
         seen: Counter[tuple[str, str]] = Counter()
@@ -149,6 +152,7 @@ def test_forecasts_never_exceed_the_cells_that_are_left() -> None:
         assert left.median.sum() == 0.0
 
 
+@pytest.mark.slow
 def test_forecasts_are_about_right() -> None:
     """Totals over 8 arms: what is expected after 100 of 400 cases each, against what was then taken."""
     expected, taken = 0.0, 0
@@ -197,6 +201,7 @@ def test_the_same_after_opening_exporting_and_from_a_snapshot(tmp_path: Path) ->
 SCORES = {arm: [0.9 if passed else 0.2 for passed in results] for arm, results in TRUTH.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
@@ -233,6 +238,7 @@ def test_every_kind_of_test_set_in_every_store(durable: str, more: dict[str, obj
         assert opened.check().ok
 
 
+@pytest.mark.slow
 def test_a_long_journal_is_replayed_as_it_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Long enough for the compiled replay; without a snapshot and with one."""
     store = f"sqlite:///{tmp_path / 'store.db'}"
@@ -253,6 +259,7 @@ def test_a_long_journal_is_replayed_as_it_was_written(tmp_path: Path, monkeypatc
             assert opened.check().ok
 
 
+@pytest.mark.slow
 def test_a_billion_cells() -> None:
     """A thousand arms and a million cases: nothing of that size is stored."""
     with Campaign.create("memory:", "large", [f"a{i}" for i in range(1000)], threshold=0.5, cases=10**6) as running:
@@ -261,6 +268,7 @@ def test_a_billion_cells() -> None:
         running.tell_many([(ticket, 1.0) for ticket in tickets])
 
 
+@pytest.mark.slow
 def test_orders_are_uniform() -> None:
     """First cases of many arms are spread evenly over the set: chi-square with 49 degrees of freedom, limit at 1e-6."""
     cases, arms = CaseSet(50), 20_000

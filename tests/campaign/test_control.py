@@ -48,6 +48,7 @@ def campaign() -> Campaign:
     return played()
 
 
+@pytest.mark.slow
 def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     assert campaign.headline() == (
         "1 of 2 better than now by 2 pp or more, 1 not, 0 undecided; every arm is decided; the probability of any "
@@ -70,6 +71,7 @@ def test_verdicts_words_and_rows(campaign: Campaign) -> None:
     assert audit["evidence"] == worst
 
 
+@pytest.mark.slow
 def test_the_journal_is_checked_and_a_forged_verdict_is_found(campaign: Campaign, tmp_path: Path) -> None:
     assert campaign.check().ok
     path = tmp_path / "pages.jsonl"
@@ -159,6 +161,7 @@ def test_the_control_is_neither_paused_nor_retired() -> None:
         live.remaining()
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'c.db'}"
     run = CliRunner().invoke

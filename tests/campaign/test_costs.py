@@ -118,6 +118,7 @@ def test_a_snapshot_keeps_the_money() -> None:
     assert (again.spent, again.choose()) == (fold.spent, fold.choose())
 
 
+@pytest.mark.slow
 def test_a_long_journal_is_replayed_with_its_money(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from goodarm.campaign import replay
     from goodarm.engine.compile import Patience

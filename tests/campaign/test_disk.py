@@ -37,6 +37,7 @@ def in_another_process(work: Callable[[str, str], None], path: Path, answer: Pat
     return answer.read_text()
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing_that_was_acknowledged(path: Path, tmp_path: Path) -> None:
     numbers, message = in_another_process(workers.fill_the_disk, path, tmp_path / "answer").split("\n", 1)
     acknowledged, told, more, ok = numbers.split()
@@ -48,6 +49,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(path: Path, tmp_path: P
     assert ok == "True"
 
 
+@pytest.mark.slow
 def test_a_file_that_may_only_be_read_can_be_read(path: Path, tmp_path: Path) -> None:
     path.chmod(0o444)
     path.parent.chmod(0o555)
@@ -70,6 +72,7 @@ def test_a_newer_store_is_refused(path: Path) -> None:
         Campaign.open(f"sqlite:///{path}", "c")
 
 
+@pytest.mark.slow
 def test_a_newer_store_on_a_server_is_refused(new_database: Callable[[], str]) -> None:
     address = new_database()
     Campaign.create(address, "c", ["a"], 0.5).close()

@@ -74,6 +74,7 @@ def fed(draw: Any, arms: int, each: int, scale: float, **options: Any) -> Campai
     return campaign
 
 
+@pytest.mark.slow
 def test_the_spread_of_one_arm_among_many_is_noticed() -> None:
     """All arms together spread less than was declared; one of them spreads twice as much."""
 

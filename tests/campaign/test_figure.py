@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from goodarm import Campaign
 from goodarm.campaign.figure import info
 from goodarm.forest import FEW, MOST
 
 
+@pytest.mark.slow
 def test_a_figure_shows_every_arm_against_the_bar() -> None:
     with Campaign.create(
         "memory:", "c", ["low", "high", "new"], threshold=0.5, policy="uniform+gap-mixture"
@@ -33,6 +35,7 @@ def test_against_a_control_it_shows_differences_and_leaves_the_control_out() -> 
         assert (list(shown.names), shown.mean.tolist(), shown.bar, shown.signed) == (["new"], [1.0], 0.1, True)
 
 
+@pytest.mark.slow
 def test_before_the_first_reward_and_with_many_arms() -> None:
     arms = [f"arm {i}" for i in range(MOST + 40)]
     with Campaign.create("memory:", "c", arms, threshold=0.5) as campaign:

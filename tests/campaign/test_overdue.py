@@ -23,6 +23,7 @@ def with_overdue(policy: str, clock: Any, criterion: str = "fwer") -> Campaign:
     return campaign
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["value+gap-mixture", "uniform+beta-mixture", "uniform+hoeffding"])
 def test_they_hold_back_a_verdict(policy: str, clock: Any) -> None:
     campaign = with_overdue(policy, clock)

@@ -101,6 +101,7 @@ def wrong_verdicts(campaigns: int) -> int:
     return wrong
 
 
+@pytest.mark.slow
 def test_the_order_of_the_answers_does_not_mislead(monkeypatch: pytest.MonkeyPatch) -> None:
     """25 campaigns at delta 0.05; the limit is passed by chance with probability below 1e-4.
 
@@ -208,6 +209,7 @@ def test_blocks_are_refused() -> None:
         running.ask_block(10)
 
 
+@pytest.mark.slow
 def test_a_tie_is_not_better_and_one_case_is() -> None:
     now = [1.0, 0.0] * 20
     results = {"now": now, "twin": now, "same rate": now[::-1], "one more": [1.0, 1.0, *now[2:]]}

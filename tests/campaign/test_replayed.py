@@ -204,6 +204,7 @@ def test_every_way_to_read_a_journal_leads_to_the_same_state(
         assert state(kept) == state(one_by_one(campaign, len(events))), place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fdr", "cases of a control"])
 def test_a_campaign_goes_on_after_export_and_import(
     kind: str, clock: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

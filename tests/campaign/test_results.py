@@ -117,6 +117,7 @@ def test_files_hold_names_as_they_are_and_the_printed_table_fits(tmp_path: Path)
         found.to_csv(tmp_path / "missing" / "x.csv")
 
 
+@pytest.mark.slow
 def test_judging_the_results_of_a_campaign_gives_the_campaigns_verdicts() -> None:
     chance = random.Random(5)
     graded = {(arm, case): chance.random() ** power for arm, power in (("a", 0.2), ("b", 3.0)) for case in CASES}

@@ -54,6 +54,7 @@ def finish(running: Campaign, batch: int = 1) -> int:
     return told
 
 
+@pytest.mark.slow
 def test_a_good_judge_saves_labels_and_a_useless_one_costs_few() -> None:
     """Four arms of 800 cases; the guarantee holds with any judge, and these orders give no wrong verdict."""
     with Campaign.create("memory:", "plain", list(TRUTH), threshold=0.8, cases=CASES, policy="uniform") as plain:
@@ -68,6 +69,7 @@ def test_a_good_judge_saves_labels_and_a_useless_one_costs_few() -> None:
     assert spent[1.0] < 0.8 * without  # a judge that always errs is recalibrated
 
 
+@pytest.mark.slow
 def test_late_and_reversed_labels_change_nothing_but_the_moment() -> None:
     with campaign() as at_once, campaign() as late:
         assert finish(at_once) < finish(late, batch=1000)
@@ -85,6 +87,7 @@ def test_every_case_is_drawn_once_and_void_ones_come_again() -> None:
         assert len({ticket[1:] for ticket in tickets}) == len(tickets)
 
 
+@pytest.mark.slow
 def test_the_same_after_opening_exporting_and_from_a_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = f"sqlite:///{tmp_path / 'one.db'}"
     with campaign(store) as running:

@@ -59,6 +59,7 @@ POLICIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("policy", "criterion"), POLICIES)
 def test_with_and_without(policy: str, criterion: str, tmp_path: Any) -> None:
     address = f"memory:{tmp_path}"
@@ -104,6 +105,7 @@ def test_a_snapshot_that_does_not_fit_is_not_used(damage: Any, tmp_path: Any) ->
 MODELS = ["ucb+gap-mixture@linear", "ucb+beta-mixture@mixed", "thompson+gap-mixture@kernel", "ucb+kt@linear"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", MODELS)
 def test_a_model_of_the_arms_is_kept_to_the_bit(policy: str, tmp_path: Any) -> None:
     """Its belief after a snapshot and 30 more rewards is that of a replay from the first entry."""
@@ -127,6 +129,7 @@ def test_a_model_of_the_arms_is_kept_to_the_bit(policy: str, tmp_path: Any) -> N
     assert with_one.check().ok
 
 
+@pytest.mark.slow
 def test_a_belief_that_is_too_large_is_not_written_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threshold, "LARGEST_BELIEF", 100)
     arms = [{"id": f"arm {i}", "features": [float(i), float(i % 2)]} for i in range(4)]
@@ -135,6 +138,7 @@ def test_a_belief_that_is_too_large_is_not_written_again_and_again(monkeypatch: 
     assert campaign.store.snapshot(0) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["value+gap-mixture", "hdoc", "uniform+beta-mixture"])
 def test_a_compiled_replay_is_the_same_to_the_bit(policy: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     campaign = busy(f"memory:{tmp_path}", policy)

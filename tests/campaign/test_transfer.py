@@ -19,6 +19,7 @@ def entries(campaign: Campaign) -> list[object]:
     return list(campaign.store.read(campaign.store.find(campaign.name) or 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS)
 def test_from_sqlite_to_postgresql_and_back(format: str, tmp_path: Path, new_database: Callable[[], str]) -> None:
     here, there, back = f"sqlite:///{tmp_path / 'here.db'}", new_database(), f"sqlite:///{tmp_path / 'back.db'}"

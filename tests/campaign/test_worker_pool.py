@@ -200,6 +200,7 @@ def wait_for(log: Path, lines: int) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(tmp_path: Path) -> None:
     """kill -9 in the middle, twice: nothing is lost, and only cells under way are evaluated a second time."""
     campaign(f"sqlite:///{tmp_path / 'store.db'}", cases=100).close()
@@ -219,6 +220,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     assert sum(count - 1 for count in times.values()) <= 2 * 8
 
 
+@pytest.mark.slow
 def test_ctrl_c_tells_what_is_under_way(tmp_path: Path) -> None:
     campaign(f"sqlite:///{tmp_path / 'store.db'}", cases=100).close()
     process, log = started(tmp_path)

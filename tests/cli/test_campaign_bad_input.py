@@ -112,6 +112,7 @@ def shell(store: str, *words: str, stdin: bytes = b"") -> subprocess.CompletedPr
     return subprocess.run(command, input=stdin, capture_output=True, env=strict, check=False)
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text(store: str) -> None:
     answer = shell(store, "tell", stdin=b"\xff\xfe 1\n")
     assert answer.returncode == 2

@@ -34,6 +34,7 @@ def as_json(*words: str, **more: Any) -> Any:
     return json.loads(run(*words, "--json", **more))
 
 
+@pytest.mark.slow
 def test_a_whole_campaign(store: str, tmp_path: Path) -> None:
     run("create", store, "prompts", "--arms", "polite,rude", "--threshold", "0.5", "--delta", "0.1")
     for _ in range(60):
@@ -60,6 +61,7 @@ def test_a_whole_campaign(store: str, tmp_path: Path) -> None:
     assert "polite" in run("arms", store, "prompts")
 
 
+@pytest.mark.slow
 def test_arms_are_suspended_resumed_and_retired_and_the_campaign_is_ended(store: str) -> None:
     run("create", store, "prompts", "--arms", "a,b", "--threshold", "0.5")
 
@@ -78,6 +80,7 @@ def test_arms_are_suspended_resumed_and_retired_and_the_campaign_is_ended(store:
     assert "unknown arm" in run("suspend", store, "prompts", "c", exit_code=2)
 
 
+@pytest.mark.slow
 def test_one_ticket_at_a_time_without_json(store: str) -> None:
     run("create", store, "c", "--arms", "a", "--threshold", "0.5")
     ticket, arm = run("ask", store, "c").split()
@@ -110,6 +113,7 @@ def test_negative_rewards_are_no_options(store: str) -> None:
     assert as_json("arms", store, "c")["arms"][0]["mean"] == -0.5
 
 
+@pytest.mark.slow
 def test_arms_from_files(store: str, tmp_path: Path) -> None:
     table = tmp_path / "arms.csv"
     table.write_text('id,label,colour,feature 1\n"a,1",First,red,0.5\nb,,blue,1\n', encoding="utf-8")
@@ -128,6 +132,7 @@ def test_arms_from_files(store: str, tmp_path: Path) -> None:
     assert "can't be read" in run("create", store, "x", "--arms", "none.txt", "--threshold", "0.5", exit_code=2)
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_in_one_line(store: str) -> None:
     run("create", store, "c", "--arms", "a,b", "--threshold", "0.5", "--after", "30min", "--unanswered", "zero")
     for words in (
@@ -146,6 +151,7 @@ def test_what_is_wrong_is_said_in_one_line(store: str) -> None:
     assert run("tell", store, "c", stdin="one two three\n", exit_code=2).startswith("goodarm: a line has")
 
 
+@pytest.mark.slow
 def test_a_journal_that_is_not_what_it_says_gives_exit_code_1(store: str) -> None:
     run("create", store, "c", "--arms", "a,b", "--threshold", "0.5")
     tickets = as_json("ask", store, "c", "-n", "2")["tickets"]
@@ -158,6 +164,7 @@ def test_a_journal_that_is_not_what_it_says_gives_exit_code_1(store: str) -> Non
     assert "entry 4" in result["problem"]
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     mistyped = f"sqlite:///{tmp_path / 'typo.db'}"
     for words in (("ask", mistyped, "c"), ("verdicts", mistyped, "c"), ("check", mistyped, "c"), ("list", mistyped)):
@@ -165,6 +172,7 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_id_can_neither_forge_a_line_nor_steer_the_terminal(store: str, tmp_path: Path) -> None:
     names = ["a\n9-beef\tgood", "\x1b[2Jred", "tea ☕", "[bold]b[/bold]", "\u202egood"]
     (tmp_path / "arms.csv").write_text("id\n" + "".join(f'"{name}"\n' for name in names), encoding="utf-8")
@@ -224,6 +232,7 @@ def test_a_campaign_that_stops_after_one_good_arm(store: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_results_as_table_json_and_csv(store: str, tmp_path: Path) -> None:
     run("create", store, "prompts", "--arms", "polite,rude", "--threshold", "0.5", "--cases", "3")
     assert run("results", store, "prompts") == "no results yet\n"
@@ -244,6 +253,7 @@ def test_results_as_table_json_and_csv(store: str, tmp_path: Path) -> None:
     assert "promts" in run("results", store, "promts", exit_code=2)
 
 
+@pytest.mark.slow
 def test_the_table_of_arms_fits_80_columns(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals stay on one line, unknown ones are empty, and evidence of 1e9 reads as certain."""
     monkeypatch.setenv("COLUMNS", "80")

@@ -84,6 +84,7 @@ def test_false_discovery_rate() -> None:
     assert answer["policies"][0]["found"] >= 1.0
 
 
+@pytest.mark.slow
 def test_out_writes_what_was_printed(tmp_path: Path) -> None:
     folder = tmp_path / "neu" / "résultats 🎯"
     result = goodarm("compare", *SMALL, "--out", folder, "--json")
@@ -103,6 +104,7 @@ def test_out_writes_what_was_printed(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_beside_a_table_the_paths_are_on_stdout(tmp_path: Path) -> None:
     result = goodarm("compare", *SMALL, "--out", tmp_path)
     assert f"written: {tmp_path / 'verdicts.png'}" in result.stdout
@@ -171,6 +173,7 @@ def in_table(path: Path, *more: str) -> Result:
     return goodarm("compare", f"table:{path}", *small, *more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["arme für später.csv", "arme für später.parquet"])
 def test_a_table_of_means_is_an_environment(name: str, tmp_path: Path) -> None:
     if name.endswith(".csv"):
@@ -272,6 +275,7 @@ def test_ctrl_c_leaves_what_is_finished_and_says_so(workers: str, tmp_path: Path
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_pipe_that_closes_early_is_no_error() -> None:
     process = start("policies")
     assert process.stdout is not None

@@ -47,6 +47,7 @@ def test_unknown_name(verb: str) -> None:
     assert "Did you mean 'movielens'?" in shown.stderr
 
 
+@pytest.mark.slow
 def test_fetch_from_a_mirror(data_folder, cache, publisher) -> None:
     path = "caption_contest/contest_559.csv.gz"
     for file in DATASETS["caption-contest"].files:
@@ -65,6 +66,7 @@ def test_fetch_from_a_mirror(data_folder, cache, publisher) -> None:
     assert (cache / path).exists()  # a failed fetch leaves the good copy in place
 
 
+@pytest.mark.slow
 def test_nothing_is_drawn_where_nobody_watches(cache, publisher) -> None:
     shown = runner.invoke(app, ["data", "fetch", "movielens", "--mirror", publisher.address])
     assert shown.exit_code == 2

@@ -28,6 +28,7 @@ def judged(file: str, *more: str):
     return run(file, "--threshold", "0.8", "--arm", "prompt", "--reward", "passed", "--case", "question", *more)
 
 
+@pytest.mark.slow
 def test_exit_codes(tmp_path: Path) -> None:
     assert judged(log(tmp_path, a=0.9, b=0.8)).exit_code == 0
     found = judged(log(tmp_path, a=0.9, b=0.79))

@@ -52,6 +52,7 @@ def test_files_that_are_there_are_kept(tmp_path):
         write_project("prompts", tmp_path / "run.py")
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     goodarm = [sys.executable, "-m", "goodarm", "init"]
     made = subprocess.run([*goodarm, str(tmp_path / "new")], capture_output=True, text=True, check=False)

@@ -64,6 +64,7 @@ def test_environments_as_text(columns: int) -> None:
         assert f" {name} " in text, name
 
 
+@pytest.mark.slow
 def test_every_verb_has_help_and_speaks_json() -> None:
     for verb in VERBS:
         text = printed(verb.__name__, "--help")

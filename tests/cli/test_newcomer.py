@@ -46,6 +46,7 @@ def test_help_ends_with_two_examples_and_shows_flags_as_flags(verb: str) -> None
         assert f"goodarm {verb} " in f"{example} "
 
 
+@pytest.mark.slow
 def test_no_command_shows_a_flag_as_if_it_took_a_value() -> None:
     root = typer.main.get_command(app)
     groups = {name: group for name, group in root.commands.items() if hasattr(group, "commands")}
@@ -68,6 +69,7 @@ def test_one_policy_is_shown_with_an_example_that_is_accepted(name: str) -> None
     assert "nan" not in shown.split()
 
 
+@pytest.mark.slow
 def test_the_example_of_a_policy_runs() -> None:
     (line,) = [line for line in goodarm("policies", "betting").stdout.splitlines() if line.startswith("try it: ")]
     arguments = shlex.split(line.removeprefix("try it: goodarm "))
@@ -173,6 +175,7 @@ def test_advice_in_python_names_arguments() -> None:
 # --- folders ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_another_comparisons_results_are_not_overwritten(tmp_path: Path) -> None:
     out = tmp_path / "results"
     assert goodarm(*SMALL, "--out", out).exit_code == 0
@@ -232,6 +235,7 @@ def test_ctrl_c_during_the_start_is_no_traceback(module: str) -> None:
     assert (ran.returncode, ran.stderr) == (130, "goodarm: interrupted.\n")
 
 
+@pytest.mark.slow
 def test_a_script_that_uses_dask_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text("import goodarm\ngoodarm.simulate('hdoc', 'kano-1', runs=2, backend='dask')\n")
     ran = subprocess.run(
@@ -244,6 +248,7 @@ def test_a_script_that_uses_dask_without_a_main_guard_is_told_so(tmp_path: Path)
 # --- learn ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_learn_says_what_it_gained_on_fresh_runs(tmp_path: Path) -> None:
     arguments = ("learn", "kano-1", "--policy", "ucb(beta=8)", "--horizon", "2000", "--budget", "16", "--check", "12")
     result = goodarm(*arguments, "--out", tmp_path / "p.json")
@@ -259,6 +264,7 @@ def test_learn_says_what_it_gained_on_fresh_runs(tmp_path: Path) -> None:
     assert start["difference"]["mean"] == pytest.approx(start["score"] - start["other"])
 
 
+@pytest.mark.slow
 def test_learn_begins_with_what_we_recommend(tmp_path: Path) -> None:
     told = json.loads(
         goodarm(

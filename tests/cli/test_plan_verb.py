@@ -51,6 +51,7 @@ def test_impossible_wish_is_told() -> None:
     assert "Impossible: 9 rounds are too few to pull each of the 10 arms once." in shown.stdout
 
 
+@pytest.mark.slow
 def test_means_from_a_file_and_a_picture(tmp_path) -> None:
     (tmp_path / "arms.csv").write_text("arm,mean\nred,0.9\nblue,0.1\n")
     out = tmp_path / "out"
@@ -83,6 +84,7 @@ def test_wrong_input_is_one_message(arguments: list[str], message: str) -> None:
     assert message in shown.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_with_another_plan_is_not_overwritten(tmp_path: Path) -> None:
     wish = ["plan", "--arms", "4", "--threshold", "0.5", "--runs", "2", "--out", str(tmp_path / "kept")]
     run = CliRunner().invoke

@@ -25,6 +25,7 @@ def run(*arguments: object) -> tuple[int, str, str]:
 OPTIONS = ("--arm", "film", "--reward", "stars", "--low", "1", "--high", "5", "--policy", "hdoc+kt")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_columns_and_scale_are_told_and_the_warning_names_judge(log: Path) -> None:
     code, out, said = run(f"replay:{log}", "--threshold", "3", *OPTIONS)

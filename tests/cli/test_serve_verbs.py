@@ -17,6 +17,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run((*COMMAND, *arguments), capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.slow
 def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:
     store = ("--store", f"sqlite:///{tmp_path}/a.db")
     made = json.loads(run("token", "create", "--role", "writer", "--name", "checkout", "--json", *store).stdout)
@@ -35,6 +36,7 @@ def test_tokens_are_made_listed_and_revoked(tmp_path: Path) -> None:
     assert made["token"].rpartition("_")[2] not in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -55,6 +57,7 @@ def test_mistakes_are_one_message_and_exit_code_2(tmp_path: Path, arguments: tup
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -92,6 +92,7 @@ def test_a_broken_rule_fails_its_check(name: str) -> None:
         check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_choice_outside_of_the_arms_is_refused(compiled: bool) -> None:
     """Compiled code would read and write beyond the table."""

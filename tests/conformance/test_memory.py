@@ -38,6 +38,7 @@ def observe(arm, reward, pool, bar):
 ONS = EvidenceRule(name="ons", guarantee=Guarantee.CERTIFIED, observe=observe, memory=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", check_policy(policy("ucb", ONS), thorough=False, compiled=False), ids=str)
 def test_it_conforms(check) -> None:
     check()

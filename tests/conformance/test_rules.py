@@ -10,16 +10,18 @@ from goodarm.testing.kit import properties
 from goodarm.testing.subject import usual_environment
 
 CHECKS = properties(rule_checks)
+SLOW = {"evidence_is_a_fair_game"}  # it enumerates every sequence of rewards
+CHOICES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CHECKS]
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", CHOICES)
 @pytest.mark.parametrize("name", sampling_names())
 def test_sampling_rule(name: str, check: str) -> None:
     made = policy(name, "none")
     CHECKS[check](Subject(made, usual_environment(made), compiled=False))
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", CHOICES)
 @pytest.mark.parametrize("name", identification_names())
 def test_identification_rule(name: str, check: str) -> None:
     try:

@@ -77,6 +77,7 @@ def says(made: Policy, culprit: Callable[..., object], message: str) -> bool:
     return "the rule 'mine' runs in Python but can't be compiled" in message and where in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RULES)
 def test_simulate_names_the_rule_and_the_line(name: str) -> None:
     made, culprit = RULES[name]
@@ -93,6 +94,7 @@ PATHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_every_path_names_the_rule_and_the_line(path: str) -> None:
     made, culprit = RULES["reads_a_dict"]
@@ -101,6 +103,7 @@ def test_every_path_names_the_rule_and_the_line(path: str) -> None:
     assert says(made, culprit, str(raised.value)), str(raised.value)
 
 
+@pytest.mark.slow
 def test_one_call_of_the_kit_names_the_rule_and_the_line() -> None:
     with pytest.raises(InvalidValue) as raised:
         check_identification(RadiusRule(name="mine", radius=reads_a_dict))
@@ -111,6 +114,7 @@ def lost_after_twenty(arm, pool, bar):
     return arm.mean if arm.pulls < 20.0 else None
 
 
+@pytest.mark.slow
 def test_a_rule_that_returns_none_on_some_branch_is_named() -> None:
     with pytest.raises(InvalidValue, match=r"the rule 'mine' returns None for some arm .*in lost_after_twenty"):
         simulate(policy(IndexRule(name="mine", index=lost_after_twenty), "kt"), PLACE, runs=1)

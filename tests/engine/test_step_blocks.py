@@ -30,6 +30,7 @@ JUDGED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "criterion"), JUDGED)
 def test_many_arms_are_judged_as_one_by_one(name: str, criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Evidence, verdicts, what is open and what is asked for next, bit for bit, with a part still out each time."""
@@ -52,6 +53,7 @@ def test_many_arms_are_judged_as_one_by_one(name: str, criterion: str, monkeypat
     assert len(many._judge_many(np.arange(ARMS))) == 0, "nothing changed since"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["value+gap-mixture", "hdoc+gap-mixture", "thompson+gap-mixture"])
 def test_a_block_of_somebody_else_is_as_ones_own(name: str) -> None:
     own, other = new_step(name), new_step(name)

@@ -72,6 +72,7 @@ def test_a_full_disk_is_said_once_and_the_function_runs(
     assert "NUMBA_CACHE_DIR" in said
 
 
+@pytest.mark.slow
 def test_a_process_that_may_write_nowhere_compiles_all_the_same(tmp_path: Path) -> None:
     fresh(tmp_path)
     script = """

@@ -38,6 +38,7 @@ READINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READINGS)
 def test_reading(name: str) -> None:
     found, means = environment(name), means_of(name)
@@ -72,6 +73,7 @@ def test_counts_in_the_package_are_those_of_the_files(data_folder: Path) -> None
         assert means_of(name).tolist() == rates
 
 
+@pytest.mark.slow
 def test_loaders(data_folder: Path) -> None:
     rated, catalogue = ratings(), movies()
     assert len(rated.movie) == 100_836
@@ -131,6 +133,7 @@ def files_below(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()] if folder.exists() else []
 
 
+@pytest.mark.slow
 def test_fetch_writes_checked_files_and_tells_the_terms(cache, publisher, capsys) -> None:
     publisher.pages["/archive.zip"] = archive()
     dataset = tiny(publisher.address)
@@ -143,11 +146,13 @@ def test_fetch_writes_checked_files_and_tells_the_terms(cache, publisher, capsys
     assert publisher.asked == ["/archive.zip"]
 
 
+@pytest.mark.slow
 def test_reading_fetches_what_is_absent(cache, publisher) -> None:
     publisher.pages["/archive.zip"] = archive()
     assert read(tiny(publisher.address), "tiny/a.csv") == b"arm,mean\nx,0.5\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "flipped", "truncated", "other", "absent"])
 def test_damaged_transfer_is_refused_and_kept_nowhere(damage: str, cache, publisher) -> None:
     whole = archive()
@@ -169,6 +174,7 @@ def test_damaged_transfer_is_refused_and_kept_nowhere(damage: str, cache, publis
     assert files_below(cache) == []
 
 
+@pytest.mark.slow
 def test_second_file_wrong_keeps_the_first_out_too(cache, publisher) -> None:
     publisher.pages["/archive.zip"] = archive()
     dataset = tiny(publisher.address)
@@ -178,6 +184,7 @@ def test_second_file_wrong_keeps_the_first_out_too(cache, publisher) -> None:
     assert files_below(cache) == []
 
 
+@pytest.mark.slow
 def test_offline_message_says_what_to_do(cache, publisher) -> None:
     nobody_listens = re.sub(r":\d+$", ":9", publisher.address)
     with pytest.raises(UnavailableData, match=r"offline, or the address is out of reach.*GOODARM_DATA"):
@@ -189,6 +196,7 @@ def test_address_must_be_on_the_web(cache) -> None:
         fetch(tiny("file:///etc"))
 
 
+@pytest.mark.slow
 def test_damaged_cache_is_removed(cache, publisher) -> None:
     publisher.pages["/archive.zip"] = archive()
     dataset = tiny(publisher.address)
@@ -200,6 +208,7 @@ def test_damaged_cache_is_removed(cache, publisher) -> None:
     assert read(dataset, "tiny/b.csv.gz") == b"1\n2\n"
 
 
+@pytest.mark.slow
 def test_damaged_file_of_the_user_is_refused_and_left_alone(cache, tmp_path, monkeypatch, publisher) -> None:
     mine = tmp_path / "mine" / "tiny" / "a.csv"
     mine.parent.mkdir(parents=True)
@@ -213,6 +222,7 @@ def test_damaged_file_of_the_user_is_refused_and_left_alone(cache, tmp_path, mon
     assert publisher.asked == []
 
 
+@pytest.mark.slow
 def test_cache_that_cannot_be_written(cache, publisher, monkeypatch) -> None:
     publisher.pages["/archive.zip"] = archive()
     cache.write_text("a file, not a folder")

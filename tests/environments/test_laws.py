@@ -30,6 +30,7 @@ def rewards(law, mean: float, extra: float, *, along: str) -> np.ndarray:
     return draw(keys, streams, ramp.astype(float) if along == "pulls" else zeros)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("along", ["pulls", "arms", "runs"])
 @pytest.mark.parametrize("mean", [0.0, 0.003, 0.5, 1.0])
 def test_bernoulli(mean: float, along: str) -> None:
@@ -41,6 +42,7 @@ def test_bernoulli(mean: float, along: str) -> None:
         assert stats.binomtest(int(seen.sum()), COUNT, mean).pvalue > LAW_LEVEL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("along", ["pulls", "arms"])
 def test_gaussian(along: str) -> None:
     seen = rewards(gaussian_reward, 1.2, 0.7, along=along)
@@ -50,6 +52,7 @@ def test_gaussian(along: str) -> None:
     assert LAW_LEVEL < stats.chi2(COUNT).cdf(squares) < 1.0 - LAW_LEVEL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mean", "concentration"), [(0.5, 4.0), (0.02, 1.0), (0.1, 0.3), (0.9, 2.0), (0.5, 200.0)])
 def test_beta(mean: float, concentration: float) -> None:
     seen = rewards(beta_reward, mean, concentration, along="pulls")
@@ -60,6 +63,7 @@ def test_beta(mean: float, concentration: float) -> None:
     assert 2.0 * stats.norm.sf(abs(z)) > LAW_LEVEL
 
 
+@pytest.mark.slow
 def test_neighbouring_rewards_are_independent() -> None:
     """Serial correlation of pulls, arms and runs is that of white noise."""
     for along in ("pulls", "arms", "runs"):

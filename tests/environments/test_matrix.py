@@ -12,6 +12,7 @@ from goodarm.problem import Cases, GradedCases
 RESULTS = (np.random.default_rng(3).random((12, 90)) < np.linspace(0.2, 0.9, 12)[:, None]).astype(float)
 
 
+@pytest.mark.slow
 def test_each_case_is_drawn_once_and_every_arm_is_decided_rightly() -> None:
     environment = goodarm.matrix(RESULTS, 0.5)
     found = goodarm.simulate("uniform+gap-mixture", environment, runs=20, seed=4, workers=1)
@@ -22,6 +23,7 @@ def test_each_case_is_drawn_once_and_every_arm_is_decided_rightly() -> None:
         assert (run.pulls <= 90).all()
 
 
+@pytest.mark.slow
 def test_a_whole_row_is_its_mean() -> None:
     """The largest delta that makes nobody certain before the last cases: totals are those of the rows."""
     environment = goodarm.matrix(RESULTS[:4], 0.5)

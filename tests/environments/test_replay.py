@@ -59,6 +59,7 @@ def test_by_name_from_the_command_line(tmp_path) -> None:
         environment(f"replay:{path}")
 
 
+@pytest.mark.slow
 def test_rewards_are_the_logged_ones() -> None:
     """Every pull gives a logged reward of its own arm, each equally often."""
     rewards = {"low": [0.1, 0.2], "high": [0.7, 0.8, 0.9]}

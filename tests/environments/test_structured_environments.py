@@ -54,6 +54,7 @@ def test_a_fifth_of_the_network_is_good():
         assert (means("network", run) >= 0.5).sum() == 200
 
 
+@pytest.mark.slow
 def test_movielens_genres(data_folder):
     found = environment("movielens-genres")
     drawn = found.instance(generator(0, 0, ENVIRONMENT)).means

@@ -32,6 +32,7 @@ def times(runs: Runs) -> list[np.ndarray]:
     return [*(np.array([c[k] for c in called if len(c) > k]) for k in range(good)), ends]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("environment", "name"), REFERENCE, ids=str)
 def test_reference_times(environment: str, name: str) -> None:
     """Within 4 standard errors of a mean over 1000 runs."""
@@ -60,6 +61,7 @@ an independent computation needs 9700 pulls in the last column, as we do.
 ARMS = ((0.9, 0.5), (0.65, 0.5), (0.55, 0.5), (0.006, 0.003))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", NEEDED)
 @pytest.mark.parametrize("column", range(4), ids=lambda j: "{} vs {}".format(*ARMS[j]))
 def test_pulls_that_a_verdict_needs(rule: str, column: int) -> None:

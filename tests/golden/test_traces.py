@@ -42,16 +42,19 @@ def test_hdoc_stays_on_the_ones_until_the_zero_is_due() -> None:
     assert run.trace.tolist() == [0, 1] + [0] * 12
 
 
+@pytest.mark.slow
 def test_lucb_takes_the_ones_in_turn() -> None:
     """Equal means: the larger radius, that is the fewer pulls; ties to the lowest arm."""
     assert play("lucb-g", [1.0, 1.0, 0.0], 9).runs[0].trace.tolist() == [0, 1, 2, 0, 1, 0, 1, 0, 1]
 
 
+@pytest.mark.slow
 def test_apt_takes_the_arm_with_the_fewest_pulls() -> None:
     """Every mean is 1/2 away from the threshold: sqrt(N)/2 is smallest for the fewest pulls."""
     assert play("apt-g", [1.0, 0.0, 1.0], 8).runs[0].trace.tolist() == [0, 1, 2, 0, 1, 2, 0, 1]
 
 
+@pytest.mark.slow
 def test_apt_as_printed_stays_on_one_arm() -> None:
     """mean + sqrt(N)/2 grows with every pull of the arm."""
     assert play("apt-g-printed", [0.0, 1.0, 1.0], 9).runs[0].trace.tolist() == [0, 1, 2, 1, 1, 1, 1, 1, 1]
@@ -62,6 +65,7 @@ def test_apgai_pulls_the_surest_good_arm() -> None:
     assert play("apgai+kt", [0.0, 1.0, 1.0], 7).runs[0].trace.tolist() == [0, 1, 2, 1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_false_discovery_rate_calls_two_arms_together() -> None:
     """Two arms of ones: E+ after 7 ones is 26.8 each. Alone 40 is needed, two together need 2/(2 * 0.05) = 20.
 
@@ -73,6 +77,7 @@ def test_false_discovery_rate_calls_two_arms_together() -> None:
     assert run.verdicts.tolist() == [1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ucb", "thompson", "tt-ts", "murphy"])
 def test_one_arm_is_pulled_until_it_is_decided(name: str) -> None:
     runs = simulate(policy(name, "kt"), beta([1.0], 0.5), horizon=30, trace=True)

@@ -45,6 +45,7 @@ def test_a_worse_program_is_pruned_early() -> None:
     assert len(study.trials[1].intermediate_values) < 40
 
 
+@pytest.mark.slow
 def test_programs_that_are_as_good_are_not_pruned() -> None:
     """Studies whose later trials equal the incumbent or are a little better: 20 studies of 4 trials, delta 0.2.
 

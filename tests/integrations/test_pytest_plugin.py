@@ -56,6 +56,7 @@ def test_a_good_test_passes_and_a_bad_one_fails(run: Any) -> None:
     )
 
 
+@pytest.mark.slow
 def test_tests_share_delta(run: Any) -> None:
     """A hundred marked tests need more evidence each than one does: 25 successes decide alone, more among a hundred."""
     source = """
@@ -132,6 +133,7 @@ def test_a_wrong_delta_is_refused(run: Any, pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["*goodarm_delta must be a number; got 'five'.*"])
 
 
+@pytest.mark.slow
 def test_junit_has_the_verdict(run: Any, pytester: pytest.Pytester) -> None:
     run(FLAKY, "--junitxml=found.xml")
     tree = ElementTree.parse(pytester.path / "found.xml")
@@ -139,6 +141,7 @@ def test_junit_has_the_verdict(run: Any, pytester: pytest.Pytester) -> None:
     assert verdicts == ["good", "bad"]
 
 
+@pytest.mark.slow
 def test_with_xdist_the_same_tests_share_delta(pytester: pytest.Pytester) -> None:
     """Two workers: each one knows of all four tests, and the summary shows all of them."""
     pytester.makepyfile(

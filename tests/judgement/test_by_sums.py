@@ -48,6 +48,7 @@ def expected(log: pl.DataFrame, reward: str, threshold: float, rewards: Rewards)
     return {arm: from_sums(logs, bar) for arm, logs in added.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reward", "threshold", "rewards", "options"), SETTINGS)
 def test_every_engine_adds_up_the_rule_s_own_sums(
     log: pl.DataFrame, reward: str, threshold: float, rewards: Rewards, options: dict[str, Any], tmp_path: Path
@@ -103,6 +104,7 @@ def test_rewards_that_vary_little_need_fewer_rows(log: pl.DataFrame) -> None:
     assert set(by_sums.bad) > set(by_totals.bad)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_rewards_between_0_and_1_are_judged_by_sums_unless_all_are_0_or_1(log: pl.DataFrame, tmp_path: Path) -> None:
     """On every engine, for rows and for units; and every verdict by totals is one by sums, with a narrower interval."""
@@ -199,6 +201,7 @@ def logs_with_a_good_verdict(mean: float) -> int:
     return int(called.sum())
 
 
+@pytest.mark.slow
 def test_revenue_at_the_bar_is_called_good_in_at_most_delta_of_logs() -> None:
     """At a true rate of 0.1, 34 or more of 200 logs are wrong with probability below 0.2%.
 

@@ -51,6 +51,7 @@ def test_one_arm_that_spreads_more_is_refused_among_many_that_spread_less() -> N
     assert "bounded:LOW,HIGH" in str(refused.value)
 
 
+@pytest.mark.slow
 def test_true_declarations_are_hardly_ever_refused() -> None:
     """400 logs of 30 arms and 1 to 3,000 rewards. At a rate of 1 in 10,000 two or more have probability 0.08%.
 

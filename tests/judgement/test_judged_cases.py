@@ -45,6 +45,7 @@ def test_a_whole_test_set_is_decided_for_certain() -> None:
     assert "b" in rows.open
 
 
+@pytest.mark.slow
 def test_a_part_of_it_is_judged_without_replacement() -> None:
     """Of 60 logs with half of the cases, at most 8 have a wrong verdict: P(Binomial(60, 0.05) > 8) < 0.003."""
     wrong, decided = 0, 0
@@ -118,6 +119,7 @@ def test_paired_against_a_control(kept: int) -> None:
     assert kept < CASES or means == {"b": pytest.approx(-0.12), "c": pytest.approx(-0.4)}
 
 
+@pytest.mark.slow
 def test_a_control_that_lacks_cases_is_named_with_the_pairs_that_wait(tmp_path: Path) -> None:
     """`b` draws case 0, 1, 2, ...; the control lacks cases 3 and 7, so that the pairs 4, 5, 6, 8 and 9 wait."""
     rows = [("now", case, 0, case) for case in range(10) if case not in (3, 7)]

@@ -183,6 +183,7 @@ def test_rewards_on_their_own_scale() -> None:
     assert gaussian.arms.low[0] > low
 
 
+@pytest.mark.slow
 def test_files_hold_every_name_unharmed(tmp_path: Path) -> None:
     pulls, total = [3000] * len(HARD), [150 if i % 2 else 10 for i in range(len(HARD))]
     found = goodarm.judge({"arm": HARD, "pulls": pulls, "total": total}, threshold=0.02)

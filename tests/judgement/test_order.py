@@ -63,6 +63,7 @@ def test_the_fold_is_the_rule_applied_reward_by_reward() -> None:
     assert seen.decided_at.max() > 0
 
 
+@pytest.mark.slow
 def test_order_is_that_of_the_column_wherever_the_log_is(log: pl.DataFrame, tmp_path: Path) -> None:
     log.write_parquet(tmp_path / "log.parquet")
     log.write_csv(tmp_path / "log.csv")
@@ -80,6 +81,7 @@ def test_order_is_that_of_the_column_wherever_the_log_is(log: pl.DataFrame, tmp_
     assert any("the first verdict was known at 2026-05-01" in note for note in by_time.notes)
 
 
+@pytest.mark.slow
 def test_a_verdict_by_totals_agrees_with_its_interval_and_is_final(log: pl.DataFrame) -> None:
     found = goodarm.judge(log, threshold=0.15, order="number", rule="gap-mixture")
     assert ((found.arms.low >= 0.15) == (found.arms.verdict == 1)).all()
@@ -89,6 +91,7 @@ def test_a_verdict_by_totals_agrees_with_its_interval_and_is_final(log: pl.DataF
     assert found.arms.arm[0] in early.good + early.bad
 
 
+@pytest.mark.slow
 def test_postgresql_in_order(log: pl.DataFrame) -> None:
     with postgresql() as server:
         import psycopg
@@ -102,6 +105,7 @@ def test_postgresql_in_order(log: pl.DataFrame) -> None:
     assert found == goodarm.judge(log, threshold=0.15, order="number").as_dict()["arms"]
 
 
+@pytest.mark.slow
 def test_what_the_terminal_says(log: pl.DataFrame, tmp_path: Path) -> None:
     log.write_csv(tmp_path / "log.csv")
     out = str(tmp_path / "out")
@@ -135,6 +139,7 @@ def by_day(seed: int) -> pl.DataFrame:
     return log.sort("day", "click", descending=[False, bool(seed % 2)], maintain_order=True)
 
 
+@pytest.mark.slow
 def test_rows_of_the_same_time_are_not_folded_in_the_order_of_the_export() -> None:
     """Sorted by click within a day every arm was called; in a random order hardly any is."""
     called = 0
@@ -170,6 +175,7 @@ def test_ties_across_batches_stay_whole() -> None:
     assert not (expected.arm == whole.arm).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_an_interval_is_never_inverted() -> None:
     """Good at first and then much worse: the verdict is final, and no mean agrees with all rewards."""
@@ -192,6 +198,7 @@ def _shown(found: Judgement) -> str:
     return screen.export_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.02, 0.5])
 def test_the_promise_in_order(threshold: float) -> None:
     """All arms at the threshold: any `bad` is wrong; by symmetry `good` is no more frequent than delta either."""

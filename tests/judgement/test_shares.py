@@ -58,12 +58,14 @@ def wrong_runs(case: str, runs: int, delta: float) -> int:
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["max-arms", "ledger", "by-appearance"])
 def test_the_promise_while_arms_appear(case: str) -> None:
     """A look every five rows, 40 arms one after another: wrong in at most delta of the runs."""
     assert binomial_tail(wrong_runs(case, 400, 0.2), 400, 0.2) > LAW_LEVEL
 
 
+@pytest.mark.slow
 def test_without_a_word_about_later_arms_the_promise_is_broken() -> None:
     """The broken twin of the test above: dividing by the arms seen so far. This is why the condition is printed."""
     assert binomial_tail(wrong_runs("fixed", 800, 0.2), 800, 0.2) < LAW_LEVEL
@@ -97,12 +99,14 @@ def needed(found: Any) -> dict[str, float]:
     return shares
 
 
+@pytest.mark.slow
 def test_the_shares_that_decide() -> None:
     assert needed(looked(2 * ROWS)) == {"a00": 0.5, "a01": 0.5}
     assert needed(looked(2 * ROWS, max_arms=20)) == {"a00": 0.05, "a01": 0.05}
     assert needed(looked(2 * ROWS, by_appearance=True, time="at")) == {"a00": 0.5, "a01": 1 / 6}
 
 
+@pytest.mark.slow
 def test_a_ledger_remembers_shares(tmp_path: Path) -> None:
     """(1 - r)/K0 at first, then r K0/((K0 + m - 1)(K0 + m)) for the m-th later arm: 0.1/2 for the first with K0 = 1."""
     ledger = tmp_path / "looks.json"
@@ -118,6 +122,7 @@ def test_a_ledger_remembers_shares(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".partial*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"by": "shop"}, {"criterion": "fdr"}, {"order": "at"}, {"versus": "a00"}])
 @pytest.mark.parametrize("case", ["max_arms", "ledger", "by_appearance"])
 def test_segments_fdr_order_and_controls_follow_the_same_shares(
@@ -152,6 +157,7 @@ def _rows(found: Any) -> Any:
     return zip(*found.arms.segment, found.arms.arm, found.arms.low, found.arms.high, strict=True)
 
 
+@pytest.mark.slow
 def test_verdicts_in_order_come_later_with_a_smaller_share() -> None:
     rows = 2000
     log = {"arm": ["a", "b"] * (rows // 2), "at": list(range(rows)), "reward": [1, 0, 1, 0, 0, 1, 1, 0] * (rows // 8)}
@@ -291,6 +297,7 @@ def _one_look(path: str, arm: int) -> None:
             pass
 
 
+@pytest.mark.slow
 def test_looks_at_the_same_time_share_one_delta(tmp_path: Path) -> None:
     path = tmp_path / "looks.json"
     context = multiprocessing.get_context("spawn")
@@ -318,6 +325,7 @@ def test_what_is_refused() -> None:
             goodarm.judge(log, threshold=0.5, **options)
 
 
+@pytest.mark.slow
 def test_the_verb_says_how_delta_is_shared(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("arm,reward,at\n" + "".join(f"a{i % 3},{i % 2},{i}\n" for i in range(60)))

@@ -41,6 +41,7 @@ def verdicts(data: Any, **options: Any) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_dataframes_of_every_kind(log: pd.DataFrame, expected: list[dict[str, Any]]) -> None:
     assert {row["verdict"] for row in expected} == {"good", "bad", "open"}
     arrow = pa.Table.from_pandas(log)
@@ -49,11 +50,13 @@ def test_dataframes_of_every_kind(log: pd.DataFrame, expected: list[dict[str, An
         assert verdicts(data) == expected
 
 
+@pytest.mark.slow
 def test_an_ibis_table_is_read_in_order() -> None:
     table = pa.table({"arm": ["a", "b"] * 300, "reward": [1, 0] * 300, "at": list(range(600, 0, -1))})
     assert verdicts(ibis.memtable(table), order="at") == verdicts(table, order="at")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "csv.zst", "tsv", "parquet", "jsonl", "jsonl.gz"])
 def test_files_of_every_kind(log: pd.DataFrame, expected: list[dict[str, Any]], tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"log.{suffix}"
@@ -76,6 +79,7 @@ def write(log: pd.DataFrame, path: Path) -> None:
         log.to_csv(path, index=False, sep="\t" if kind == "tsv" else ",")
 
 
+@pytest.mark.slow
 def test_folders_and_globs(log: pd.DataFrame, expected: list[dict[str, Any]], tmp_path: Path) -> None:
     for part in range(3):
         (tmp_path / f"day{part}").mkdir()
@@ -87,6 +91,7 @@ def test_folders_and_globs(log: pd.DataFrame, expected: list[dict[str, Any]], tm
         verdicts(tmp_path)
 
 
+@pytest.mark.slow
 def test_encodings_and_separators_are_found_out_or_told(tmp_path: Path) -> None:
     text = "arm;reward\n" + "Käse;1\n" * 30 + "Öl;0\n" * 30
     for coding in ("utf-8", "utf-8-sig", "latin-1", "utf-16"):
@@ -99,6 +104,7 @@ def test_encodings_and_separators_are_found_out_or_told(tmp_path: Path) -> None:
     assert goodarm.judge(odd, threshold=0.5, separator="~", encoding="utf-8").good == ["Käse"]
 
 
+@pytest.mark.slow
 def test_where_and_by_agree_between_files_and_frames(log: pd.DataFrame, tmp_path: Path) -> None:
     log = log.assign(hour=np.arange(len(log)) % 24)
     path = tmp_path / "log.csv"
@@ -118,6 +124,7 @@ def test_rewards_may_be_booleans_texts_or_decimals(log: pd.DataFrame, expected: 
     assert verdicts(relation) == expected
 
 
+@pytest.mark.slow
 def test_a_table_of_totals_is_recognised(log: pd.DataFrame, expected: list[dict[str, Any]], tmp_path: Path) -> None:
     sums = log.groupby(["creative_id", "country"]).clicked.agg(Pulls="count", TOTAL="sum").reset_index()
     sums.to_csv(tmp_path / "totals.csv", index=False)
@@ -168,6 +175,7 @@ def far_from_zero() -> pa.Table:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reward", ["reward", "whole"])
 def test_rewards_far_from_zero_keep_their_digits(tmp_path: Path, reward: str) -> None:
     """LOW is subtracted from each reward before they are added: a sum of 40,000 near 1e12 has lost the range."""

@@ -41,6 +41,7 @@ def returning(chance: np.random.Generator, icc: float, each: int, units: int) ->
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("icc", "each", "units"), SETTINGS)
 @pytest.mark.parametrize("way", ["mean", "ratio"])
 @pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
@@ -132,6 +133,7 @@ def plainly(log: pl.DataFrame, way: str, window: float | None) -> dict[str, tupl
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["mean", "any", "sum", "ratio"])
 @pytest.mark.parametrize("window", [None, 900])
 def test_every_source_sums_up_units_alike(tmp_path: Path, way: str, window: float | None) -> None:
@@ -235,6 +237,7 @@ def test_a_window_needs_a_time() -> None:
         goodarm.judge({"arm": ["a"], "user": [1], "reward": [1]}, threshold=0.5, unit="user", window="7d")
 
 
+@pytest.mark.slow
 def test_the_verb_and_a_window_in_days(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     rows = [f"a,{u},{int(u % 3 == 0)},2026-05-{1 + u % 20:02d} 10:00:00" for u in range(60) for _ in range(2)]

@@ -83,6 +83,7 @@ def compiled_pulls(model, bar, arms, rewards):
     return table, belief
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ridge", "near"), [(1.0, 1.0), (1e-6, 1e-4), (1e-8, 1e-7)], ids=["plain", "collinear", "nearly equal"]
 )

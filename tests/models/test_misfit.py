@@ -76,6 +76,7 @@ def lowered_environment(count: int, depth: float) -> Environment:
     return Environment("lowered", 300, 0.5, draw, bernoulli_reward, describe=lambda: features)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["widest+self-normalised(norm=1)@linear", "widest+design(norm=1)@linear"])
 def test_ten_arms_called_good_against_their_own_rewards_are_told(name: str) -> None:
     """The ten best arms 0.2 below the line: wrong in every run, and once there was no warning in any."""

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numerics_values import (
@@ -31,6 +32,7 @@ class TestBinomial:
         assert numerics.binomial_tail(3, 5, 0.0) == 0.0
         assert numerics.binomial_tail(3, 5, 1.0) == 1.0
 
+    @pytest.mark.slow
     @fixed
     @given(st.integers(0, 5000), st.integers(1, 5000), st.floats(0.5, 0.9999))
     def test_interval_scipy(self, first, second, level):

@@ -60,6 +60,7 @@ def registered():
 
 
 # functions of whole arrays, in `scale`, are not for compiled loops
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in numerics.__all__ if not hasattr(scale, name)])
 def test_compiled_equals_python(name, registered):
     function = FUNCTIONS[name]

@@ -32,6 +32,7 @@ def orders(size: int, count: int) -> np.ndarray:
     return out
 
 
+@pytest.mark.slow
 @given(size=st.integers(1, 3000), key=st.integers(0, 2**62 - 1))
 def test_everything_has_one_place(size: int, key: int) -> None:
     places = range(size) if size <= 200 else range(0, size, 7)
@@ -41,11 +42,13 @@ def test_everything_has_one_place(size: int, key: int) -> None:
     assert max(found) < size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [65, 66, 100, 101, 750, 1024, 4097])
 def test_large_orders_are_complete(size: int) -> None:
     assert (np.sort(orders(size, 20), axis=1) == np.arange(size)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
 def test_each_order_of_a_few_things_is_as_likely_as_any_other(size: int) -> None:
     count = 100 * math.factorial(size)
@@ -54,6 +57,7 @@ def test_each_order_of_a_few_things_is_as_likely_as_any_other(size: int) -> None
     assert chi2.sf(surplus, math.factorial(size) - 1) > ALMOST_NEVER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [70, 333])
 def test_what_stands_where_is_uniform(size: int) -> None:
     """Each place, the distance of neighbours, and how many of the first third stand in the first half."""
@@ -73,6 +77,7 @@ def test_what_stands_where_is_uniform(size: int) -> None:
     assert hits.var() / variance == pytest.approx(1.0, abs=5.0 * math.sqrt(2.0 / count))
 
 
+@pytest.mark.slow
 def test_python_and_compiled_agree() -> None:
     keys = np.random.default_rng(10).integers(0, 2**62, size=3)
     for size in (10, 64, 65, 1000):

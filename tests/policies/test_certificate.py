@@ -68,10 +68,12 @@ def certificate(of: Policy, wrong_runs: int) -> Certificate:
     )
 
 
+@pytest.mark.slow
 def test_on_its_own_family_it_stays_calibrated() -> None:
     assert simulate(calibrated(), family()).guarantee is Guarantee.CALIBRATED
 
 
+@pytest.mark.slow
 def test_another_law_of_the_same_name_takes_the_certificate_off() -> None:
     """The means are the same, and so are the name and all numbers; once 332 of 400 such runs erred as calibrated."""
     with pytest.warns(CertificateLost, match="other arms, also called family"):
@@ -124,6 +126,7 @@ def test_a_name_may_change() -> None:
     assert replace(calibrated(), name="another").guarantee is Guarantee.CALIBRATED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.04, 0.2])
 def test_another_delta_takes_the_certificate_off(delta: float) -> None:
     """A larger one too: what `value` pulls depends on how much evidence is still missing."""
@@ -164,6 +167,7 @@ def test_a_certificate_says_nothing_of_a_rule_with_a_proof() -> None:
     assert replace(certified, certificate=certificate(certified, 0)).guarantee is Guarantee.CERTIFIED
 
 
+@pytest.mark.slow
 def test_bernoulli_by_another_threshold_is_another_family() -> None:
     with pytest.warns(CertificateLost, match="environment family, not bernoulli"):
         simulate(calibrated(), bernoulli(MEANS, 0.5), horizon=HORIZON)

@@ -22,6 +22,7 @@ def twenty_at_the_bar() -> object:
     return bernoulli([0.5] * 10 + [0.4] * 10, 0.5, horizon=2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("made", "asked"), ALLOWED)
 def test_what_is_played_is_what_is_reported(made: str | None, asked: str | None) -> None:
     expected = made or asked or "fwer"
@@ -35,6 +36,7 @@ def test_what_is_played_is_what_is_reported(made: str | None, asked: str | None)
     assert runs.runs[0].verdict_rounds.tolist() == plain.runs[0].verdict_rounds.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("made", "asked"), ALLOWED)
 def test_a_comparison_reports_what_each_policy_plays(made: str | None, asked: str | None) -> None:
     expected = made or asked or "fwer"
@@ -56,6 +58,7 @@ def test_another_criterion_than_a_policy_was_made_with_is_refused(made: str, ask
             use()
 
 
+@pytest.mark.slow
 def test_policies_of_two_criteria_are_told_apart_in_one_table() -> None:
     both = (policy("uniform+kt", criterion="fdr"), policy("uniform+betting"))
     summary = summarise(compare(twenty_at_the_bar(), both, runs=1))

@@ -22,6 +22,7 @@ def saved(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_file_plays_like_the_policy_that_was_learned(tmp_path: Path) -> None:
     learned = learn(
         "kano-1", "ucb", horizon=2000, budget=14, calibrate=True, learning_runs=100, tests=100, seed=3, delta=0.2
@@ -35,6 +36,7 @@ def test_the_file_plays_like_the_policy_that_was_learned(tmp_path: Path) -> None
     assert runs[0].guarantee is runs[1].guarantee
 
 
+@pytest.mark.slow
 def test_the_file_keeps_what_was_chosen_and_not_learned(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     learned = learn("kano-1", "value(firmness=5)", horizon=2000, budget=14)
@@ -45,6 +47,7 @@ def test_the_file_keeps_what_was_chosen_and_not_learned(tmp_path: Path) -> None:
     assert policy(str(path)).parameters["norm"] == 2.0
 
 
+@pytest.mark.slow
 def test_the_file_carries_both_bounds_over_the_rounds(saved: Path) -> None:
     learned = learn("kano-1", "dgai", horizon=2000, budget=14, seed=3)
     points = read_policy(saved).bounds
@@ -60,6 +63,7 @@ def test_the_file_carries_both_bounds_over_the_rounds(saved: Path) -> None:
     json.loads(saved.read_text(encoding="utf-8"), parse_constant=pytest.fail)  # no NaN
 
 
+@pytest.mark.slow
 def test_a_file_without_bounds_is_still_read(saved: Path) -> None:
     content = json.loads(saved.read_text(encoding="utf-8"))
     del content["bounds"], content["sha256"]
@@ -69,6 +73,7 @@ def test_a_file_without_bounds_is_still_read(saved: Path) -> None:
     policy(str(saved))
 
 
+@pytest.mark.slow
 def test_a_file_is_a_whole_policy(saved: Path) -> None:
     with pytest.raises(InvalidValue, match="is a whole policy"):
         policy(str(saved), "kt")

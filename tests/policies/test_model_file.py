@@ -57,6 +57,7 @@ def kept(made: Any, path: Path) -> Any:
     return policy(str(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "argument"), CASES)
 def test_every_argument_comes_back_and_plays_the_same(model: str, argument: str, tmp_path: Path) -> None:
     """Once Linear(intercept=True, ridge=0.123456789) came back as intercept=False and ridge=0.123457."""

@@ -53,6 +53,7 @@ def test_each_rule_keeps_its_own_value_of_a_common_name() -> None:
     assert policy("ucb", MINE).setting == Setting({"beta": 2.0}, {"beta": 0.3}, {})
 
 
+@pytest.mark.slow
 def test_the_engine_plays_each_rule_with_its_own_value() -> None:
     """A bet of 0.3 and one of 0.9: another beta for sampling does not change when the only arm is called good."""
     place = bernoulli([0.9], 0.5, horizon=300)

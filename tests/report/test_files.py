@@ -23,6 +23,7 @@ def results() -> Comparison:
     return compare(SMALL, ("hdoc", "hdoc+kt"), runs=4)
 
 
+@pytest.mark.slow
 def test_all_files_are_written_and_nothing_else(results: Comparison, tmp_path: Path) -> None:
     folder = tmp_path / "Ergebnisse für später 🎯"
     prepare_folder(folder)
@@ -40,6 +41,7 @@ def test_all_files_are_written_and_nothing_else(results: Comparison, tmp_path: P
     assert told["policies"][0]["found"] == as_json(summarise(results))["policies"][0]["found"]
 
 
+@pytest.mark.slow
 def test_the_parquet_rows_are_the_rows(results: Comparison, tmp_path: Path) -> None:
     write_rows(results.finished, tmp_path / "rows.parquet")
     read = parquet.read_table(tmp_path / "rows.parquet").to_pylist()
@@ -49,12 +51,14 @@ def test_the_parquet_rows_are_the_rows(results: Comparison, tmp_path: Path) -> N
     assert all(row["verdict_round"] is None for row in opens)
 
 
+@pytest.mark.slow
 def test_labels_are_written(tmp_path: Path) -> None:
     named = table({"arm": ["rouge", "bleu foncé"], "mean": [0.1, 0.9]}, threshold=0.5, horizon=20)
     write_rows(compare(named, ("hdoc",), runs=1).finished, tmp_path / "rows.parquet")
     assert parquet.read_table(tmp_path / "rows.parquet")["label"].to_pylist() == ["rouge", "bleu foncé"]
 
 
+@pytest.mark.slow
 def test_same_runs_same_bytes(results: Comparison, tmp_path: Path) -> None:
     written = []
     for name in ("first", "second"):

@@ -50,6 +50,7 @@ def test_beta_of_an_index_a_clock_and_of_nothing() -> None:
     assert math.isnan(sampling_bound(policy("uniform"), arm, pool, BAR))
 
 
+@pytest.mark.slow
 def test_trajectories_show_what_the_learner_believes_at_the_end() -> None:
     recorded = simulate("dgai", "synth-small", horizon=5000, runs=1, trajectory=5)
     assert recorded.trajectories["beta"][-1] == recorded.runs[0].learned["beta"]
@@ -57,6 +58,7 @@ def test_trajectories_show_what_the_learner_believes_at_the_end() -> None:
     assert simulate("value", "synth-small", horizon=2000, trajectory=2).trajectories["beta"].size == 2
 
 
+@pytest.mark.slow
 def test_figures_are_of_the_same_runs(runs: Runs) -> None:
     again = followed(runs)
     assert again.beta[:, -1].tolist() == [run.learned["beta"] for run in runs.runs]
@@ -70,6 +72,7 @@ def test_figures_are_of_the_same_runs(runs: Runs) -> None:
     assert (shown.others["hoeffding"][known] > shown.deciding[known]).all()
 
 
+@pytest.mark.slow
 def test_draws_and_shows_itself(runs: Runs) -> None:
     assert len(runs.plot("learning").axes) == 2
     assert len(runs.plot("bound", arm=0).axes) == 1
@@ -95,6 +98,7 @@ def test_a_live_step_shows_the_same_bounds() -> None:
     assert found["alpha"] == deciding_bound(step.policy, most, Pool(1.0), Problem(threshold=0.3, arms=2).bar)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recorded", [0, 100])
 def test_lines_end_where_the_longest_run_ends(recorded: int) -> None:
     short = simulate("hdoc", "kano-1", horizon=100_000, runs=2, stop_after=1, trajectory=recorded)

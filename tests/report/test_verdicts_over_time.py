@@ -18,6 +18,7 @@ def results() -> Comparison:
     return compare(SMALL, ("hdoc", "hdoc+kt"), runs=6)
 
 
+@pytest.mark.slow
 def test_lines_count_the_good_arms_found(results: Comparison) -> None:
     shown = info(results)
     assert shown.good_arms == 2.0
@@ -34,6 +35,7 @@ def test_lines_count_the_good_arms_found(results: Comparison) -> None:
         assert line.wrong[-1] == (runs.false_good + runs.false_bad) / len(runs)
 
 
+@pytest.mark.slow
 def test_wrong_verdicts_are_dashed_and_red_and_right_ones_never() -> None:
     """As printed, the paper's method calls bad arms good at first sight."""
     bad = compare("synth-small", ("dgai-online", "hdoc+kt"), horizon=500, runs=2)
@@ -46,6 +48,7 @@ def test_wrong_verdicts_are_dashed_and_red_and_right_ones_never() -> None:
     assert "--" not in STYLES
 
 
+@pytest.mark.slow
 def test_no_verdict_at_all_can_be_drawn() -> None:
     shown = info(compare(SMALL, ("hdoc",), horizon=3, runs=1))
     assert shown.curves[0].mean.max() == 0.0
@@ -60,6 +63,7 @@ def curves(names: list[str]) -> list[VerdictCurve]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "names", [["hdoc"], [f"ucb(beta={n})+beta-mixture" for n in range(9)], ["ucb(beta=1.5)+betting" * 4, "value"]]
 )

@@ -39,6 +39,7 @@ def test_shares_are_nearly_optimal_and_even_ones_are_not(seed: int) -> None:
     assert worst[1] > 1.5 * worst[0]
 
 
+@pytest.mark.slow
 def test_compiled_shares_are_the_plain_ones_and_a_flat_design_is_no_error() -> None:
     draw = np.random.default_rng(3)
     columns, precision = draw.normal(size=(3, 12)), draw.uniform(1.0, 100.0, 12)
@@ -76,6 +77,7 @@ def test_fewer_samples_than_the_widest_arm_needs_where_decided_arms_tell_most() 
     assert long_ones > 0.5, "decided arms are sampled as long as they tell about the others"
 
 
+@pytest.mark.slow
 def test_samples_follow_the_shares() -> None:
     """With own evidence, undecided arms get samples in proportion to the inverse square of their gaps."""
     where = bernoulli([0.52, 0.54, 0.44, 0.7], 0.5, horizon=20_000)
@@ -86,6 +88,7 @@ def test_samples_follow_the_shares() -> None:
     assert run.pulls.argmin() == 3
 
 
+@pytest.mark.slow
 def test_a_decided_arm_is_left_alone_where_each_arm_decides_for_itself() -> None:
     run = simulate("track-and-stop", bernoulli([0.9, 0.55, 0.45], 0.5, horizon=3000), seed=1, trace=True).runs[0]
     for arm in np.flatnonzero(run.verdicts):

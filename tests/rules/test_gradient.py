@@ -43,6 +43,7 @@ def log_rate(theta: Any, gamma: float, scores: Any, bonuses: Any, rates: Any) ->
     return jax.numpy.log(jax.nn.softmax(gamma * (scores + jax.numpy.exp(theta) * bonuses)) @ rates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("beta", [0.2, 1.0, 3.0])
 def test_gradient_agrees_with_automatic_differentiation_and_with_differences(
@@ -78,6 +79,7 @@ def test_coldness_is_the_papers() -> None:
         assert gradient.coldness_of(arms, bar, 1.5, 0.99)[0] == pytest.approx(soft_index.gamma_of(scores, 0.99))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_compiled_step_is_the_plain_one(kind: str) -> None:
     arms, pool, bar = table(kind, 3)

@@ -63,6 +63,7 @@ def test_gaussian_gaps_are_in_halves_of_sigma() -> None:
     assert ladder.table[COST] == pytest.approx(2.0 * 9.0 / ladder.table[WORTH] ** 2, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_settle_gives_many_verdicts_where_value_looks_for_good_ones() -> None:
     mixed = bernoulli(np.r_[np.full(6, 0.7), np.full(54, 0.25)], 0.5)
     settled, found = (simulate(name, mixed, horizon=3000, runs=10, seed=2) for name in ("settle", "value"))

@@ -78,6 +78,7 @@ def problem(answer: Any, status: int) -> str:
     return str(found["detail"])
 
 
+@pytest.mark.slow
 def test_a_campaign_from_creation_to_its_verdicts(server: InProcess, name: str) -> None:
     summary = server.call("GET", path_of(name)).json
     assert (summary["arms"], summary["open"], summary["told"], summary["closed"]) == (2, 2, 0, False)
@@ -331,6 +332,7 @@ def test_a_body_that_is_too_large_is_refused_without_a_length(listening: Server)
     assert status == 413
 
 
+@pytest.mark.slow
 def test_a_plan(server: InProcess) -> None:
     made = server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "gap": 0.3}).json
     assert 0 < made["half"] <= made["eighty"] <= made["ninety"] <= made["rounds"]["median"] <= made["rounds"]["high"]
@@ -382,6 +384,7 @@ def test_the_stream_tells_changes_and_resumes_where_it_was_left(listening: Serve
     problem(server.call("GET", path_of("no such campaign", "/events")), 404)
 
 
+@pytest.mark.slow
 def test_figures_for_prometheus(server: InProcess, name: str) -> None:
     decide(server, name)
     text = server.call("GET", "/metrics").body.decode()

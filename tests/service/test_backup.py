@@ -162,6 +162,7 @@ def cut(path: Path, after: int) -> None:
     connection.close()
 
 
+@pytest.mark.slow
 def test_a_journal_without_its_last_entries_does_not_match_a_head(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/a.db"
     fill(store)

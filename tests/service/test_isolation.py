@@ -34,6 +34,7 @@ from goodarm.simulation.stop import Stop
 # Long computations
 
 
+@pytest.mark.slow
 def test_a_forecast_runs_beside_the_desk_and_is_given_up_when_its_client_leaves(tmp_path: Path) -> None:
     computing, given_up = threading.Event(), threading.Event()
 
@@ -78,6 +79,7 @@ def test_long_computations_are_few_at_a_time_and_refused_beyond_a_limit(monkeypa
     assert [answer.status for answer in answers if isinstance(answer, Refusal)] == [429, 429]
 
 
+@pytest.mark.slow
 def test_a_forecast_with_too_many_draws_is_refused(tmp_path: Path) -> None:
     with in_process(f"sqlite:///{tmp_path}/a.db") as server:
         assert create(server, "many", arms=[f"arm {i}" for i in range(10_000)]) == 201
@@ -179,6 +181,7 @@ def test_a_silent_stream_ends_at_a_ping_after_its_token_was_revoked(tmp_path: Pa
 # Stores that do not answer
 
 
+@pytest.mark.slow
 def test_waiting_for_the_lock_of_a_file_ends_with_503_and_works_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,6 +294,7 @@ def test_a_lock_that_another_program_holds_in_the_database_is_not_waited_for(dat
 # Doors
 
 
+@pytest.mark.slow
 def test_a_store_that_had_tokens_is_not_served_to_everyone_when_their_file_is_lost(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/a.db"
     make_token(store, "admin")

@@ -214,6 +214,7 @@ def test_one_live_stream_too_many_is_told_to_come_back(tmp_path: Path) -> None:
         assert (refused.status, refused.json["kind"], refused.headers["retry-after"]) == (503, "streams", "10")
 
 
+@pytest.mark.slow
 def test_a_receiver_that_never_answers_delays_no_login(tmp_path: Path) -> None:
     """With 30 verdicts owed to it, more than there are threads for tokens and for the store."""
     with (

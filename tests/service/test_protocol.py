@@ -103,6 +103,7 @@ def test_the_refusal_of_a_head_says_what_to_do(port: int) -> None:
     assert "65,536 bytes" in json.loads(body)["detail"]
 
 
+@pytest.mark.slow
 def test_a_body_that_grows_but_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         listening(tmp_path, monkeypatch, body_seconds=0.2) as port,

@@ -31,11 +31,13 @@ def test_a_scale_declared_too_small_is_told_with_both_numbers(name: str) -> None
         simulate(name, declared(1.0, true=1.1), horizon=4000, delta=0.1)
 
 
+@pytest.mark.slow
 def test_a_comparison_tells_it_too() -> None:
     with pytest.warns(ScaleWarning, match="once in 10,000 simulations"):
         compare(declared(1.0, true=1.2), ("uniform+normal-mixture",), horizon=4000, runs=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 3.0])
 def test_a_scale_that_is_true_or_too_large_is_not_accused(scale: float) -> None:
     with warnings.catch_warnings():
@@ -43,6 +45,7 @@ def test_a_scale_that_is_true_or_too_large_is_not_accused(scale: float) -> None:
         simulate("ucb+normal-mixture", declared(scale), horizon=20_000, runs=5)
 
 
+@pytest.mark.slow
 def test_what_is_measured_is_what_was_pulled() -> None:
     runs = simulate("uniform+normal-mixture", declared(2.0, true=1.5), horizon=3000, runs=3)
     found = scatter(runs.spec, runs.runs)
@@ -51,6 +54,7 @@ def test_what_is_measured_is_what_was_pulled() -> None:
     assert 2.0 * found.deviation == pytest.approx(1.5, rel=0.03)
 
 
+@pytest.mark.slow
 def test_few_rewards_of_many_arms() -> None:
     """An arm's first rewards count, as many of each as were fixed beforehand; never more than were pulled."""
     spec = specify("uniform+normal-mixture", declared(1.0, arms=300), horizon=300)

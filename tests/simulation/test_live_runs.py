@@ -135,6 +135,7 @@ def test_sampling_prefers_what_is_cheap() -> None:
     assert runs.answers.found == 5
 
 
+@pytest.mark.slow
 def test_what_is_spent_until_a_share_is_found() -> None:
     always = bernoulli([1.0, 1.0, 0.0], 0.5)
     runs = simulate(POLICY, always, cost=[1, 10, 1])
@@ -346,6 +347,7 @@ class LiveOnly(evidence.ThresholdEvidence):
     own_mean: ClassVar[bool] = False
 
 
+@pytest.mark.slow
 def test_a_new_kind_of_question_is_simulated_by_its_own_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(evidence.EVIDENCE, Half, LiveOnly)
     environment = AskedForHalf("half", 4, 0.5, FOUR.draw, FOUR.reward)

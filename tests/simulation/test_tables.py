@@ -102,6 +102,7 @@ def test_dataframes_have_the_tables_columns_and_empty_cells(sweep: Comparison) -
         sweep.to_pandas("verdict")
 
 
+@pytest.mark.slow
 def test_trajectories_are_a_named_table() -> None:
     found = simulate("value-normal", "kano-1", horizon=1000, runs=2, trajectory=4)
     table = found.trajectories

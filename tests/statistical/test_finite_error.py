@@ -116,6 +116,7 @@ def test_broken_rules_are_caught(rule: EvidenceRule, message: str) -> None:
         require_exact_error_of_cases(rule, 0.5, 200)
 
 
+@pytest.mark.slow
 def test_the_kit_covers_fixed_test_sets() -> None:
     names = [check.name for check in identification_checks("gap-mixture")]
     assert "exact error on 100 cases, threshold 0.8, 1 arms" in names

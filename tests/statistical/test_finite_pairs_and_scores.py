@@ -92,6 +92,7 @@ def test_pairs_as_rewards() -> None:
         paired_threshold(1.0)
 
 
+@pytest.mark.slow
 def test_paired_models_against_the_median_one(data_folder) -> None:
     """Every arm is decided, rightly, for less than the share that unpaired draws take on the same set."""
     _, results = read_matrix(data_folder / "evals" / "gsm_models.csv.gz")

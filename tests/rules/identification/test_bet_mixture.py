@@ -168,6 +168,7 @@ def test_the_last_case_decides() -> None:
         assert (bad == CERTAIN) == (sum(results) / 4 < 0.5)
 
 
+@pytest.mark.slow
 def test_on_0_1_cases_it_is_near_the_hypergeometric_evidence() -> None:
     rng, stops = np.random.default_rng(2), {}
     results = np.array([rng.permutation(np.arange(200) < total) for total in (60, 85, 118, 130)]).astype(float)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from goodarm.testing.reference import call_by_rank
 EVIDENCE = st.sampled_from([-1.0, 0.0, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0])
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.integers(1, 8), st.lists(st.tuples(st.integers(0, 7), EVIDENCE, EVIDENCE), max_size=60))
 def test_lists_agree_with_the_definition(arms: int, pulls: list[tuple[int, float, float]]) -> None:

@@ -86,6 +86,7 @@ def test_a_case_passes_or_fails() -> None:
         Cases(3).check_reward(0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("threshold", "cases"), [(0.5, 40), (0.83, 61)])
 def test_the_interval_agrees_with_the_verdict_and_ends_in_a_point(threshold: float, cases: int) -> None:
     bar = bar_of(threshold, cases)

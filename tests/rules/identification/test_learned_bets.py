@@ -79,6 +79,7 @@ def test_where_no_gap_is_large_enough_for_the_time_left_bets_are_as_without_an_e
     assert observe(arm, 1.0, Pool(101.0, 50.0, ladder), FAR) == unhurried
 
 
+@pytest.mark.slow
 def test_few_rounds_are_used_boldly() -> None:
     """Eleven pulls for each of ten good arms: the same bets without a deadline find fewer in time."""
     arms = bernoulli(lambda generator: generator.uniform(0.42, 0.65, 10), 0.4)
@@ -101,6 +102,7 @@ def test_a_bet_never_risks_everything_to_land() -> None:
     assert landed(0.004, 0.2, 0.99) <= 0.95 * 0.01
 
 
+@pytest.mark.slow
 def test_verdicts_do_not_jump_over_the_budget() -> None:
     """Where a success is worth much, plain mixtures overshoot; here every verdict stands on the budget."""
     played = simulate("value", bernoulli([0.05] * 3 + [0.2] * 3, 0.08), runs=20, seed=4)
@@ -111,6 +113,7 @@ def test_verdicts_do_not_jump_over_the_budget() -> None:
     assert good.max() < budget + 1e-6
 
 
+@pytest.mark.slow
 def test_an_arm_that_always_pays_0_is_never_good() -> None:
     """At 1 - 1e-14 the guess for a good arm once lay below the threshold, and every 0 was evidence for good."""
     result = simulate("uniform+learned-bets", bernoulli([0.0], 1.0 - 1e-14), horizon=2000, runs=1)
@@ -125,6 +128,7 @@ def test_one_reward_costs_at_most_three_nats(threshold: float) -> None:
     assert min(observe(arm, reward, pool, bar)[side] for reward in (0.0, 1.0) for side in (0, 1)) > math.log(0.049)
 
 
+@pytest.mark.slow
 def test_few_runs_wait_long_for_bad_below_a_small_threshold() -> None:
     """The 90% quantile of pulls was 4800 when an early success could cost 24 nats; it is 1400."""
     result = simulate("uniform+learned-bets", bernoulli([0.15], 0.2), horizon=20_000, runs=400, seed=3)

@@ -146,10 +146,12 @@ def largest_gain(kind: Callable[[], Game], games: int = 60, pulls: int = 60) -> 
     return largest
 
 
+@pytest.mark.slow
 def test_the_purse_is_fair_at_best() -> None:
     assert largest_gain(Game) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [WrongAccount, Holm, StakeThatSees])
 def test_a_purse_that_cheats_is_caught(kind: type[Game]) -> None:
     assert largest_gain(kind) > 1e-3
@@ -200,6 +202,7 @@ def test_what_is_left_of_a_decided_arm_comes_back() -> None:
     assert game.cash == pytest.approx(before - (game.arms[0].memory[2] - staked) / BAR.arms + left)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampling", ["uniform", "value"])
 @pytest.mark.parametrize("centre", [XI, XI - 1e-4])
 def test_many_arms_at_the_bar(sampling: str, centre: float) -> None:
@@ -211,6 +214,7 @@ def test_many_arms_at_the_bar(sampling: str, centre: float) -> None:
     assert played.wrong_runs < trial.critical
 
 
+@pytest.mark.slow
 def test_it_finds_more_where_good_arms_are_rare() -> None:
     rare = bernoulli(np.r_[np.full(40, 0.15), np.full(4960, 0.04)], 0.1)
     late, uniform = (
@@ -219,6 +223,7 @@ def test_it_finds_more_where_good_arms_are_rare() -> None:
     assert late.exploit_score.mean > 1.02 * uniform.exploit_score.mean
 
 
+@pytest.mark.slow
 def test_the_false_discovery_rate_keeps_equal_stakes() -> None:
     means = np.r_[np.full(20, 0.5), np.full(1980, 0.2)]
     late, uniform = (

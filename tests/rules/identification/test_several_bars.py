@@ -30,6 +30,7 @@ def runs(combine, count: int = 600, pulls: int = 300) -> float:
     return float((combine(for_good).max(axis=1) >= math.log(10.0)).mean())
 
 
+@pytest.mark.slow
 def test_the_minimum_is_wrong_in_at_most_delta_of_the_runs() -> None:
     """P(87 or more of 600 at a rate of 0.1) is below 0.001."""
     assert runs(lambda logs: logs.min(axis=0)) <= 0.145
@@ -48,11 +49,13 @@ def bad_runs(combine, metrics: int = 10, count: int = 600, pulls: int = 300) -> 
     return float((combine(for_bad).max(axis=1) >= math.log(10.0)).mean())
 
 
+@pytest.mark.slow
 def test_the_average_of_the_bad_is_wrong_in_at_most_delta_of_the_runs() -> None:
     """P(87 or more of 600 at a rate of 0.1) is below 0.001."""
     assert bad_runs(lambda logs: np.logaddexp.reduce(logs, axis=2) - math.log(10.0)) <= 0.145
 
 
+@pytest.mark.slow
 def test_without_log_j_it_is_not() -> None:
     """The broken twin: the sum of ten metrics' evidence, and even the largest of them, is wrong too often."""
     assert bad_runs(lambda logs: np.logaddexp.reduce(logs, axis=2)) > 0.2

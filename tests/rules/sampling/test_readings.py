@@ -27,6 +27,7 @@ def initial_phase(arms: int, epsilon: float) -> int:
     return next(n for n in range(1, 10_000) if lil_radius(n, bar, epsilon) <= hoeffding_radius(n, bar))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.01, 0.05])
 def test_lil_hdoc_pulls_every_arm_until_its_bound_is_the_narrower_one(epsilon: float) -> None:
     first = initial_phase(5, epsilon)
@@ -85,6 +86,7 @@ def test_tt_ts_printed_takes_the_only_open_arm() -> None:
     assert choose_printed(table, Pool(1.0), BAR, np.random.default_rng(0)) == 1
 
 
+@pytest.mark.slow
 def test_tt_ts_printed_draws_nothing_and_tt_ts_does() -> None:
     assert policy("tt-ts-printed").identification.name == "hoeffding"
     one, other = (simulate("tt-ts-printed", SPREAD, horizon=300, seed=seed, trace=True).runs[0] for seed in (1, 1))
