@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +17,11 @@ def write_text(path: Path, text: str) -> None:
 
 
 def whole(path: Path, write: Callable[[Path], object]) -> Path:
-    """Write a temporary file and move it to the path when complete, so a reader never sees half a file."""
-    partial = path.with_name(f".partial-{path.name}")
+    """Write a temporary file and move it to the path when complete, so a reader never sees half a file.
+
+    Each call has a temporary file of its own, so two writers of one path do not mix their contents.
+    """
+    partial = path.with_name(f".partial-{secrets.token_hex(4)}-{path.name}")
     try:
         write(partial)
         os.replace(partial, path)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goodarm.engine.compile import register
-from goodarm.paper.learned_radius import ridge_radius
+from goodarm.paper.rules import ridge_radius
 from goodarm.paper.soft_index import gamma_of, gather, pick, shrunk_belief, soft_index
 from goodarm.problem import Problem
 from goodarm.rules.beliefs import ARM_FIELDS, Arm, read_arm, write_arm

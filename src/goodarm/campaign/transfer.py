@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,6 +13,7 @@ from goodarm.campaign.fold import Fold
 from goodarm.campaign.journal import Event, verified
 from goodarm.campaign.stores import Store
 from goodarm.errors import DamagedJournal, InvalidValue, MissingExtra, Refused, UnusableStore
+from goodarm.whole_files import whole
 
 FORMAT = 1
 ROWS = 50_000
@@ -26,7 +25,12 @@ def export(store: Store, campaign: int, name: str, path: str | Path) -> int:
     write = {".jsonl": _write_jsonl, ".parquet": _write_parquet}.get(target.suffix)
     if write is None:
         raise InvalidValue(f"a campaign is exported to a file that ends in .jsonl or .parquet; got {str(path)!r}.")
-    return _whole(target, lambda part: write(part, name, store.read(campaign)))
+    numbers: list[int] = []
+    try:
+        whole(target, lambda part: numbers.append(write(part, name, store.read(campaign))))
+    except OSError as error:
+        raise UnusableStore(f"{target} can't be written: {error}. Nothing was left behind.") from None
+    return numbers[0]
 
 
 def restore(store: Store, name: str, path: str | Path) -> int:
@@ -136,20 +140,3 @@ def _parquet() -> Any:
     except ImportError:
         raise MissingExtra("a campaign as Parquet", "report") from None
     return parquet
-
-
-def _whole(target: Path, write: Callable[[Path], int]) -> int:
-    """Write a file whole or not at all."""
-    try:
-        handle, part = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        os.close(handle)
-        try:
-            number = write(Path(part))
-            os.chmod(part, 0o644)
-            os.replace(part, target)
-        except BaseException:
-            os.unlink(part)
-            raise
-    except OSError as error:
-        raise UnusableStore(f"{target} can't be written: {error}. Nothing was left behind.") from None
-    return number

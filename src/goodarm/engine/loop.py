@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -200,12 +201,8 @@ def nothing_changes(*arguments: Any) -> None:
     """Selector functions for replays, which choose nothing. The selector is prepared at the end, if at all."""
 
 
-_loops: dict[tuple[Parts, Kind], Callable[..., tuple[Pool, bool]]] = {}
-
-
+@cache
 def build(parts: Parts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     """The compiled loop of a pairing, compiled at its first call or loaded from the disk cache."""
-    key = (parts, kind)
-    if key not in _loops:
-        _loops[key] = compiled(rounds(parts, kind))
-    return _loops[key]
+    loop: Callable[..., tuple[Pool, bool]] = compiled(rounds(parts, kind))
+    return loop

@@ -164,15 +164,11 @@ def rounds(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool
     return loop
 
 
-_loops: dict[tuple[StructuredParts, Kind], Callable[..., tuple[Pool, bool]]] = {}
-
-
+@cache
 def build(parts: StructuredParts, kind: Kind) -> Callable[..., tuple[Pool, bool]]:
     """The compiled loop of a pairing, compiled at its first call or loaded from the disk cache."""
-    key = (parts, kind)
-    if key not in _loops:
-        _loops[key] = compiled(rounds(parts, kind))
-    return _loops[key]
+    loop: Callable[..., tuple[Pool, bool]] = compiled(rounds(parts, kind))
+    return loop
 
 
 def first_largest(scores: Row) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from goodarm.engine.evidence import BarsEvidence, Seen
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals
 from goodarm.errors import UnreadableTable
+from goodarm.judgement.decide import Levels, deciding_evidence
 from goodarm.judgement.judgement import Arms, MetricColumn
 from goodarm.judgement.kinds import ReadLog
 from goodarm.judgement.log_columns import LogColumns, check_filter, choose_columns
@@ -73,7 +74,7 @@ def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arm
         columns.append(MetricColumn(metric.name, own, *ends))
         distances.append(mean - metric.threshold)
     for_good, for_bad = np.min(good, axis=0), np.logaddexp.reduce(bad, axis=0) - np.log(len(metrics))
-    verdict = np.where(for_good >= levels, 1, np.where(for_bad >= levels, -1, 0)).astype(np.int8)
+    verdict = Levels((levels, levels), (levels, levels)).verdicts(for_good, for_bad)
     seen = [
         Seen(
             float(first.pulls[i]),
@@ -85,7 +86,7 @@ def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arm
     made = policy("uniform", rule, rewards=question.scale.family)
     low, high = BarsEvidence(question.bars).intervals(made, problem, seen, {}, levels)
     named = np.array([metric.name for metric in metrics], dtype=object)[np.argmax(bad, axis=0)]
-    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+    evidence = deciding_evidence(verdict, for_good, for_bad)
     return Arms(
         first.segment,
         first.arm,

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import TOTALS, compiled
 from goodarm.engine.totals import in_chunks, interval_from_totals
-from goodarm.judgement.decide import Decided, needed
+from goodarm.judgement.decide import Decided, deciding_evidence, needed, rows_until
 from goodarm.judgement.question import Question
 from goodarm.problem import Bar, NonNegative, Problem
 from goodarm.rules.identification.bet_mixture import STEPS as STEPS_OF_BETS
@@ -42,12 +42,8 @@ from goodarm.rules.identification.bet_mixture import sums as one_reward
 from goodarm.rules.identification.gap_mixture import gap_mixture
 
 Floats = NDArray[np.float64]
-STEPS = 40
-"""Number of bisection steps for the rows still needed."""
 HALVINGS = 30
 """Number of bisection steps for an end of an interval."""
-MOST = 1e6
-"""Multiple of an arm's rows beyond which it counts as never decided."""
 
 
 def decide_by_sums(
@@ -69,8 +65,8 @@ def decide_by_sums(
     for_good = evidence(logs + waiting * one_reward(0.0, bar), bar)[0] if waiting.any() else evidence(logs, bar)[0]
     for_bad = evidence(logs + waiting * one_reward(1.0, bar), bar)[1] if waiting.any() else evidence(logs, bar)[1]
     levels = needed(question.criterion, (for_good, for_bad), problem, offset)
-    verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
-    strength = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+    verdict = levels.verdicts(for_good, for_bad)
+    strength = deciding_evidence(verdict, for_good, for_bad)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = totals / pulls
     level = np.where(mean >= bar.threshold, levels.next[0], levels.next[1])
@@ -178,10 +174,4 @@ def _more(logs: Floats, pulls: Floats, above: NDArray[np.bool_], level: Floats, 
         both = evidence(logs * times[:, None], bar)
         return np.asarray(np.where(above, both[0], both[1]) >= level)
 
-    few, many = np.ones(pulls.size), np.full(pulls.size, MOST)
-    never = ~enough(many)
-    for _ in range(STEPS):
-        middle = np.sqrt(few * many)
-        there = enough(middle)
-        few, many = np.where(there, few, middle), np.where(there, middle, many)
-    return np.where(never, math.inf, np.ceil((many - 1.0) * pulls))
+    return rows_until(enough, pulls)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,11 @@ from goodarm.problem import Problem
 from goodarm.verdict import Criterion
 
 Floats = NDArray[np.float64]
+
+MOST = 1e6
+"""Multiple of an arm's rows beyond which it counts as never decided."""
+BISECTIONS = 40
+"""Number of bisection steps for the rows still needed."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +59,8 @@ def decide(
     verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
     if not np.isnan(for_good).all():
         # if the evidence is just enough at the threshold itself, high == threshold
-        verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
-    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+        verdict = levels.verdicts(for_good, for_bad)
+    evidence = deciding_evidence(verdict, for_good, for_bad)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = totals / pulls
     needs = np.zeros(pulls.size)
@@ -70,6 +76,30 @@ class Levels:
 
     now: tuple[Floats, Floats]
     next: tuple[Floats, Floats]
+
+    def verdicts(self, for_good: Floats, for_bad: Floats) -> NDArray[np.int8]:
+        """The verdicts that this evidence has earned: 1 good, -1 bad, 0 undecided."""
+        good, bad = self.now
+        return np.where(for_good >= good, 1, np.where(for_bad >= bad, -1, 0)).astype(np.int8)
+
+
+def deciding_evidence(verdict: NDArray[np.int8], for_good: Floats, for_bad: Floats) -> Floats:
+    """The evidence for each verdict; for an undecided arm the larger side."""
+    return np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+
+
+def rows_until(enough: Callable[[Floats], NDArray[np.bool_]], rows: Floats) -> Floats:
+    """Approximate further rows until `enough`, if the log continues as before; inf if never.
+
+    enough : whether the log of each arm, repeated this many times, has enough evidence
+    """
+    few, many = np.ones(rows.shape), np.full(rows.shape, MOST)
+    never = ~enough(many)
+    for _ in range(BISECTIONS):
+        middle = np.sqrt(few * many)
+        there = enough(middle)
+        few, many = np.where(there, few, middle), np.where(there, middle, many)
+    return np.where(never, math.inf, np.ceil((many - 1.0) * rows))
 
 
 def needed(

@@ -21,6 +21,7 @@ from typing import Any
 
 from goodarm.arguments import shown
 from goodarm.errors import InvalidValue, UnusableStore
+from goodarm.whole_files import whole
 
 RESERVE = 0.1
 """Share of delta that the first look reserves for later arms. It costs the first arms 0.1 nats of evidence."""
@@ -105,17 +106,16 @@ class Ledger:
         )
 
     def _write(self, content: Mapping[str, Any]) -> None:
-        partial = self.path.with_name(f".partial-{self.path.name}")
-        try:
-            with partial.open("w", encoding="utf-8") as stream:
+        def write(part: Path) -> None:
+            with part.open("w", encoding="utf-8") as stream:
                 json.dump(content, stream, indent=1, ensure_ascii=False)
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.replace(partial, self.path)
+
+        try:
+            whole(self.path, write)
         except OSError as error:
             raise UnusableStore(f"the ledger {self.path} can't be written ({error.strerror}).") from None
-        finally:
-            partial.unlink(missing_ok=True)
 
 
 def _next_shares(kept: Mapping[str, Any], count: int) -> list[float]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from goodarm.engine.compile import DIFFERENCES, compiled
 from goodarm.engine.totals import Floats, evidence_from_totals, in_chunks, interval_from_totals
 from goodarm.errors import UnknownName, UnreadableTable
-from goodarm.judgement.decide import Decided, needed
+from goodarm.judgement.decide import MOST, Decided, deciding_evidence, needed
 from goodarm.judgement.judgement import Arms
 from goodarm.judgement.question import Question
 from goodarm.judgement.shares import Shares
@@ -26,8 +26,6 @@ from goodarm.rules.identification.versus_squares import Moments, against_control
 CHOICE = 4.0
 """About what it costs, in evidence, not to know the best bet."""
 LOOKS = 8
-MOST = 1e6
-"""Multiple of the log's rows beyond which an arm counts as never decided."""
 
 
 def control_of(control: str, sums: Sums, title: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -65,8 +63,8 @@ def decide_versus(
     low, high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[0], values, DIFFERENCES)
     if (levels.now[1] != levels.now[0]).any():
         high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[1], values, DIFFERENCES)[1]
-    verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
-    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+    verdict = levels.verdicts(for_good, for_bad)
+    evidence = deciding_evidence(verdict, for_good, for_bad)
     difference = paired / pulls
     needs = np.zeros(pulls.size)
     for j, level in enumerate(levels.next):
@@ -86,8 +84,8 @@ def decide_by_squares(
     problem = question.asked.problem(count, question.delta, question.scale.family)
     for_good, for_bad = against_control_by_squares(arms, control, margin)
     levels = needed(question.criterion, (for_good, for_bad), problem, offset)
-    verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
-    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+    verdict = levels.verdicts(for_good, for_bad)
+    evidence = deciding_evidence(verdict, for_good, for_bad)
     difference = arms.total / arms.pulls - control.total / control.pulls
     low = _least(arms, control, difference, levels.now[0])
     high = -_least(arms.turned(), control.turned(), -difference, levels.now[1])

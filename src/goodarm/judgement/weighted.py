@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.decide import Decided, needed, placed
+from goodarm.judgement.decide import Decided, deciding_evidence, needed, placed, rows_until
 from goodarm.judgement.judgement import Arms
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import BY_TOTALS, Question
@@ -44,9 +44,7 @@ from goodarm.rules.identification.gap_mixture import GAPS, LOG_WEIGHTS
 
 Floats = NDArray[np.float64]
 STEPS = 40
-"""Number of bisection steps for an end of an interval and for the rows still needed."""
-MOST = 1e6
-"""Multiple of the log's rows beyond which an arm counts as never decided."""
+"""Number of bisection steps for an end of an interval."""
 
 
 def log_evidence(side: float, rows: Floats, total: Floats, weight: Floats, threshold: Floats, most: float) -> Floats:
@@ -83,8 +81,8 @@ def decide_weighted(
     worst = {side: (rows + pending, totals + (side < 0.0) * pending, weights + pending) for side in (1.0, -1.0)}
     for_good, for_bad = (log_evidence(side, *worst[side], threshold, most) for side in (1.0, -1.0))
     levels = needed(question.criterion, (for_good, for_bad), problem, offset)
-    verdict = np.where(for_good >= levels.now[0], 1, np.where(for_bad >= levels.now[1], -1, 0)).astype(np.int8)
-    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+    verdict = levels.verdicts(for_good, for_bad)
+    evidence = deciding_evidence(verdict, for_good, for_bad)
     mean = np.divide(totals, weights, out=np.full(rows.shape, np.nan), where=weights > 0.0)
     low, high = (
         _end(side, *worst[-side], most, level, problem.threshold)
@@ -117,7 +115,6 @@ def _more(
     sides: Floats, rows: Floats, totals: Floats, weights: Floats, threshold: Floats, most: float, level: Floats
 ) -> Floats:
     """Approximate further rows until a verdict if the log continues as before."""
-    few, many = np.ones(rows.shape), np.full(rows.shape, MOST)
 
     def enough(times: Floats) -> NDArray[np.bool_]:
         both = [
@@ -125,12 +122,7 @@ def _more(
         ]
         return np.asarray(np.where(sides > 0.0, both[0], both[1]) >= level)
 
-    never = ~enough(many)
-    for _ in range(STEPS):
-        middle = np.sqrt(few * many)
-        there = enough(middle)
-        few, many = np.where(there, few, middle), np.where(there, middle, many)
-    return np.where(never, np.inf, np.ceil((many - 1.0) * rows))
+    return rows_until(enough, rows)
 
 
 def decide_ratios(question: Question, columns: LogColumns, sums: Sums, shares: Shares) -> tuple[Arms, tuple[str, ...]]:

@@ -10,6 +10,7 @@ current term.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 from goodarm.paper.objectives import identification_objective, reward_objective, sampling_objective
@@ -137,19 +138,11 @@ sampling_bound = Learner(
     limits=(*STEPS, RIDGE, COLDNESS),
     shared=("ridge", "coldness"),
 )
-both_bounds = Learner(
-    name="paper's alpha and beta",
-    start=start,
-    fit=fit_both,
-    next_round=next_round,
-    limits=(*STEPS, RIDGE, COLDNESS),
-    shared=("ridge", "coldness"),
-)
-reward_bounds = Learner(
+both_bounds = replace(sampling_bound, name="paper's alpha and beta", fit=fit_both)
+reward_bounds = replace(
+    sampling_bound,
     name="paper's alpha and beta for reward",
-    start=start,
     fit=fit_reward,
-    next_round=next_round,
     limits=(*STEPS, RIDGE),
     shared=("ridge", "sharpness"),
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from goodarm.policies.names import identification_rule, model_kind, sampling_rul
 from goodarm.problem import FAMILIES, Rewards
 from goodarm.rules.identification import IdentificationRule
 from goodarm.rules.sampling import SamplingRule
+from goodarm.whole_files import whole, write_text
 
 FORMAT = 2
 """File format. Incremented if older readers would misread a new file, or if old files lack data of the guarantee."""
@@ -66,17 +65,8 @@ def write_policy(path: str | Path, saved: SavedPolicy) -> None:
         "bounds": saved.bounds,
     }
     content["sha256"] = _checksum(content)
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=2, ensure_ascii=False)
-            file.write("\n")
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    whole(Path(path), lambda part: write_text(part, text))
 
 
 def read_policy(path: str | Path) -> SavedPolicy:

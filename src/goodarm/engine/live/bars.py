@@ -48,7 +48,7 @@ from goodarm.engine.compile import (
 )
 from goodarm.engine.live.checks import offsets_of
 from goodarm.engine.live.scan import ScanStep, indices
-from goodarm.engine.live.step import ArmState, Asked, as_plain, like, packed, unpacked
+from goodarm.engine.live.step import ArmState, Asked, Tenths, as_plain, like, packed, unpacked
 from goodarm.engine.live.worst_case import (
     EXTRA,
     OFFSET_COLUMN,
@@ -64,17 +64,7 @@ from goodarm.errors import RuleFailed
 from goodarm.policies import Policy
 from goodarm.problem import Problem, bar_at
 from goodarm.question import Metric
-from goodarm.rules.beliefs import (
-    ARM_FIELDS,
-    FOR_BAD,
-    FOR_GOOD,
-    PULLS,
-    TOTAL,
-    VERDICT,
-    Pool,
-    Table,
-    at_round,
-)
+from goodarm.rules.beliefs import ARM_FIELDS, FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT, Pool, Table, at_round
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.several_bars import evidence_for_all
 from goodarm.rules.learners.ladder import ladder_learner
@@ -216,19 +206,10 @@ class BarsStep(ScanStep):
 
     # New arms and saved state
 
-    def add_arms(
-        self,
-        weights: Sequence[float],
-        tenths: Sequence[Sequence[int]] = (),
-        costs: Sequence[float] | None = None,
-    ) -> None:
+    def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         """Add arms, each with its share of the error probability. The problem keeps its K and delta."""
-        spent = float(np.exp(self.arms[0, :, OFFSET_COLUMN]).sum()) / self.problem.arms
-        more = np.zeros((len(self.metrics), len(weights), ARM_FIELDS + EXTRA))
-        for table in more:
-            start_at_offset(table, offsets_of(self.problem, weights, spent), costs)
-        self.arms = np.concatenate([self.arms, more], axis=1)
-        self.index = np.concatenate([self.index, np.full(len(weights), math.inf)])
+        more = self._added(weights, costs, self.arms[0, :, OFFSET_COLUMN])
+        self.arms = np.concatenate([self.arms, np.stack([more] * len(self.metrics))], axis=1)
 
     def pack(self) -> bytes | None:
         """The state as bytes."""

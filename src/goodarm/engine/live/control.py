@@ -47,7 +47,7 @@ from goodarm.engine.assemble import first_fit, loop_parameters, start_pool
 from goodarm.engine.compile import AGAINST_CONTROL, INDICES, just_in_time
 from goodarm.engine.live.checks import check_against_control, offsets_of
 from goodarm.engine.live.scan import ScanStep, indices
-from goodarm.engine.live.step import ArmState, Asked, as_plain, like, packed, unpacked
+from goodarm.engine.live.step import ArmState, Asked, Tenths, as_plain, like, packed, unpacked
 from goodarm.engine.live.worst_case import (
     EXTRA,
     OFFSET_COLUMN,
@@ -63,17 +63,7 @@ from goodarm.engine.selectors import NO_INDEX
 from goodarm.errors import RuleFailed
 from goodarm.policies import Policy
 from goodarm.problem import Bar, Problem, bar_at
-from goodarm.rules.beliefs import (
-    ARM_FIELDS,
-    FOR_BAD,
-    FOR_GOOD,
-    PULLS,
-    TOTAL,
-    VERDICT,
-    Pool,
-    Table,
-    at_round,
-)
+from goodarm.rules.beliefs import ARM_FIELDS, FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT, Pool, Table, at_round
 from goodarm.rules.identification.versus import against_control, better_by
 from goodarm.rules.sampling import IndexRule
 
@@ -215,19 +205,11 @@ class ControlStep(ScanStep):
 
     # New arms
 
-    def add_arms(
-        self,
-        weights: Sequence[float],
-        tenths: Sequence[Sequence[int]] = (),
-        costs: Sequence[float] | None = None,
-    ) -> None:
+    def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         """Add arms, each with its share of the error probability. The problem keeps its K and delta."""
         before = np.delete(self.state.arms[:, OFFSET_COLUMN], self.control)
-        more = np.zeros((len(weights), ARM_FIELDS + EXTRA))
-        spent = float(np.exp(before).sum()) / self.problem.arms
-        start_at_offset(more, offsets_of(self.problem, weights, spent) + math.log(LATER), costs)
+        more = self._added(weights, costs, before, math.log(LATER))
         self.state = ControlState(np.vstack([self.state.arms, more]))
-        self.index = np.concatenate([self.index, np.full(len(weights), math.inf)])
 
     # Saved state
 

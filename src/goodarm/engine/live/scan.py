@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from goodarm.engine.live.checks import offsets_of
 from goodarm.engine.live.step import Again, Asked, Counts
-from goodarm.engine.live.worst_case import OFFSET_COLUMN, PENDING_COLUMN, TOLD_BAD, TOLD_GOOD
+from goodarm.engine.live.worst_case import EXTRA, OFFSET_COLUMN, PENDING_COLUMN, TOLD_BAD, TOLD_GOOD, start_at_offset
 from goodarm.errors import InvalidValue
-from goodarm.problem import Bar
+from goodarm.problem import Bar, Problem
 from goodarm.rules.beliefs import ARM_FIELDS, MEAN, PULLS, SUSPENDED, TOTAL, VERDICT, WIDTH, Arm, Pool, Table
 from goodarm.rules.parameters import Formula
 
@@ -32,6 +33,7 @@ class ScanStep(ABC):
     """
 
     by_totals, fdr, replayable = True, False, False
+    problem: Problem
     index: NDArray[np.float64]
     asks: int = 0
     rounds: int = 0
@@ -173,6 +175,20 @@ class ScanStep(ABC):
     def bounds(self, arm: int | None = None) -> dict[str, float]:
         """Empty: bounds in standard errors of one arm don't apply here."""
         return {}
+
+    def _added(
+        self, weights: Sequence[float], costs: Sequence[float] | None, before: NDArray[np.float64], later: float = 0.0
+    ) -> Table:
+        """Rows of arms that join now. The caller appends them to its tables.
+
+        before : offsets of the arms that have a share of the error probability already
+        later  : added to the new arms' offsets
+        """
+        spent = float(np.exp(before).sum()) / self.problem.arms
+        rows = np.zeros((len(weights), ARM_FIELDS + EXTRA))
+        start_at_offset(rows, offsets_of(self.problem, weights, spent) + later, costs)
+        self.index = np.concatenate([self.index, np.full(len(weights), math.inf)])
+        return rows
 
     def _asked(self, arm: int) -> float:
         row = self.tables[0][arm]

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Counts = NDArray[np.int64]
+Tenths = Sequence[Sequence[int]]
+"""Of each arm, the tenth of the score of each of its cases."""
 
 ASK, TELL, GIVE = 0, 1, 2
 """Kinds of events of a replay. `GIVE` is the ask of a reward without a ticket, which nothing has chosen."""
@@ -118,12 +120,7 @@ class LiveStep(Protocol):
     def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
         """The same, with every choice made again and compared."""
 
-    def add_arms(
-        self,
-        weights: Sequence[float],
-        tenths: Sequence[Sequence[int]] = (),
-        costs: Sequence[float] | None = None,
-    ) -> None:
+    def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         """Add arms, each with its share of the error probability. The problem keeps its K and delta.
 
         tenths : of the scores of their cases, where cases have scores

@@ -33,7 +33,7 @@ from goodarm.engine.live.assembly import (
     suspend_exhausted,
 )
 from goodarm.engine.live.checks import by_totals, check_live, offsets_of
-from goodarm.engine.live.step import ASK, TELL, Again, ArmState, Asked, Counts, as_plain, like, packed, unpacked
+from goodarm.engine.live.step import ASK, TELL, Again, ArmState, Asked, Counts, Tenths, as_plain, like, packed, unpacked
 from goodarm.engine.live.worst_case import (
     EXTRA,
     OFFSET,
@@ -337,12 +337,7 @@ class ThresholdStep:
 
     # New arms and suspension
 
-    def add_arms(
-        self,
-        weights: Sequence[float],
-        tenths: Sequence[Sequence[int]] = (),
-        costs: Sequence[float] | None = None,
-    ) -> None:
+    def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         """Add arms, each with its share of the error probability. The problem keeps its K and delta."""
         if self.assembly.model is not None:
             raise InvalidValue(
@@ -629,12 +624,7 @@ class ScoredStep(ThresholdStep):
         self.state.arms[arm, MEMORY_COLUMN + with_scores.DRAWN] = asked.tenth
         return super().absorb(arm, reward, asked)
 
-    def add_arms(
-        self,
-        weights: Sequence[float],
-        tenths: Sequence[Sequence[int]] = (),
-        costs: Sequence[float] | None = None,
-    ) -> None:
+    def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         first = len(self.state.arms)
         super().add_arms(weights, costs=costs)
         self._remember(first, tenths)

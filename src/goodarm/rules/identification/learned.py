@@ -1,6 +1,6 @@
 """`learned`: a bound whose size alpha, in standard errors, was learned and not proved.
 
-The paper's own bounds are in `goodarm.paper.learned_radius`. `studentised` has alpha in the same unit, and can be
+The paper's own bounds are in `goodarm.paper.rules`. `studentised` has alpha in the same unit, and can be
 calibrated (`goodarm.learning`).
 """
 

@@ -1,4 +1,4 @@
-"""`dgai-reward`: collect rewards when a threshold is known. As the paper prints it: `goodarm.paper.reward`."""
+"""`dgai-reward`: collect rewards when a threshold is known. As the paper prints it: `goodarm.paper.rules`."""
 
 from __future__ import annotations
 
