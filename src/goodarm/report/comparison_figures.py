@@ -153,15 +153,13 @@ def _with_intervals(axes: Axes, x: Sequence[float], y: Sequence[Estimate], place
 
 def _sweep(results: Comparison, over: str, number: str) -> Figure:
     """Mean with its 95% interval over a column of the table, one line per policy."""
-    from matplotlib.figure import Figure
 
     if over not in results.table:
         raise UnknownName("column", over, results.table)
     if number not in PER_RUN or number == "run":
         raise UnknownName("column", number, [name for name in PER_RUN if name != "run"])
     policies = list(dict.fromkeys(runs.policy for runs in results.finished))
-    figure = Figure(figsize=(8.0, 4.1 + drawing.below(len(policies))), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = drawing.canvas(4.1, len(policies))
     places = results.table[over].tolist()
     numeric = all(isinstance(place, int | float) for place in places)
     words = list(dict.fromkeys(places))

@@ -34,6 +34,14 @@ LOW, HIGH = 0.1, 0.9
 """Bands hold the middle 80% of the runs."""
 
 
+def canvas(height: float, names: int) -> tuple[Figure, Axes]:
+    """A figure of this height in inches with one plot, and room for this many names in the legend below it."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.0, height + below(names)), layout="constrained")
+    return figure, figure.add_subplot()
+
+
 def look(number: int) -> tuple[str, str]:
     """Colour and line of the n-th policy."""
     return COLOURS[number % len(COLOURS)], STYLES[number // len(COLOURS) % len(STYLES)]

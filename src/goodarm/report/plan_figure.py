@@ -66,10 +66,8 @@ def info(plan: CampaignPlan) -> PlanFigure:
 
 def draw(info: PlanFigure) -> Figure:
     """The figure; `goodarm.report.drawing.save` writes it."""
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 4.6 + drawing.below(len(info.curves))), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = drawing.canvas(4.6, len(info.curves))
     handles = []
     for number, curve in enumerate(info.curves):
         colour, style = drawing.look(number)

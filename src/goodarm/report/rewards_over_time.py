@@ -52,10 +52,8 @@ def _curve(runs: Runs) -> RewardCurve:
 
 def draw(info: RewardsOverTime) -> Figure:
     """The figure; `goodarm.report.drawing.save` writes it."""
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 4.1 + drawing.below(len(info.curves))), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = drawing.canvas(4.1, len(info.curves))
     handles = []
     for number, curve in enumerate(info.curves):
         colour, style = drawing.look(number)

@@ -57,10 +57,8 @@ def info(results: Comparison) -> VerdictsOverTime:
 
 def draw(info: VerdictsOverTime) -> Figure:
     """The figure; `goodarm.report.drawing.save` writes it."""
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.0, 4.3 + drawing.below(len(info.curves) + 1)), layout="constrained")
-    axes = figure.add_subplot()
+    figure, axes = drawing.canvas(4.3, len(info.curves) + 1)
     drawing.legend_below(figure, *draw_into(axes, info))
     return figure
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from weakref import WeakKeyDictionary
 
 from goodarm.errors import InvalidValue
@@ -148,6 +148,9 @@ class Rule:
     limits: Limits = ()
     shared: tuple[str, ...] = ()
 
+    beliefs: ClassVar[int] = 3
+    """Number of the formula's arguments that are not parameters: arm, pool and bar."""
+
     @property
     def formula(self) -> Formula:
         """The function that carries the rule's docstring and parameters."""
@@ -156,7 +159,7 @@ class Rule:
     @property
     def defaults(self) -> dict[str, float]:
         """Parameters of the rule itself, with their defaults."""
-        raise NotImplementedError
+        return parameters_of(self.formula, self.beliefs)
 
     @property
     def summary(self) -> str:

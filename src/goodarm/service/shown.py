@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel, Field, create_model
 
 from goodarm.campaign.rows import BRIEF, ArmRow, Bounds, Finish, Tally
+from goodarm.service.trail import Point
 
 RoleName = Literal["reader", "writer", "admin"]
 
@@ -38,6 +39,7 @@ FullRow: Any = model_of(ArmRow, "FullRow", state=STATE, own_mean=OWN_MEAN)
 TallyShown: Any = model_of(Tally, "Tally")
 BoundsShown: Any = model_of(Bounds, "Bounds")
 FinishShown: Any = model_of(Finish, "Finish")
+PointShown: Any = model_of(Point, "ProgressPoint")
 
 
 class Summary(Shown):
@@ -138,21 +140,10 @@ class ArmPage(FullRow):  # type: ignore[misc]  # the row is declared by `model_o
     bounds: BoundsShown
 
 
-class ProgressPoint(Shown):
-    """The campaign after this many entries."""
-
-    number: int
-    at: str
-    asked: int
-    told: int
-    good: int
-    bad: int
-
-
 class ProgressPage(Shown):
     """Verdicts over time."""
 
-    points: list[ProgressPoint]
+    points: list[PointShown]
 
 
 class ScoreShown(Shown):

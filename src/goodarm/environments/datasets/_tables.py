@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 
 import numpy as np
 from numpy.typing import NDArray
 
 ORDER_SEED = 651
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
+    """A table as CSV in UTF-8, with the same bytes on every machine."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode("utf-8")
 
 
 def counts(name: str) -> dict[str, NDArray[np.int64]]:

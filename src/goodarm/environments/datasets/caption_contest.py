@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.environments._base import Environment, fixed
+from goodarm.environments._base import Environment
 from goodarm.environments.datasets._store import Dataset, File, read
-from goodarm.environments.datasets._tables import counts, in_no_order
-from goodarm.environments.laws import bernoulli_reward
+from goodarm.environments.datasets._tables import as_csv, counts, in_no_order
+from goodarm.environments.laws import bernoulli
 from goodarm.errors import UnknownName
 
 COLUMNS = ("caption", "not_funny", "somewhat_funny", "funny")
@@ -22,11 +23,7 @@ SUMMARIES = "https://raw.githubusercontent.com/nextml/caption-contest-data/{comm
 def _votes_only(served: bytes) -> bytes:
     """Rank, caption and the three counts of the publisher's summary; the other columns follow from them."""
     reader = csv.DictReader(io.StringIO(served.decode("utf-8"), newline=""))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["caption_row", *COLUMNS])
-    writer.writerows([row["rank"], *(row[column] for column in COLUMNS)] for row in reader)
-    return text.getvalue().encode("utf-8")
+    return as_csv(["caption_row", *COLUMNS], ([row["rank"], *(row[column] for column in COLUMNS)] for row in reader))
 
 
 CAPTION_CONTEST = Dataset(
@@ -71,16 +68,8 @@ def caption_651() -> Environment:
     """
     table = counts("caption_651.csv")
     means = in_no_order(np.repeat(table["amusing"] / table["votes"], table["captions"]))
-    return Environment(
-        "caption-651",
-        means.size,
-        float(np.quantile(means, 0.95)),
-        fixed(means),
-        bernoulli_reward,
-        horizon=1_000_000,
-        reading=READING,
-        reference=CAPTION_CONTEST.citation,
-    )
+    made = bernoulli(means, float(np.quantile(means, 0.95)), horizon=1_000_000, name="caption-651")
+    return replace(made, reading=READING, reference=CAPTION_CONTEST.citation)
 
 
 class Votes(NamedTuple):

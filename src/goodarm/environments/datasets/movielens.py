@@ -5,16 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.environments._base import Environment, fixed
+from goodarm.environments._base import Environment
 from goodarm.environments.datasets._store import Dataset, File, read, unpacked
 from goodarm.environments.datasets._tables import counts, in_no_order
-from goodarm.environments.laws import bernoulli_reward
+from goodarm.environments.laws import bernoulli, bernoulli_reward
 
 USERS = 610
 THRESHOLD = 0.071
@@ -72,16 +73,8 @@ READING = (
 def _environment(name: str, horizon: int) -> Environment:
     table = counts("movielens.csv")
     means = in_no_order(np.repeat(table["ratings"], table["movies"]) / USERS)
-    return Environment(
-        name,
-        means.size,
-        THRESHOLD,
-        fixed(means),
-        bernoulli_reward,
-        horizon=horizon,
-        reading=READING,
-        reference=MOVIELENS.citation,
-    )
+    made = bernoulli(means, THRESHOLD, horizon=horizon, name=name)
+    return replace(made, reading=READING, reference=MOVIELENS.citation)
 
 
 def movielens() -> Environment:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.environments._base import Environment, fixed
+from goodarm.environments._base import Environment
 from goodarm.environments.datasets._store import Dataset, File, read
-from goodarm.environments.datasets._tables import counts
-from goodarm.environments.laws import bernoulli_reward
+from goodarm.environments.datasets._tables import as_csv, counts
+from goodarm.environments.laws import bernoulli
 from goodarm.errors import UnknownName
 
 THRESHOLD = 0.005
@@ -27,11 +28,7 @@ SAMPLES = (
 def _without_affinities(served: bytes) -> bytes:
     """The first ten columns of the publisher's log, its nameless first one called `row`."""
     reader = csv.reader(io.StringIO(served.decode("utf-8"), newline=""))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["row", *next(reader)[1:KEPT_COLUMNS]])
-    writer.writerows(row[:KEPT_COLUMNS] for row in reader)
-    return text.getvalue().encode("utf-8")
+    return as_csv(["row", *next(reader)[1:KEPT_COLUMNS]], (row[:KEPT_COLUMNS] for row in reader))
 
 
 OPEN_BANDIT = Dataset(
@@ -73,13 +70,8 @@ SAMPLE = (
 def _environment(name: str, log: str, reading: str) -> Environment:
     table = counts("open_bandit.csv")
     means = table[f"random_{log}_clicks"] / table[f"random_{log}_impressions"]
-    return Environment(
-        name,
-        means.size,
-        THRESHOLD,
-        fixed(means),
-        bernoulli_reward,
-        horizon=10_000_000,
+    return replace(
+        bernoulli(means, THRESHOLD, horizon=10_000_000, name=name),
         reading=reading,
         reference=OPEN_BANDIT.citation,
         labels=tuple(f"item {i}" for i in table["item_id"]),

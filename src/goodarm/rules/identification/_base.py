@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar, Bounded, GradedCases, Rewards, SubGaussian
@@ -125,10 +126,6 @@ class RadiusRule(IdentificationRule):
     def formula(self) -> Formula:
         return self.radius
 
-    @property
-    def defaults(self) -> dict[str, float]:
-        return parameters_of(self.radius, skip=3)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ModelRule(IdentificationRule):
@@ -144,14 +141,11 @@ class ModelRule(IdentificationRule):
     factor: Formula
     models: tuple[str, ...]
     blind: bool = False
+    beliefs: ClassVar[int] = 4
 
     @property
     def formula(self) -> Formula:
         return self.factor
-
-    @property
-    def defaults(self) -> dict[str, float]:
-        return parameters_of(self.factor, skip=4)
 
 
 @cache

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from goodarm.rules.parameters import Formula, Rule, parameters_of
 
@@ -46,10 +47,6 @@ class IndexRule(SamplingRule):
     def formula(self) -> Formula:
         return self.index
 
-    @property
-    def defaults(self) -> dict[str, float]:
-        return parameters_of(self.index, skip=3)
-
 
 @dataclass(frozen=True, kw_only=True)
 class LineRule(SamplingRule):
@@ -72,11 +69,8 @@ class ChoiceRule(SamplingRule):
     """Pull the arm that choose(arms, pool, bar, generator, *parameters) returns; it must be an open one."""
 
     choose: Formula
+    beliefs: ClassVar[int] = 4
 
     @property
     def formula(self) -> Formula:
         return self.choose
-
-    @property
-    def defaults(self) -> dict[str, float]:
-        return parameters_of(self.choose, skip=4)
