@@ -119,7 +119,7 @@ def test_an_ask_after_the_end_is_named_by_the_check() -> None:
     campaign = create(1)
     play(campaign)
     held: Session = campaign._session
-    with held.operation() as fold:
+    with held.transaction() as fold:
         held.write("asked", ticket=fold.tickets + 1, arm=2)
     result = campaign.check()
     assert not result.ok

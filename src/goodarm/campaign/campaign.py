@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -520,7 +520,7 @@ at most 5%
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit several operations together. A refused operation does not undo the others."""
-        with self._committing(self._session.transaction()):
+        with self._writing():
             yield
 
     def close(self) -> None:
@@ -562,13 +562,10 @@ at most 5%
         if self._closed:
             raise Refused(f"the campaign {self.name!r} was closed here. Open it again: Campaign.open(store, name).")
 
-    def _writing(self) -> AbstractContextManager[Fold]:
-        return self._committing(self._session.operation())
-
     @contextmanager
-    def _committing(self, scope: AbstractContextManager[Fold]) -> Iterator[Fold]:
+    def _writing(self) -> Iterator[Fold]:
         self._refuse_closed()
-        with scope as fold:
+        with self._session.transaction() as fold:
             yield fold
         warn_once(self._session.fold)
         self._call_back()

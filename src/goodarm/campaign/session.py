@@ -50,7 +50,7 @@ class Session:
         """Committed verdicts of any process that have not been announced yet."""
         self._own: list[Event] = []
         self._own_from = 0
-        """Verdicts of the open transaction, and where those of this operation begin."""
+        """Verdicts of the open transaction, and where those of its latest part begin."""
         self._thread = threading.RLock()
         self._under_way = False
         """Whether a transaction is open."""
@@ -164,54 +164,50 @@ class Session:
 
     @contextmanager
     def transaction(self) -> Iterator[Fold]:
-        """Exclusive right to write: all is committed at the end, or nothing. A nested one joins the outer one."""
-        with self._thread:
-            if self._under_way:
-                yield self.fold
-                return
-            committed = 0
-            try:
-                with self.store.transaction(self.campaign):
-                    fold = self.fold
-                    self._under_way = True
-                    self._take(self._newer(fold))
-                    committed = fold.number
-                    _refuse_other_rules(self.fold)
-                    self._lapse_all()
-                    yield self.fold
-                    if self._fold is None:  # the caller may have caught the error and continued
-                        raise _half_done()
-                    self.flush()
-                    self._keep_snapshot()
-                self._note_newest(self.fold)
-                self.verdicts_seen += self._own
-            except BaseException as error:
-                if committed and (self._written or self._unsaved or self._fold is None or not _is_refusal(error)):
-                    self._throw_away(committed)
-                raise
-            finally:
-                self._under_way = False
-                self._unsaved = self._own_from = 0
-                self._clear()
-                self._own.clear()
+        """Exclusive right to write: everything is committed at the end, or nothing.
 
-    @contextmanager
-    def operation(self) -> Iterator[Fold]:
-        """One operation, in the open transaction or in a new one.
-
-        A refused operation changes nothing. An operation that fails half-way undoes the whole transaction.
+        Within an open transaction this is a part of it, which commits nothing by itself. A part that is refused changes
+        nothing and does not affect the others. A part that fails half-way undoes the whole transaction.
         """
         with self._thread:
-            shared = self._under_way
-            with self.transaction() as fold:
-                before = fold.number
-                self._own_from = len(self._own) if shared else 0
-                try:
-                    yield fold
-                except BaseException as error:
-                    if self._fold is not None and (self._fold.number != before or not _is_refusal(error)):
-                        self._fold = None
-                    raise
+            yield from self._part() if self._under_way else self._committed()
+
+    def _committed(self) -> Iterator[Fold]:
+        committed = 0
+        try:
+            with self.store.transaction(self.campaign):
+                fold = self.fold
+                self._under_way = True
+                self._take(self._newer(fold))
+                committed = fold.number
+                _refuse_other_rules(self.fold)
+                self._lapse_all()
+                yield self.fold
+                if self._fold is None:  # the caller may have caught the error and continued
+                    raise _half_done()
+                self.flush()
+                self._keep_snapshot()
+            self._note_newest(self.fold)
+            self.verdicts_seen += self._own
+        except BaseException as error:
+            if committed and (self._written or self._unsaved or self._fold is None or not _is_refusal(error)):
+                self._throw_away(committed)
+            raise
+        finally:
+            self._under_way = False
+            self._unsaved = self._own_from = 0
+            self._clear()
+            self._own.clear()
+
+    def _part(self) -> Iterator[Fold]:
+        fold = self.fold
+        before, self._own_from = fold.number, len(self._own)
+        try:
+            yield fold
+        except BaseException as error:
+            if self._fold is not None and (self._fold.number != before or not _is_refusal(error)):
+                self._fold = None
+            raise
 
     def write(
         self,
