@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from goodarm.environments import bernoulli
-from goodarm.errors import InvalidValue, UnknownName, UnreadableTable
+from goodarm.environments import bernoulli, several_metrics
+from goodarm.errors import InvalidValue, UnknownName, UnreadableTable, UnsoundPairing
 from goodarm.numerics import bernoulli_kl
 from goodarm.planning import campaign_lower_bound, decidable, plan, pulls_lower_bound, remaining
 from goodarm.planning.quick import LIMIT, quick_plan
@@ -417,3 +417,133 @@ def test_a_plan_in_money() -> None:
     for wrong in ({"cost": 0.0}, {"cost": float("nan")}, {"cost": 5.0, "budget": 1.0}, {"cost": "dear"}):
         with pytest.raises(InvalidValue):
             plan(arms=10, threshold=0.5, gap=0.2, **wrong)  # type: ignore[arg-type]  # that is the point
+
+
+# --- several bars, and costs per arm ----------------------------------------------------------------------------------
+
+BARS = "correct >= 90%, slow <= 8%"
+
+
+def test_a_plan_for_several_bars() -> None:
+    made = plan(arms=6, bars=BARS, gap="correct=0.06, slow=0.05", runs=6, seed=2)
+    assert (made.threshold, [each["metric"] for each in made.bars]) == (None, ["correct", "slow"])
+    assert made.asked is not None
+    assert (made.asked.decided.mean, made.asked.found.mean, made.asked.wrong_runs) == (1.0, 1.0, 0)
+    assert [len(each.rounds) for each in made.asked.finds] == [3] * 6  # half of the arms clear both bars
+    assert made.lower_bound < made.asked.end.low
+    assert "bars 'correct >= 0.9, slow <= 0.08'" in str(made)
+    assert "if the metrics are independent" in str(made)
+    assert as_json(made)["bars"][1] == {"metric": "slow", "at_most": 0.08}
+
+
+def test_an_arm_under_several_bars_is_as_hard_as_its_last_metric_or_its_clearest_failure() -> None:
+    """The lower bound of a good arm is the largest over its metrics; failures of a bad arm add up."""
+    certainty = 0.9 * math.log(19.0)  # kl(0.05, 0.95)
+    good, bad = {"arm": ["a"], "correct": [0.95], "slow": [0.07]}, {"arm": ["a"], "correct": [0.8], "slow": [0.2]}
+    bounds = [plan(bars=BARS, means=means, budget=100, runs=1).lower_bound for means in (good, bad)]
+    assert bounds[0] == pytest.approx(certainty / bernoulli_kl(0.07, 0.08))
+    assert bounds[1] == pytest.approx(certainty / (bernoulli_kl(0.8, 0.9) + bernoulli_kl(0.2, 0.08)))
+
+
+@pytest.mark.slow
+def test_blocks_take_about_what_single_samples_take() -> None:
+    """Plans play live campaigns in blocks of a sixteenth; `simulate` plays them one by one."""
+    costs, means = [1.0, 8.0] * 4, [0.75] * 4 + [0.25] * 4
+    made = plan(threshold=0.5, means={"arm": list("abcdefgh"), "mean": means}, cost=costs, runs=40).asked
+    assert made is not None
+    assert made.money is not None
+    alone = simulate("value+gap-mixture", bernoulli(means, 0.5), cost=costs, runs=40, horizon=20_000).runs
+    assert 1.0 / 1.3 < made.money.end.median / np.median([run.spent for run in alone]) < 1.3
+    assert 1.0 / 1.3 < made.end.median / np.median([run.rounds for run in alone]) < 1.3
+    metrics = {"correct": [0.97, 0.97, 0.8, 0.97], "slow": [0.02, 0.02, 0.02, 0.2]}
+    made = plan(bars=BARS, means={"arm": list("abcd"), **metrics}, runs=40).asked
+    assert made is not None
+    alone = simulate("value+gap-mixture", several_metrics(metrics, BARS), runs=40, horizon=20_000).runs
+    assert 1.0 / 1.3 < made.end.median / np.median([run.rounds for run in alone]) < 1.3
+
+
+def test_costs_per_arm_are_summed_and_the_cheap_arms_are_found_first() -> None:
+    guess = {"arm": ["dear", "cheap"], "mean": [0.8, 0.8], "cost": [20, 1]}
+    made = plan(threshold=0.5, means=guess, runs=6)
+    assert (made.costs, made.cost) == ((20.0, 1.0), None)
+    assert made.asked is not None
+    assert made.asked.money is not None
+    half, end = made.asked.money.milestones[0].median, made.asked.money.end.median
+    assert half < end / 4  # the cheap arm is asked for first
+    assert made.lower_cost == pytest.approx(21 / 2 * made.lower_bound)
+    assert "samples cost 1 to 20, by arm" in str(made)
+    assert as_json(made)["asked"]["money"]["end"]["median"] == end
+    ignored = plan(threshold=0.5, means=guess, cost=1.0, runs=6)  # one cost for all replaces those of the table
+    assert (ignored.cost, ignored.costs) == (1.0, ())
+
+
+def test_money_ends_a_campaign_whose_next_sample_is_too_dear() -> None:
+    made = plan(threshold=0.5, arms=4, gap=0.3, cost={"0": 10, "1": 10}, budget=150, runs=5)
+    assert (made.money, made.budget) == (150.0, None)
+    assert made.asked is not None
+    assert made.asked.decided.mean < 1.0
+    assert "budget 150 in money" in str(made)
+    assert made.alternatives[-1].words == "budget 300"
+    nothing = plan(threshold=0.5, arms=4, gap=0.3, cost=[1, 2, 3, 4], budget=9)
+    assert nothing.asked is None
+    assert "a budget of 9 is too small: it takes 10 to pull each of the 4 arms once" in str(nothing)
+
+
+def test_costs_go_with_a_control_and_with_a_test_set() -> None:
+    made = plan(arms=4, control=0.3, gap=0.2, cost=[1, 1, 1, 1, 5], runs=3)
+    assert made.asked is not None
+    assert made.asked.money is not None
+    assert made.asked.money.end.median > made.asked.end.median
+    made = plan(arms=4, threshold=0.5, gap=0.1, cases=60, cost=[1, 2, 3, 4], runs=3)
+    assert made.asked is not None
+    assert made.asked.money is not None
+    assert made.asked.decided.mean == 1.0
+    assert made.asked.money.end.high <= 600
+
+
+@pytest.mark.parametrize(
+    ("wish", "error", "message"),
+    [
+        ({"threshold": 0.5}, InvalidValue, "give one of `threshold`, `control` and `bars`"),
+        ({"cases": 10}, InvalidValue, "Leave `cases` out"),
+        ({"prior": "beta:1,2"}, InvalidValue, "a prior for each metric, like 'correct=beta:2,2; slow=beta:2,2'"),
+        ({"prior": {"correct": "beta:1,2"}}, InvalidValue, "the prior of the metric 'slow' is missing"),
+        ({"gap": {"corect": 0.1}}, InvalidValue, "Did you mean 'correct'"),
+        ({"gap": 0.09}, InvalidValue, "the gap of 'slow' must be positive"),
+        ({"gap": "small"}, InvalidValue, "gap must be a number"),
+        ({"means": {"arm": ["a"], "correct": [0.9]}}, UnreadableTable, "arm and correct and slow"),
+        ({"cost": [1, 2]}, InvalidValue, "one number per arm, 4; got 2"),
+        ({"cost": {"9": 2}}, UnknownName, "9"),
+        ({"cost": [1, 2, 3, -4]}, InvalidValue, "the cost of arm '3' must be a positive number"),
+        ({"policy": "apt-g"}, UnsoundPairing, "several bars"),
+        ({"bars": "correct"}, InvalidValue, "can't read the bar"),
+        ({"arms": 2000}, InvalidValue, "at most 1,000 arms"),
+        ({"cost": [1, 2, 3, 4], "budget": 0.5}, InvalidValue, "does not pay for one sample"),
+    ],
+)
+def test_wrong_bars_and_costs_are_named(wish: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        plan(**{"arms": 4, "bars": BARS, **wish})
+
+
+def test_the_costs_of_a_control_are_asked_for() -> None:
+    with pytest.raises(InvalidValue, match="cost must have 4 numbers, the control's as the last; got 3"):
+        plan(arms=3, control=0.3, gap=0.1, cost=[1, 2, 3])
+    with pytest.raises(InvalidValue, match="per metric is for several bars"):
+        plan(arms=3, threshold=0.3, gap={"correct": 0.1})
+
+
+@pytest.mark.slow
+def test_quick_plans_with_bars_and_costs_are_near_what_simulated_campaigns_take() -> None:
+    wish = {"arms": 8, "bars": BARS, "gap": {"correct": 0.06, "slow": 0.05}, "cost": [1.0, 6.0] * 4}
+    quick, asked = quick_plan(**wish), plan(**wish, runs=20).asked
+    assert asked is not None
+    assert asked.money is not None
+    assert quick.money is not None
+    assert 1.0 / 1.4 < quick.median / asked.end.median < 1.4
+    assert 1.0 / 1.4 < quick.money.median / asked.money.end.median < 1.4
+    control = {"arms": 6, "control": 0.3, "gap": 0.15}
+    assert quick_plan(**control, cost=2.0).money.median == pytest.approx(2.0 * quick_plan(**control).median)
+    dear = quick_plan(**control, cost=[1.0] * 6 + [50.0])
+    assert dear.money.median > 2.0 * quick_plan(**control).median
+    assert dear.median > quick_plan(**control).median  # fewer samples of the dear control, more of the arms

@@ -95,3 +95,20 @@ def test_a_folder_with_another_plan_is_not_overwritten(tmp_path: Path) -> None:
     assert "holds other results" in refused.output
     assert (tmp_path / "kept" / "plan.json").read_bytes() == kept
     assert run(app, [*wish, "--gap", "0.25"]).exit_code == 0
+
+
+def test_several_bars_and_costs_by_arm() -> None:
+    bars = ["plan", "--arms", "4", "--bars", "correct >= 90%, slow <= 8%", "--gap", "correct=0.08, slow=6%"]
+    result = runner.invoke(app, [*bars, "--cost", "1,1,1,9", "--budget", "20000", "--runs", "2", "--json"])
+    assert result.exit_code == 0, result.output
+    made = json.loads(result.stdout)
+    assert (made["costs"], made["money"], made["threshold"]) == ([1, 1, 1, 9], 20000, None)
+    assert made["asked"]["money"]["end"]["median"] > made["asked"]["end"]["median"]
+    for more, message in (
+        (["--cost", "1,dear"], "cost must be a number; got 'dear'"),
+        (["--cost", "a=1,b"], "can't read the cost"),
+        (["--gap", "wide"], "gap must be a number"),
+    ):
+        wrong = runner.invoke(app, [*bars, *more])
+        assert wrong.exit_code == 2
+        assert message in " ".join(wrong.output.split())

@@ -359,6 +359,29 @@ def test_a_plan(server: InProcess) -> None:
     assert "between 0 and 1" in problem(server.call("POST", "/api/v1/plan", outside), 400)
 
 
+def test_a_plan_with_costs_and_several_bars(server: InProcess) -> None:
+    wish = {"arms": 4, "threshold": 0.5, "gap": 0.3}
+    priced = server.call("POST", "/api/v1/plan", wish | {"cost": 0.5}).json
+    assert priced["money"]["rounds"]["median"] == priced["rounds"]["median"] / 2
+    assert "Cost: about" in priced["sentence"]
+    assert "money" not in server.call("POST", "/api/v1/plan", wish).json
+    dear = server.call("POST", "/api/v1/plan", wish | {"cost": [1, 1, 1, 20]}).json
+    assert dear["money"]["half"] < dear["money"]["rounds"]["median"] / 4  # the cheap arms first
+    assert "one number per arm, 4; got 2" in problem(server.call("POST", "/api/v1/plan", wish | {"cost": [1, 2]}), 400)
+    assert server.call("POST", "/api/v1/plan", wish | {"cost": 0}).status == 422
+    several = {"arms": 6, "bars": "correct >= 90%, slow <= 8%"}
+    made = server.call("POST", "/api/v1/plan", several | {"gap": {"correct": 0.05, "slow": 0.03}}).json
+    assert made["guess"].startswith("half of the arms clear every bar")
+    spread = server.call("POST", "/api/v1/plan", several).json
+    assert spread["guess"] == "correct: means drawn from Beta(9, 1); slow: means drawn from Beta(1, 11.5)"
+    for more, message in (
+        ({"threshold": 0.5}, "each is a whole question"),
+        ({"gap": {"corect": 0.1}}, "Did you mean 'correct'?"),
+        ({"bars": "correct"}, "can't read the bar"),
+    ):
+        assert message in problem(server.call("POST", "/api/v1/plan", several | more), 400)
+
+
 @pytest.mark.slow
 def test_the_stream_tells_changes_and_resumes_where_it_was_left(listening: Server) -> None:
     server, name = listening, new_campaign(listening, "stream")

@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from goodarm.cli._options import Delta, Json, Seed, Workers, cores, number, some_path, whole
+from goodarm.arguments import checked_number, percentage
+from goodarm.cli._options import Delta, Json, Seed, SeveralBars, Workers, cores, number, some_path, whole
 from goodarm.cli._show import console, in_options, print_json
 
 if TYPE_CHECKING:
     from goodarm.planning import CampaignPlan
-    from goodarm.planning.kinds import Progress
+    from goodarm.planning.players import Progress
+    from goodarm.simulation.specification import CostsGiven
 
 EXAMPLES = (
     "goodarm plan --arms 200 --threshold 0.02 --gap 0.01 --budget 1e6",
     "goodarm plan --arms 300 --threshold 0.02 --prior beta:3,197 --out plan",
     "goodarm plan --arms 20 --versus 0.05 --margin 0.005 --gap 0.02",
     "goodarm plan --arms 40 --cases 500 --threshold 0.8 --prior beta:8,2",
+    "goodarm plan --arms 20 --bars 'correct >= 90%, slow <= 5%' --gap 'correct=0.05, slow=0.03'",
+    "goodarm plan --means guesses.csv --threshold 0.5 --budget 5000    # a column cost has the arms' costs",
 )
 
 Bar = Annotated[
@@ -40,12 +44,18 @@ Versus = Annotated[
 Margin = Annotated[float, typer.Option(metavar="M", help="By how much an arm must be better than the control.")]
 Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]
 Gap = Annotated[
-    float | None, typer.Option(metavar="G", help="Assumed distance of every mean from the threshold, half above.")
+    str | None,
+    typer.Option(metavar="G", help="Assumed distance of every mean from the threshold, half above; or a=G,b=G by bar."),
 ]
 Means = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Means from the columns arm and mean of a CSV or Parquet file.")
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Means from the columns arm and mean of a CSV or Parquet file; costs from its column cost."
+    ),
 ]
-Prior = Annotated[str | None, typer.Option(metavar="P", help="Means drawn from beta:A,B or uniform:LOW,HIGH.")]
+Prior = Annotated[
+    str | None, typer.Option(metavar="P", help="Means drawn from beta:A,B or uniform:LOW,HIGH; by bar 'a=P; b=P'.")
+]
 OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value or 'hdoc+kt'.")]
 OnCases = Annotated[
     int | None,
@@ -55,7 +65,8 @@ Budget = Annotated[
     float | None, typer.Option(parser=number, metavar="T", help="Maximum number of samples; with --cost, of money.")
 ]
 Cost = Annotated[
-    float | None, typer.Option(parser=number, metavar="C", help="Cost of a sample; adds costs to the plan.")
+    str | None,
+    typer.Option(metavar="C", help="Cost of a sample; by arm 1,1,20 or banner=20. Adds costs to the plan."),
 ]
 Simulated = Annotated[
     int | None,
@@ -78,6 +89,7 @@ def plan(
     arms: Arms = None,
     versus: Versus = None,
     margin: Margin = 0.0,
+    bars: SeveralBars = None,
     delta: Delta = 0.05,
     gap: Gap = None,
     means: Means = None,
@@ -101,12 +113,13 @@ def plan(
             threshold=threshold,
             arms=arms,
             delta=delta,
-            gap=gap,
+            gap=None if gap is None else percentage(gap),
             means=means,
             prior=prior,
             policy=policy,
             budget=int(budget) if budget is not None and cost is None and budget == int(budget) else budget,
-            cost=cost,
+            cost=None if cost is None else _costs(cost),
+            bars=bars,
             runs=runs,
             seed=seed,
             control=versus,
@@ -126,6 +139,19 @@ def plan(
         _print(made)
     for path in written:  # on stderr: stdout has only the text or the JSON object
         typer.echo(f"written: {path}", err=True)
+
+
+def _costs(text: str) -> CostsGiven:
+    """One number, one per arm separated by commas, or id=cost pairs.
+
+    >>> _costs("0.5"), _costs("1, 1, 20"), _costs("banner=20")
+    (0.5, [1.0, 1.0, 20.0], {'banner': 20.0})
+    """
+    from goodarm.campaign.arm_files import read_costs
+
+    if "," in text and "=" not in text:
+        return [checked_number("cost", percentage(part)) for part in text.split(",")]
+    return read_costs(text)
 
 
 @contextmanager

@@ -7,27 +7,34 @@ from dataclasses import dataclass
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_whole, checked_number, exact
+from goodarm.arguments import check_whole
 from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue, MissingExtra
-from goodarm.planning.bounds import decidable, pulls_lower_bounds
-from goodarm.planning.guess import MeansGuess, guess_means
-from goodarm.planning.kinds import PlannedQuestion, Progress, median_bound, planned_question
+from goodarm.planning.bounds import payable
+from goodarm.planning.costs import Prices, prices_of
+from goodarm.planning.guess import MeansGuess, PerMetric
+from goodarm.planning.kinds import PlannedQuestion, planned_question
 from goodarm.planning.outlook import Outlook
+from goodarm.planning.players import Limit, Progress
 from goodarm.policies import DEFAULT_POLICY, Policy
 from goodarm.problem import Bounded, Cases, Problem
+from goodarm.question import BarsGiven
 from goodarm.simulation.runs import Estimate
+from goodarm.simulation.specification import CostsGiven
 
 Floats = NDArray[np.float64]
 
 DRAWS, FEWEST_DRAWS, MEANS_TO_DRAW = 200, 3, 100_000
 """Number of draws of the means for the median of a lower bound: fewer for many arms, one for known means."""
+
+LARGEST = 2**53
+"""Maximum number of rounds, up to which floats count exactly."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,12 @@ class CampaignPlan:
     arm_bound : the same for one arm: quartiles over the arms
     possible  : False if the budget is below the lower bound
     asked     : outlook for the given setting; None if the budget is too small to pull each arm once
-    cost      : cost of a sample; None if only samples are counted
-    question  : the question; `threshold` is the mean that an arm must reach
+    budget    : maximum number of samples; None without one, and where costs differ
+    cost      : cost of every sample; None if only samples are counted, or if costs differ
+    costs     : cost of a sample of each arm, a control last, where costs differ; empty otherwise
+    money     : the budget where costs differ
+    lower_cost : what the samples of the lower bound cost; None if only samples are counted
+    question  : the question; `threshold` is the mean that an arm must reach, None with several bars
     """
 
     arms: int
@@ -60,10 +71,19 @@ class CampaignPlan:
     alternatives: tuple[Outlook, ...]
     notes: tuple[str, ...]
     cost: float | None = None
+    costs: tuple[float, ...] = ()
+    money: float | None = None
+    lower_cost: float | None = None
 
     @property
-    def threshold(self) -> float:
-        return self.question.bar
+    def threshold(self) -> float | None:
+        return None if self.bars else self.question.bar
+
+    @property
+    def bars(self) -> list[dict[str, Any]]:
+        """The bar of each metric, where there are several bars; otherwise empty."""
+        found: list[dict[str, Any]] = self.question.question.as_json().get("bars", [])
+        return found
 
     @property
     def control(self) -> float | None:
@@ -116,9 +136,9 @@ def plan(
     threshold: float | str | None = None,
     arms: int | None = None,
     delta: float = 0.05,
-    gap: float | None = None,
+    gap: PerMetric | None = None,
     means: Source | None = None,
-    prior: str | None = None,
+    prior: PerMetric | None = None,
     policy: str | Policy = DEFAULT_POLICY,
     budget: float | None = None,
     runs: int | None = None,
@@ -128,16 +148,23 @@ def plan(
     control: float | None = None,
     margin: float = 0.0,
     cases: int | None = None,
-    cost: float | None = None,
+    cost: CostsGiven | None = None,
+    bars: BarsGiven | None = None,
 ) -> CampaignPlan:
     """How many pulls an arm and a campaign will take.
 
     control, margin : in place of a threshold: the expected mean of the control, and by how much an arm must be better;
                       verdicts then use the totals of both
-    gap      : assumed distance of every mean from the threshold, half of them above
-    means    : a table with the columns arm and mean: a path, a dataframe or a dict
+    bars     : in place of a threshold: several metrics, each with its bar, like "correct >= 90%, slow <= 5%"; the
+               simulated metrics are independent of each other
+    gap      : assumed distance of every mean from the threshold, half of them above; with several bars half of the arms
+               clear every bar by it, and the others fail one bar by it
+    means    : a table with the columns arm and mean: a path, a dataframe or a dict; with several bars the means of each
+               metric are in the column of its name. A column cost has the cost of a sample of each arm
     prior    : "beta:A,B" or "uniform:LOW,HIGH": means drawn independently in each run
-    cost     : cost of a sample; then `budget` is the maximum total cost, and the plan also shows costs
+               With several bars `gap` and `prior` may differ: {"correct": 0.05, "slow": 0.02}
+    cost     : cost of a sample: of every arm, {arm: cost}, or one number per arm, a control last; arms that are not
+               named cost 1. Then `budget` is the maximum total cost, and the plan also shows costs
     budget   : maximum number of rounds; without it the simulation runs to the end or to its own limit
     runs     : number of simulated campaigns per setting; by default as many as fit into a few seconds
     progress : called with the number of finished runs and the number of all runs
@@ -156,28 +183,37 @@ def plan(
     >>> made = plan(arms=10, threshold=0.8, gap=0.1, cases=200, runs=5)
     >>> made.full_evaluation, made.asked.decided.mean, made.asked.end.high < 2000
     (2000, 1.0, True)
+    >>> made = plan(arms=4, bars="correct >= 90%, slow <= 5%", gap=0.04, cost=[1, 5, 1, 5], runs=5)
+    >>> made.asked.decided.mean, made.asked.money.end.median > made.asked.end.median
+    (1.0, True)
     """
-    samples = samples_for(budget, cost)
-    question = planned_question(threshold, control, margin, cases)
-    Problem(threshold=question.bar, arms=1, delta=delta)  # report a wrong threshold or delta first
-    guess = guess_means(question.bar, arms, gap=gap, means=means, prior=prior)
-    question.check_arms(guess.arms)
+    question = planned_question(threshold, control, margin, cases, bars)
     rewards = Bounded() if cases is None else Cases(cases)
-    problem = Problem(threshold=question.bar, arms=guess.arms, delta=delta, rewards=rewards)
+    question.problem(1, delta, rewards)  # report a wrong threshold or delta first
+    guess = question.guess(arms, gap, means, prior)
+    question.check_arms(guess.arms)
+    prices = prices_of(cost, guess, question.question)
+    samples, money = prices.samples(budget), prices.money(budget)
+    problem = question.problem(guess.arms, delta, rewards)
     check_numbers(samples, runs)
     draws = draws_of(guess)
     last_round = samples or question.last_round(problem, draws)
+    if money is not None:
+        last_round = int(min(money / min(prices.each), LARGEST))
     if cases is not None:
         last_round = min(last_round, guess.arms * cases)
-    many = runs or question.runs(guess.arms, last_round)
-    made = question.policy(policy, guess, last_round, seed, delta)
-    enough = last_round >= guess.arms + len(question.question.references)
-    player = question.player(guess, made, many, seed, workers, progress)
-    outlooks = player.outlooks(question.settings(guess, problem) if enough else [], last_round, draws)
-    if question.doubles and samples is not None and outlooks and _falls_short(outlooks[0]):
-        twice = f"budget {2 * samples:,}" + ("" if cost is None else " samples")
-        outlooks += player.outlooks([(twice, problem)], 2 * samples, draws)
-    bound = median_bound(draws, problem)
+    many = runs or question.runs(guess.arms, last_round, prices)
+    made = question.policy(policy, guess, prices, last_round, seed, delta)
+    limit = Limit(last_round, math.inf if money is None else money)
+    enough = last_round >= guess.arms + len(question.question.references) and limit.money >= sum(prices.each)
+    player = question.player(guess, made, prices, many, seed, workers, progress)
+    outlooks = player.outlooks(question.settings(guess, problem) if enough else [], limit, draws)
+    if question.doubles and (samples or money) and outlooks and _falls_short(outlooks[0]):
+        twice = f"budget {2 * money:,.10g}" if money else f"budget {2 * last_round:,}"
+        unit = " samples" if prices.equal is not None else ""
+        outlooks += player.outlooks([(twice + unit, problem)], Limit(2 * last_round, 2.0 * limit.money), draws)
+    bound = question.median_bound(draws, problem)
+    lower_cost = question.median_bound(draws, problem, prices.of_arms(guess.arms)) if prices.known else None
     return CampaignPlan(
         arms=guess.arms,
         question=question,
@@ -190,32 +226,16 @@ def plan(
         runs=many,
         seed=seed,
         lower_bound=bound,
-        arm_bound=quartiles(draws, problem),
-        possible=samples is None or samples >= bound,
+        arm_bound=quartiles(question, draws, problem),
+        possible=(samples is None or samples >= bound) and (money is None or lower_cost is None or money >= lower_cost),
         asked=outlooks[0] if outlooks else None,
         alternatives=tuple(outlooks[1:]),
-        notes=tuple(notes_on(draws, problem, samples, last_round, bound, outlooks[:1])),
-        cost=cost,
+        notes=tuple(notes_on(question, draws, problem, Purse(samples, money, prices), last_round, outlooks[:1])),
+        cost=prices.equal,
+        costs=prices.each,
+        money=money,
+        lower_cost=lower_cost,
     )
-
-
-def samples_for(budget: float | None, cost: float | None) -> int | None:
-    """Number of samples that a budget pays for; without a cost the budget is in samples.
-
-    >>> samples_for(100, 0.02), samples_for(100, None)
-    (5000, 100)
-    """
-    if cost is None:
-        return budget  # type: ignore[return-value]  # checked as a number of samples
-    price = checked_number("cost", cost)
-    if not 0.0 < price < math.inf:
-        raise InvalidValue(f"cost, of a sample, must be a positive number; got {cost!r}.")
-    if budget is None:
-        return None
-    money = checked_number("budget", budget)
-    if not math.isfinite(money) or money < price:
-        raise InvalidValue(f"a budget of {budget!r} does not pay for one sample, which costs {cost:g}.")
-    return int(exact(money) / exact(price))
 
 
 def check_numbers(budget: int | None, runs: int | None) -> None:
@@ -242,43 +262,72 @@ def draws_of(guess: MeansGuess) -> list[Floats]:
     return [guess.draw(generator) for _ in range(min(DRAWS, max(FEWEST_DRAWS, MEANS_TO_DRAW // guess.arms)))]
 
 
-def quartiles(draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
+def quartiles(question: PlannedQuestion, draws: list[Floats], problem: Problem) -> tuple[float, float, float]:
     """Quartiles over the arms of all draws, by rank, since an arm on the threshold costs inf."""
     if isinstance(problem.rewards, Cases):
         return 0.0, 0.0, 0.0
-    bounds = np.sort(np.concatenate([pulls_lower_bounds(means, problem) for means in draws[:20]]))
+    bounds = np.sort(np.concatenate([question.pulls_bounds(means, problem) for means in draws[:20]]))
     low, median, high = (float(bounds[int(q * (bounds.size - 1))]) for q in (0.25, 0.5, 0.75))
     return low, median, high
 
 
 def notes_on(
-    draws: list[Floats], problem: Problem, budget: int | None, last_round: int, bound: float, asked: list[Outlook]
+    question: PlannedQuestion,
+    draws: list[Floats],
+    problem: Problem,
+    purse: Purse,
+    last_round: int,
+    asked: list[Outlook],
 ) -> list[str]:
     """Notes that explain the numbers."""
     notes = []
-    arms = problem.arms
     if isinstance(problem.rewards, Cases):
         pass  # its last case decides every arm
-    elif any((means == problem.threshold).any() for means in draws):
-        notes.append("An arm whose mean equals the threshold can't be decided by any number of pulls.")
+    elif any((question.information(means, problem) == 0.0).any() for means in draws):
+        bar = "the threshold" if question.question.bar else "its bar"
+        notes.append(f"An arm whose mean equals {bar} can't be decided by any number of pulls.")
     elif len(draws) > 1:
         notes.append(
             "Means from a prior can lie arbitrarily near to the threshold, and such arms stay undecided: plan for a "
             "share of the good arms, not for a verdict on every arm. Lower bounds are medians over draws of the means."
         )
-    if budget is not None and budget < arms:
-        notes.append(f"Impossible: {budget:,} rounds are too few to pull each of the {arms:,} arms once.")
-    elif budget is not None and budget < bound:
-        best = int(np.median([decidable(means, problem, budget) for means in draws]))
-        notes.append(
-            f"A verdict on every arm is out of reach: no policy that keeps delta = {problem.delta:g} decides all "
-            f"{arms:,} arms in {budget:,} rounds on average; that takes at least {_rounds(bound)}. At best the budget "
-            f"pays for the {best:,} easiest."
-        )
-    if budget is None and asked and asked[0].rounds is None:
+    notes += purse.notes(question, draws, problem)
+    if purse.samples is None and purse.money is None and asked and asked[0].rounds is None:
         notes.append(f"Simulated for {last_round:,} rounds, not to the end. Give a `budget` to look further.")
     return notes
 
 
-def _rounds(value: float) -> str:
+class Purse(NamedTuple):
+    """What a campaign may spend: samples, or money where costs differ; None without a budget."""
+
+    samples: int | None
+    money: float | None
+    prices: Prices
+
+    def notes(self, question: PlannedQuestion, draws: list[Floats], problem: Problem) -> list[str]:
+        """Whether the budget is too small for one pull of each arm, or for a verdict on each."""
+        budget: float | None = self.samples if self.money is None else self.money
+        if budget is None:
+            return []
+        arms, each = problem.arms, self.prices.of_arms(problem.arms) if self.prices.each else np.ones(problem.arms)
+        first = float(sum(self.prices.each) or arms)
+        in_money = self.money is not None
+        if budget < first:
+            few = f"{budget:,} rounds are too few"
+            if in_money:
+                few = f"a budget of {budget:,.10g} is too small: it takes {first:,.10g}"
+            return [f"Impossible: {few} to pull each of the {arms:,} arms once."]
+        bound = question.median_bound(draws, problem, each)
+        if budget >= bound:
+            return []
+        best = int(np.median([payable(each * question.pulls_bounds(means, problem), budget) for means in draws]))
+        within = f"for {budget:,.10g} of money" if in_money else f"in {budget:,} rounds"
+        return [
+            f"A verdict on every arm is out of reach: no policy that keeps delta = {problem.delta:g} decides all "
+            f"{arms:,} arms {within} on average; that takes at least {_number(bound)}. At best the budget pays for the "
+            f"{best:,} easiest."
+        ]
+
+
+def _number(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else "infinitely many"

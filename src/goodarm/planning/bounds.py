@@ -54,5 +54,9 @@ def decidable(means: Floats, problem: Problem, budget: float) -> int:
     >>> decidable(np.array([0.9, 0.6, 0.4]), Problem(threshold=0.5, arms=3), budget=150)
     2
     """
-    costs = np.sort(pulls_lower_bounds(means, problem))
-    return int(np.searchsorted(np.cumsum(costs), budget, side="right"))
+    return payable(pulls_lower_bounds(means, problem), budget)
+
+
+def payable(bounds: Floats, budget: float) -> int:
+    """Maximum number of arms that the budget pays for if each takes its bound, in samples or in money."""
+    return int(np.searchsorted(np.cumsum(np.sort(bounds)), budget, side="right"))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_real, check_whole, percentage
+from goodarm.arguments import check_real, check_whole, checked_number, percentage
 from goodarm.environments._base import Environment, fixed
 from goodarm.environments.columns import Source
 from goodarm.environments.laws import bernoulli_reward
 from goodarm.environments.table import table
-from goodarm.errors import InvalidValue
+from goodarm.errors import InvalidValue, UnknownName
 from goodarm.problem import Cases
+from goodarm.question import Bars
 
 Floats = NDArray[np.float64]
 
@@ -29,12 +31,19 @@ _PRIOR = re.compile(r"(beta|uniform):([^,]+),([^,]+)")
 
 @dataclass(frozen=True)
 class MeansGuess:
-    """The arms and the law of their means, with a description in `words`."""
+    """The arms and the law of their means, with a description in `words`.
+
+    draw   : a draw of the means, shape (arms,); with several bars, (arms, metrics)
+    labels : names of the arms, if they have any
+    costs  : of a sample of each arm, where a table says so
+    """
 
     arms: int
     draw: Callable[[Generator], Floats] = field(repr=False, compare=False)
     words: str
     gap: float | None = None
+    labels: tuple[str, ...] = ()
+    costs: tuple[float, ...] = ()
 
     def environment(self, threshold: float) -> Environment:
         """0/1 rewards with these means."""
@@ -95,10 +104,21 @@ def guess_means(
     >>> guess_means(0.02, 4, prior="beta:1,50").words
     'means drawn from Beta(1, 50)'
     """
-    if sum(each is not None for each in (gap, means, prior)) > 1:
-        raise InvalidValue("give one of `gap`, `means` and `prior`: each says where the means lie.")
+    _check_one(gap, means, prior)
     if means is not None:
-        return _from_table(threshold, arms, means)
+        return _from_table(table(means, threshold), arms)
+    many = _checked_arms(arms)
+    if prior is not None:
+        return _from_prior(many, prior)
+    return _from_gap(threshold, many, gap)
+
+
+def _check_one(*given: object) -> None:
+    if sum(each is not None for each in given) > 1:
+        raise InvalidValue("give one of `gap`, `means` and `prior`: each says where the means lie.")
+
+
+def _checked_arms(arms: int | None) -> int:
     if arms is not None:
         check_whole("arms", arms)
     if arms is None or arms < 1:
@@ -108,9 +128,94 @@ def guess_means(
             f"a plan simulates at most {MOST_ARMS:,} arms; got {arms:,}. Plan for a sample, `arms={MOST_ARMS}`: "
             "what an arm takes grows only with the logarithm of their number."
         )
+    return arms
+
+
+def guess_metrics(
+    bars: Bars,
+    arms: int | None = None,
+    *,
+    gap: PerMetric | None = None,
+    means: Source | None = None,
+    prior: PerMetric | None = None,
+) -> MeansGuess:
+    """The given guess for each of several metrics, which are independent of each other.
+
+    gap   : half of the arms clear every bar by it, the others fail one bar by it, the bars in turn; one number for all
+            metrics or one per metric. By default a quarter of the way from each bar to 0 or 1
+    means : a table with the column arm and one column per metric
+    prior : a prior of each metric
+
+    Values per metric are a mapping, or text like "correct=0.05, slow=0.02" and "correct=beta:9,1; slow=beta:1,30".
+
+    >>> bars = Bars("correct >= 90%, slow <= 8%")
+    >>> guess_metrics(bars, 4, gap="correct=0.05, slow=0.02").draw(np.random.default_rng(0)).round(3).tolist()
+    [[0.95, 0.06], [0.95, 0.06], [0.85, 0.06], [0.95, 0.1]]
+    """
+    _check_one(gap, means, prior)
+    if means is not None:
+        return _from_table(table(means, bars=bars.metrics), arms)
+    many = _checked_arms(arms)
     if prior is not None:
-        return _from_prior(arms, prior)
-    return _from_gap(threshold, arms, gap)
+        return _from_priors(bars, many, per_metric("prior", prior, bars))
+    return _from_gaps(bars, many, gap)
+
+
+PerMetric = float | str | Mapping[str, Any]
+"""One value, or one per metric: a mapping, or text like "correct=0.05; slow=0.02"."""
+
+
+def per_metric(name: str, given: PerMetric, bars: Bars) -> list[Any]:
+    """The value of each metric, in the order of the bars.
+
+    >>> per_metric("prior", "correct=beta:9,1; slow=beta:1,30", Bars("slow <= 5%, correct >= 90%"))
+    ['beta:1,30', 'beta:9,1']
+    """
+    found = given
+    if isinstance(given, str) and "=" in given:
+        parts = [part.partition("=") for part in re.split(r";|,(?=[^,;]*=)", given) if part.strip()]
+        found = {metric.strip(): value.strip() for metric, _, value in parts}
+    if not isinstance(found, Mapping):
+        written = "; ".join(f"{metric}=beta:2,2" for metric in bars.names)
+        raise InvalidValue(f"several bars need a {name} for each metric, like {written!r}; got {given!r}.")
+    extra = next((metric for metric in found if metric not in bars.names), None)
+    if extra is not None:
+        raise InvalidValue(str(UnknownName("metric", str(extra), bars.names)))
+    missing = next((metric for metric in bars.names if metric not in found), None)
+    if missing is not None:
+        raise InvalidValue(f"the {name} of the metric {missing!r} is missing. Give one for each metric.")
+    return [found[metric] for metric in bars.names]
+
+
+def _from_priors(bars: Bars, arms: int, priors: list[Any]) -> MeansGuess:
+    each = [_from_prior(arms, prior) for prior in priors]
+    words = "; ".join(f"{name}: {guess.words}" for name, guess in zip(bars.names, each, strict=True))
+    return MeansGuess(arms, lambda rng: np.stack([guess.draw(rng) for guess in each], axis=1), words)
+
+
+def _from_gaps(bars: Bars, arms: int, gap: PerMetric | None) -> MeansGuess:
+    room = [min(metric.bar, 1.0 - metric.bar) for metric in bars.metrics]
+    if gap is None:
+        sizes = [each / 4.0 for each in room]
+    elif isinstance(gap, Mapping) or (isinstance(gap, str) and "=" in gap):
+        sizes = [float(checked_number("gap", percentage(each))) for each in per_metric("gap", gap, bars)]
+    else:
+        sizes = [float(checked_number("gap", percentage(gap)))] * len(room)
+    for metric, size, most in zip(bars.metrics, sizes, room, strict=True):
+        if not 0.0 < size <= most:
+            raise InvalidValue(
+                f"the gap of {metric.name!r} must be positive and keep its bar ± gap within [0, 1], so at most "
+                f"{most:g} here; got {size:g}. Give each metric its own, like '{metric.name}={most / 4.0:g}'."
+            )
+    clear = np.array([m.bar + (size if m.at_least else -size) for m, size in zip(bars.metrics, sizes, strict=True)])
+    fail = 2.0 * np.array([metric.bar for metric in bars.metrics]) - clear
+    values = np.tile(clear, (arms, 1))
+    for place, arm in enumerate(range((arms + 1) // 2, arms)):
+        values[arm, place % len(room)] = fail[place % len(room)]
+    chosen = " (the default assumption: give `gap`, `means` or `prior`)" if gap is None else ""
+    listed = ", ".join(f"{name} {size:g}" for name, size in zip(bars.names, sizes, strict=True))
+    words = f"half of the arms clear every bar by a gap ({listed}), half fail one bar by it{chosen}"
+    return MeansGuess(arms, fixed(values), words)
 
 
 def _from_gap(threshold: float, arms: int, gap: float | None) -> MeansGuess:
@@ -128,12 +233,17 @@ def _from_gap(threshold: float, arms: int, gap: float | None) -> MeansGuess:
     return MeansGuess(arms, fixed(values), f"half of the means {size:g} above the threshold, half below{chosen}", size)
 
 
-def _from_table(threshold: float, arms: int | None, means: Source) -> MeansGuess:
-    found = table(means, threshold)
+def _from_table(found: Environment, arms: int | None) -> MeansGuess:
     if arms is not None and arms != found.arms:
         many = f"{found.arms} arm{'s' * (found.arms != 1)}"
         raise InvalidValue(f"the table of means has {many}, not {arms}. Leave the number of arms out.")
-    return MeansGuess(found.arms, found.draw, f"means of {found.name}")
+    metrics = found.metrics
+
+    def draw(generator: Generator) -> Floats:
+        each = [metric.draw(generator) for metric in metrics]
+        return each[0] if len(each) == 1 and not found.question.names else np.stack(each, axis=1)
+
+    return MeansGuess(found.arms, draw, f"means of {found.name}", None, tuple(found.labels), found.costs)
 
 
 def _from_prior(arms: int, prior: str) -> MeansGuess:
@@ -180,3 +290,14 @@ def guess_real_means(threshold: float, arms: int, *, gap: float | None, prior: s
         )
     words = f"means drawn from a normal distribution around {mean:g} with standard deviation {deviation:g}"
     return MeansGuess(arms, lambda rng: rng.normal(mean, deviation, arms), words)
+
+
+def around(threshold: float) -> str:
+    """A prior whose mean is the threshold, broad on its longer side.
+
+    >>> around(0.02)
+    'beta:1,49'
+    """
+    if threshold <= 0.5:
+        return f"beta:1,{(1.0 - threshold) / threshold:.6g}"
+    return f"beta:{threshold / (1.0 - threshold):.6g},1"

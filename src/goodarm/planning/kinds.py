@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
-from numpy.random import Generator, default_rng
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from goodarm.arguments import check_real, percentage
-from goodarm.engine.evidence import Setup, evidence_for
+from goodarm.engine.evidence import evidence_for
+from goodarm.engine.live.checks import check_costs
 from goodarm.environments._base import Environment
+from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue
-from goodarm.forecast import waits
-from goodarm.planning.bounds import campaign_lower_bound
-from goodarm.planning.guess import MeansGuess
-from goodarm.planning.outlook import Outlook, Played, outlook
-from goodarm.planning.under_way import boundary_of, sums_over
-from goodarm.policies import Policy
+from goodarm.forecast import kl, waits
+from goodarm.numerics import bernoulli_kl
+from goodarm.planning.bounds import pulls_lower_bounds
+from goodarm.planning.costs import Prices
+from goodarm.planning.guess import MeansGuess, PerMetric, around, guess_means, guess_metrics
+from goodarm.planning.players import LivePlayer, Player, Progress, Setting, SimulatedPlayer
+from goodarm.planning.under_way import boundary_of
+from goodarm.policies import DEFAULT_POLICY, LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Cases, GradedCases, Problem, Rewards
-from goodarm.question import Control, Question, Threshold
+from goodarm.question import Bars, BarsGiven, Control, Question, Threshold
+from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.gap_mixture import gap_mixture
-from goodarm.simulation.simulate import simulate
 from goodarm.simulation.specification import specify
 
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], None]
-Setting = tuple[str, Problem]
 
 LIMIT = 1e12
 """Maximum number of samples of a formula; more counts as never."""
@@ -43,14 +45,14 @@ ROUNDS_TO_SIMULATE = 2.5e7
 """Maximum rounds per setting with a threshold, unless the budget is larger: about a minute of one core with `value`."""
 FEWEST_RUNS, MOST_RUNS = 10, 60
 """Minimum number of campaigns: fewer than ten give no 90% quantile."""
-GROWTH = 1.0 / 16.0
-"""Size of a block in simulated live campaigns, as a share of the earlier samples."""
 MANY, LIVE_RUNS, FEW_LIVE_RUNS = 50, 20, 10
 """Number of live campaigns per setting, and the number with more than 50 arms."""
 DEAREST = 1e9
 """Maximum number of samples of a live campaign that is simulated without a budget."""
 BOTH_SIDES = 12.0
 """Horizon without a budget, as a multiple of the samples for nine tenths of the arms with a known control."""
+OF_BARS = 6.0
+"""Horizon without a budget with several bars, as a multiple of the evidence of nine tenths of the arms."""
 BEYOND = 1.75
 """Samples of simulated campaigns against a control, as a multiple of the formula. It was chosen by hand after five
 settings of 7 campaigns each, with multiples from 1.58 to 1.97. Two of the five are in the tests. No separate setting
@@ -59,39 +61,11 @@ CONTROL_PULLS = np.exp(np.linspace(0.02, 5.0, 60))
 """Candidate sample sizes of the control, as multiples of the minimum for the hardest arm."""
 
 
-class Player(ABC):
-    """Simulates the settings one by one, with progress reports."""
-
-    def __init__(
-        self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None
-    ) -> None:
-        self.guess, self.policy, self.runs, self.seed, self.workers = guess, policy, runs, seed, workers
-        self.progress, self.in_all, self.ended = progress, 0, 0
-
-    def outlooks(self, settings: Sequence[Setting], last_round: int, draws: list[Floats]) -> list[Outlook]:
-        """The outlook of each setting."""
-        self.in_all += len(settings) * self.runs
-        return [
-            outlook(words, problem, last_round, median_bound(draws, problem), *self.play(problem, last_round))
-            for words, problem in settings
-        ]
-
-    @abstractmethod
-    def play(self, problem: Problem, last_round: int) -> tuple[Sequence[Played], int]:
-        """The simulated campaigns of one setting, and the number with a wrong verdict."""
-
-    def report(self, ended: int) -> None:
-        """Report finished campaigns."""
-        self.ended += ended
-        if self.progress is not None:
-            self.progress(self.ended, self.in_all)
-
-
 class PlannedQuestion(ABC):
     """A question about arms with assumed means.
 
     question    : with made-up ids for its reference arms
-    bar         : the mean that an arm must reach
+    bar         : the mean that an arm must reach; 0 with several bars, the smallest distance from one
     knowing     : further assumption of the lower bounds, in words
     cases       : number of cases of a fixed test set; None if rewards never run out
     most_arms   : maximum number of simulated arms; None for the common limit of plans
@@ -122,14 +96,14 @@ class PlannedQuestion(ABC):
         """The bar in the title of a figure."""
 
     @property
-    @abstractmethod
     def control(self) -> float | None:
         """The expected mean of the control, if there is one."""
+        return None
 
     @property
-    @abstractmethod
     def margin(self) -> float:
         """The margin over the control."""
+        return 0.0
 
     @abstractmethod
     def check_rewards(self, rewards: Rewards) -> None:
@@ -139,38 +113,115 @@ class PlannedQuestion(ABC):
         """Refuse more arms than can be simulated."""
         if self.most_arms is not None and arms > self.most_arms:
             raise InvalidValue(
-                f"against a {self.question.field} a plan simulates at most {self.most_arms:,} arms; got {arms:,}. "
+                f"a plan with {self.question.field} simulates at most {self.most_arms:,} arms; got {arms:,}. "
                 f"Plan for a sample, `arms={self.most_arms}`: what an arm takes grows only with the logarithm of their "
                 "number."
             )
 
-    @abstractmethod
-    def policy(self, given: str | Policy, guess: MeansGuess, last_round: int, seed: int, delta: float) -> Policy:
-        """The policy that campaigns are simulated with."""
+    def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
+        """The problem of the bounds and formulas: means against one number."""
+        return Problem(threshold=self.bar, arms=arms, delta=delta, rewards=rewards)
+
+    def guess(
+        self, arms: int | None, gap: PerMetric | None, means: Source | None, prior: PerMetric | None
+    ) -> MeansGuess:
+        """The given guess at the means."""
+        for name, value in (("gap", gap), ("prior", prior)):
+            if isinstance(value, Mapping):
+                raise InvalidValue(f"a {name} per metric is for several bars; got {value!r}. Give one {name}.")
+        return guess_means(self.bar, arms, gap=gap, means=means, prior=prior)  # type: ignore[arg-type]  # one value
+
+    def around(self) -> PerMetric:
+        """A prior around the bar, for plans without a guess."""
+        return around(self.bar)
+
+    # What players need to know: `goodarm.planning.players.Planned`
+
+    def asked(self, problem: Problem) -> Question:
+        """The question in this setting."""
+        return self.question
+
+    def level(self, problem: Problem) -> float:
+        """What the estimates of good arms reach in this setting."""
+        return problem.threshold
+
+    def estimates(self, means: Floats) -> Floats:
+        """Of each arm from its true means: what is compared with `level`."""
+        return means
+
+    def with_references(self, means: Floats) -> Floats:
+        """These means, followed by those of the reference arms."""
+        return means
+
+    # Bounds
+
+    def pulls_bounds(self, means: Floats, problem: Problem) -> Floats:
+        """Pulls of each arm that every policy needs on average (`goodarm.planning.bounds`)."""
+        return pulls_lower_bounds(means, problem)
+
+    def information(self, means: Floats, problem: Problem) -> Floats:
+        """What one pull of each arm tells on average about the side of the bar on which it lies."""
+        return np.array([problem.rewards.divergence(float(mean), problem.threshold) for mean in means])
+
+    def median_bound(self, draws: list[Floats], problem: Problem, prices: Floats | None = None) -> float:
+        """The lower bound on the rounds of a campaign: its median over draws of the means; 0 on a fixed test set.
+
+        The bound is for unlimited rewards. Drawing each case at most once needs fewer samples, and we know no bound
+        for it.
+
+        prices : cost of a pull of each arm; then the bound is in money
+        """
+        if isinstance(problem.rewards, GradedCases):
+            return 0.0
+        each = np.ones(problem.arms) if prices is None else prices
+        bounds = [float((each * self.pulls_bounds(means, problem)).sum()) for means in draws]
+        return float(np.median(np.maximum(bounds, each.sum())))
+
+    def _samples(self, problem: Problem, draws: list[Floats]) -> float:
+        """Samples for the evidence on the easiest nine tenths of the arms."""
+        information, needed = np.sort(self.information(draws[0], problem)), math.log(problem.arms / problem.delta)
+        cheaper = information[information.size // 10 :]
+        return float(np.sum(needed / np.maximum(cheaper, 1e-300)))
+
+    # Simulation
 
     @abstractmethod
+    def policy(
+        self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
+    ) -> Policy:
+        """The policy that campaigns are simulated with."""
+
     def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
-        """The given setting, and looser ones."""
+        """The given setting, and looser ones: here, twice the delta."""
+        delta = min(2.0 * problem.delta, 0.5 + 0.5 * problem.delta)
+        return [("as asked", problem), (f"delta {delta:g}", replace(problem, delta=delta))]
 
     @abstractmethod
     def last_round(self, problem: Problem, draws: list[Floats]) -> int:
         """Last round of a simulation without a budget."""
 
-    @abstractmethod
-    def runs(self, arms: int, last_round: int) -> int:
+    def runs(self, arms: int, last_round: int, prices: Prices) -> int:
         """Number of campaigns per setting that fit into a few seconds."""
+        return LIVE_RUNS if arms <= MANY else FEW_LIVE_RUNS
 
-    @abstractmethod
     def player(
-        self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None
+        self,
+        guess: MeansGuess,
+        policy: Policy,
+        prices: Prices,
+        runs: int,
+        seed: int,
+        workers: int,
+        progress: Progress | None,
     ) -> Player:
         """The simulator of campaigns."""
+        return LivePlayer(self, guess, policy, prices, runs, seed, workers, progress)
 
     @abstractmethod
-    def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
-        """Samples until each of `SHARES` of the arms, the easiest first, and all of them are decided.
+    def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
+        """Samples and money until each of `SHARES` of the arms, the cheapest first, and all of them are decided.
 
-        draws : of the means. Returns one row per draw.
+        draws : of the means. Returns one row per draw. Money equals samples if only samples are counted.
         """
 
 
@@ -211,18 +262,27 @@ class PlannedThreshold(PlannedQuestion):
     def title(self) -> str:
         return self.words
 
-    @property
-    def control(self) -> None:
-        return None
-
-    @property
-    def margin(self) -> float:
-        return 0.0
-
     def check_rewards(self, rewards: Rewards) -> None:
         rewards.check_threshold(self.bar)
 
-    def policy(self, given: str | Policy, guess: MeansGuess, last_round: int, seed: int, delta: float) -> Policy:
+    def asked(self, problem: Problem) -> Threshold:
+        return Threshold(problem.threshold)
+
+    def estimates(self, means: Floats) -> Floats:
+        return means if self.cases is None else np.round(means * self.cases) / self.cases
+
+    def policy(
+        self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
+    ) -> Policy:
+        if prices.each:
+            made = _live_policy(self.question, given, prices, self.problem(guess.arms, delta, self.rewards))
+            rule = made.identification
+            if made.model is not None or not (isinstance(rule, EvidenceRule) and rule.by_totals):
+                raise InvalidValue(
+                    f"a plan with costs per arm needs a rule by totals and no model of the arms; got {made.name}. "
+                    "Use 'value+gap-mixture', or simulate with `goodarm.simulate(..., cost=...)`."
+                )
+            return made
         horizon = max(last_round, guess.arms)
         return specify(given, self.environment(guess, self.bar), horizon=horizon, seed=seed, delta=delta).policy
 
@@ -234,7 +294,7 @@ class PlannedThreshold(PlannedQuestion):
             step = min(step, guess.gap / 2.0)  # no arm may change sides
         lower, higher = (float(f"{value:.6g}") for value in (xi - step, xi + step))
         return [
-            *_looser(problem),
+            *super().settings(guess, problem),
             (f"threshold {lower:g}", replace(problem, threshold=lower)),
             (f"threshold {higher:g}", replace(problem, threshold=higher)),
         ]
@@ -244,27 +304,34 @@ class PlannedThreshold(PlannedQuestion):
         patience = ROUNDS_TO_SIMULATE / FEWEST_RUNS
         if self.cases is not None:
             return int(min(problem.arms * self.cases, max(patience, problem.arms)))
-        return int(max(min(3.0 * _cost(problem, draws), patience), 10.0 * problem.arms))
+        return int(max(min(3.0 * self._samples(problem, draws), patience), 10.0 * problem.arms))
 
-    def runs(self, arms: int, last_round: int) -> int:
+    def runs(self, arms: int, last_round: int, prices: Prices) -> int:
+        if prices.each:
+            return super().runs(arms, last_round, prices)
         return int(min(max(ROUNDS_TO_SIMULATE / last_round, FEWEST_RUNS), MOST_RUNS))
 
     def player(
-        self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None
+        self,
+        guess: MeansGuess,
+        policy: Policy,
+        prices: Prices,
+        runs: int,
+        seed: int,
+        workers: int,
+        progress: Progress | None,
     ) -> Player:
-        return SimulatedPlayer(guess, policy, runs, seed, workers, progress, question=self)
+        given = (guess, policy, prices, runs, seed, workers, progress)
+        return super().player(*given) if prices.each else SimulatedPlayer(self, *given, environment=self.environment)
 
-    def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
+    def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
         """By `goodarm.forecast`: draw rewards for each arm until `gap-mixture` decides."""
-        arms = problem.arms
-        means = np.stack([each if arms <= SAMPLED else chance.choice(each, SAMPLED, replace=False) for each in draws])
+        means, each = _sampled(draws, prices, problem.arms, chance)
         nothing = np.zeros(means.shape[1])
         levels = np.full(nothing.size, problem.bar.budget)
         boundary = boundary_of(gap_mixture, (), problem, levels, LIMIT)
         own = np.minimum(waits(means, nothing, nothing, problem, boundary, chance, LIMIT), LIMIT)
-        in_turn = np.cumsum(np.sort(own, axis=1), axis=1) * (arms / nothing.size)
-        columns = [in_turn[:, many - 1] for many in _counts(nothing.size)[:-1]]
-        return np.stack([*columns, np.minimum(sums_over(own, arms, chance), LIMIT)], axis=1)
+        return _in_turn(own, each, problem.arms, chance)
 
 
 @dataclass(frozen=True)
@@ -313,44 +380,154 @@ class PlannedControl(PlannedQuestion):
         if not isinstance(rewards, Bounded):
             raise InvalidValue(f"against a control, rewards lie between 0 and 1; got {rewards}.")
 
-    def policy(self, given: str | Policy, guess: MeansGuess, last_round: int, seed: int, delta: float) -> Policy:
-        evidence = evidence_for(self.question)
-        made = evidence.policy(given, Bounded(), None)
-        evidence.check(made, self.question.problem(guess.arms, delta, Bounded()))
-        return made
+    def with_references(self, means: Floats) -> Floats:
+        return np.append(means, self.mean)
 
-    def settings(self, guess: MeansGuess, problem: Problem) -> list[Setting]:
-        return _looser(problem)
+    def policy(
+        self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
+    ) -> Policy:
+        return _live_policy(self.question, given, prices, self.problem(guess.arms, delta, Bounded()))
 
     def last_round(self, problem: Problem, draws: list[Floats]) -> int:
-        return int(min(BOTH_SIDES * _cost(problem, draws), DEAREST))
+        return int(min(BOTH_SIDES * self._samples(problem, draws), DEAREST))
 
-    def runs(self, arms: int, last_round: int) -> int:
-        return LIVE_RUNS if arms <= MANY else FEW_LIVE_RUNS
-
-    def player(
-        self, guess: MeansGuess, policy: Policy, runs: int, seed: int, workers: int, progress: Progress | None
-    ) -> Player:
-        return LivePlayer(guess, policy, runs, seed, workers, progress, question=self.question, references=[self.mean])
-
-    def spent(self, draws: list[Floats], problem: Problem, chance: Generator) -> Floats:
+    def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
         """An arm of mean mu, n samples and variance v, with N samples of the control (variance w), is decided when
             (mu - control - margin)^2 / (2 (v/n + w/N)) >= E.
-        N is common to all arms. The N with the smallest sum is used, times `BEYOND` for overhead.
+        N is common to all arms. The N with the smallest total cost is used, times `BEYOND` for overhead.
         """
-        return np.array([self._spent(means, problem) for means in draws])
+        found = np.array([self._spent(means, problem, prices) for means in draws])
+        return found[:, 0], found[:, 1]
 
-    def _spent(self, means: Floats, problem: Problem) -> list[float]:
-        means = means[np.argsort(-np.abs(means - self.bar))]
+    def _spent(self, means: Floats, problem: Problem, prices: Prices) -> list[list[float]]:
+        each = prices.of_arms(means.size)
+        of_reference = float(next(iter(prices.of_references(means.size)), prices.equal or 1.0))
+        order = np.argsort(-np.abs(means - self.bar) / np.sqrt(each), kind="stable")
+        means, each = means[order], each[order]
         wanted = (means - self.bar) ** 2 / (2.0 * evidence_needed(problem))
         spread, of_control = means * (1.0 - means), self.mean * (1.0 - self.mean)
-        return [_least(wanted[:many], spread[:many], of_control) for many in _counts(means.size)]
+        found = [
+            _least(wanted[:many], spread[:many], of_control, each[:many], of_reference) for many in _counts(means.size)
+        ]
+        return [[samples for samples, _ in found], [money for _, money in found]]
+
+
+@dataclass(frozen=True)
+class PlannedBars(PlannedQuestion):
+    """Means of several metrics, each against its bar. Simulated metrics are independent of each other.
+
+    Lower bounds: a good arm with means mu_j must be told from arms of which one metric lies on the other side of its
+    bar b_j, so one pull tells at most min_j d(mu_j, b_j). A bad arm must be told from arms that clear every bar, which
+    differ in all metrics F that fail: sum over F of d(mu_j, b_j). Then Lemma 1 of Kaufmann, Cappe and Garivier (2016)
+    as for one bar.
+    """
+
+    bars: Bars
+
+    knowing: ClassVar[str] = ", if the metrics are independent"
+    most_arms: ClassVar[int | None] = 1000
+    doubles: ClassVar[bool] = True
+
+    @property
+    def question(self) -> Bars:
+        return self.bars
+
+    @property
+    def bar(self) -> float:
+        return self.bars.bar
+
+    @property
+    def words(self) -> str:
+        return self.bars.setting
+
+    @property
+    def title(self) -> str:
+        return self.words
+
+    def check_rewards(self, rewards: Rewards) -> None:
+        if type(rewards) is not Bounded:
+            raise InvalidValue(f"with several bars, each metric lies between 0 and 1; got {rewards}.")
+
+    def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
+        return self.bars.problem(arms, delta, rewards)
+
+    def guess(
+        self, arms: int | None, gap: PerMetric | None, means: Source | None, prior: PerMetric | None
+    ) -> MeansGuess:
+        return guess_metrics(self.bars, arms, gap=gap, means=means, prior=prior)
+
+    def around(self) -> PerMetric:
+        return {metric.name: around(metric.bar) for metric in self.bars.metrics}
+
+    def level(self, problem: Problem) -> float:
+        return self.bar
+
+    def distances(self, means: Floats) -> Floats:
+        """Distance of each mean from its bar, positive where it clears it; same shape as `means`."""
+        each = [metric.turned(means[..., j]) - metric.threshold for j, metric in enumerate(self.bars.metrics)]
+        return np.stack(each, axis=-1)
+
+    def estimates(self, means: Floats) -> Floats:
+        return np.asarray(self.distances(means).min(axis=-1))
+
+    def information(self, means: Floats, problem: Problem) -> Floats:
+        each = np.stack([kl(means[:, j], metric.bar) for j, metric in enumerate(self.bars.metrics)], axis=1)
+        fails = self.distances(means) < 0.0
+        found: Floats = np.where(fails.any(axis=1), np.where(fails, each, 0.0).sum(axis=1), each.min(axis=1))
+        return found
+
+    def pulls_bounds(self, means: Floats, problem: Problem) -> Floats:
+        if problem.delta >= 0.5:
+            return np.zeros(len(means))
+        with np.errstate(divide="ignore"):
+            bounds = bernoulli_kl(problem.delta, 1.0 - problem.delta) / self.information(means, problem)
+        return np.asarray(bounds)
+
+    def policy(
+        self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
+    ) -> Policy:
+        return _live_policy(self.question, given, prices, self.problem(guess.arms, delta, Bounded()))
+
+    def last_round(self, problem: Problem, draws: list[Floats]) -> int:
+        return int(max(min(OF_BARS * self._samples(problem, draws), DEAREST), 10.0 * problem.arms))
+
+    def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
+        """By `goodarm.forecast` for each metric: a good arm waits for its last metric, a bad one for its first.
+
+        E_good = min_j E+_j, and E_bad = mean_j E-_j, which is nearly the largest E-_j divided by the number of metrics
+        (`goodarm.engine.live.bars`).
+        """
+        means, each = _sampled(draws, prices, problem.arms, chance)
+        clears, nothing = self.distances(means) >= 0.0, np.zeros(means.shape[0] * means.shape[1])
+        own = np.empty(means.shape)
+        for j, metric in enumerate(self.bars.metrics):
+            levels = problem.bar.budget + np.where(clears[..., j], 0.0, math.log(len(self.bars.metrics))).ravel()
+            alone = replace(problem, threshold=metric.threshold)
+            boundary = boundary_of(gap_mixture, (), alone, levels, LIMIT)
+            turned = np.asarray(metric.turned(means[..., j])).reshape(1, -1)
+            found = waits(turned, nothing, nothing, alone, boundary, chance, LIMIT)
+            own[..., j] = np.minimum(found, LIMIT).reshape(own.shape[:2])
+        bad = np.where(clears, math.inf, own).min(axis=2)
+        return _in_turn(np.where(clears.all(axis=2), own.max(axis=2), bad), each, problem.arms, chance)
 
 
 def planned_question(
-    threshold: float | str | None, control: float | None, margin: float, cases: int | None = None
+    threshold: float | str | None,
+    control: float | None,
+    margin: float,
+    cases: int | None = None,
+    bars: BarsGiven | None = None,
 ) -> PlannedQuestion:
-    """The planned question: a threshold, or a control with its expected mean and margin."""
+    """The planned question: a threshold, a control with its expected mean and margin, or several bars."""
+    if bars is not None:
+        if threshold is not None or control is not None or margin:
+            raise InvalidValue("give one of `threshold`, `control` and `bars`: each is a whole question.")
+        if cases is not None:
+            raise InvalidValue(
+                f"several bars are for rewards that never run out; got cases={cases}. Leave `cases` out, or plan for "
+                "one bar."
+            )
+        return PlannedBars(Bars(bars))
     if control is not None and threshold is not None:
         raise InvalidValue(
             "give `threshold`, or `control` with its `margin`, not both: leave `threshold` out to compare arms with "
@@ -366,87 +543,45 @@ def planned_question(
     if threshold is None or margin:
         raise InvalidValue(
             "give the bar that a good arm's mean reaches, `threshold`, or the mean of a control, `control`, with its "
-            "`margin`."
+            "`margin`, or several `bars`."
         )
     return PlannedThreshold(percentage(threshold), cases)
 
 
-class SimulatedPlayer(Player):
-    """Campaigns with immediate rewards, by `goodarm.simulate`."""
-
-    def __init__(self, *settings: Any, question: PlannedThreshold) -> None:
-        super().__init__(*settings)
-        self.question = question
-
-    def play(self, problem: Problem, last_round: int) -> tuple[Sequence[Played], int]:
-        played = simulate(
-            self.policy,
-            self.question.environment(self.guess, problem.threshold),
-            horizon=last_round,
-            runs=self.runs,
-            seed=self.seed,
-            delta=problem.delta,
-            workers=self.workers,
-            progress=self.report,
-        )
-        return played.runs, played.wrong_runs
+def _live_policy(question: Question, given: str | Policy, prices: Prices, problem: Problem) -> Policy:
+    """The policy of a live campaign with this question, checked; the default is that of live campaigns."""
+    evidence = evidence_for(question, problem.rewards)
+    made = evidence.policy(LIVE_POLICY if given == DEFAULT_POLICY else given, problem.rewards, None)
+    evidence.check_simulated(made, question.problem(problem.arms, problem.delta, problem.rewards))
+    check_costs(made, prices.each, None)
+    return made
 
 
-class SimulatedCampaign(NamedTuple):
-    """One simulated campaign, without its reference arms."""
+def _sampled(draws: list[Floats], prices: Prices, arms: int, chance: Generator) -> tuple[Floats, Floats]:
+    """Means of all arms, or of a sample of them in each draw, and their prices; shape (draws, arms simulated, ...)."""
+    each = prices.of_arms(arms)
+    if arms <= SAMPLED:
+        return np.stack(draws), np.broadcast_to(each, (len(draws), arms))
+    which = [chance.choice(arms, SAMPLED, replace=False) for _ in draws]
+    means = np.stack([draw[some] for draw, some in zip(draws, which, strict=True)])
+    return means, np.stack([each[some] for some in which])
 
-    rounds: int
-    open_arms: int
-    verdicts: NDArray[np.int8]
-    verdict_rounds: NDArray[np.int64]
-    means: NDArray[np.float64]
 
+def _in_turn(own: Floats, prices: Floats, arms: int, chance: Generator) -> tuple[Floats, Floats]:
+    """Samples and money until shares of the arms are decided, the cheapest first, from what each arm takes.
 
-class LivePlayer(Player):
-    """Campaigns played by the question's live step, in blocks of a sixteenth of the samples before.
-
-    All rewards of a block are told together. The reference arms have the means `references`.
+    own : samples of each simulated arm, shape (draws, arms simulated); they stand in for `arms` arms
     """
-
-    def __init__(self, *settings: Any, question: Question, references: Sequence[float]) -> None:
-        super().__init__(*settings)
-        self.question, self.references = question, references
-
-    def play(self, problem: Problem, last_round: int) -> tuple[Sequence[Played], int]:
-        found, wrong = [], 0
-        for run in range(self.runs):
-            each = self._campaign(problem, last_round, default_rng((self.seed, run)))
-            right = np.where(each.means >= problem.threshold, 1, -1)
-            wrong += bool(((each.verdicts != 0) & (each.verdicts != right)).any())
-            found.append(each)
-            self.report(1)
-        return found, wrong
-
-    def _campaign(self, problem: Problem, last_round: int, chance: Generator) -> SimulatedCampaign:
-        """Play blocks until every arm is decided or the last round is reached."""
-        means, arms = self.guess.draw(chance), problem.arms
-        seen = self.question.problem(arms, problem.delta, problem.rewards)
-        ids = [*map(str, range(arms)), *self.question.references]
-        step = evidence_for(self.question).step(Setup(self.policy, seen, ids, seed=self.seed))
-        rates, rounds, at = np.append(means, self.references), 0, np.zeros(arms, dtype=np.int64)
-        while rounds < last_round:
-            counts = step.choose_block(min(max(1, int(GROWTH * rounds)), last_round - rounds))
-            if not counts.any():
-                break
-            rounds += int(counts.sum())
-            at[step.absorb_block(counts, chance.binomial(counts, rates).astype(np.float64))] = rounds
-        verdicts = np.array([step.row(arm).verdict for arm in range(arms)], dtype=np.int8)
-        return SimulatedCampaign(rounds, int((verdicts == 0).sum()), verdicts, at, means)
-
-
-def median_bound(draws: list[Floats], problem: Problem) -> float:
-    """The lower bound on the rounds of a campaign: its median over draws of the means; 0 on a fixed test set.
-
-    The bound is for unlimited rewards. Drawing each case at most once needs fewer samples, and we know no bound for it.
-    """
-    if isinstance(problem.rewards, GradedCases):
-        return 0.0
-    return float(np.median([campaign_lower_bound(means, problem) for means in draws]))
+    draws, simulated = own.shape
+    order = np.argsort(own * prices, axis=1, kind="stable")
+    others = None if simulated == arms else chance.integers(simulated, size=(draws, arms))
+    found = []
+    for each in (own, own * prices):
+        sums = np.cumsum(np.take_along_axis(each, order, axis=1), axis=1) * (arms / simulated)
+        columns = [sums[:, many - 1] for many in _counts(simulated)[:-1]]
+        ends = (each if others is None else np.take_along_axis(each, others, axis=1)).sum(axis=1)
+        found.append(np.minimum(np.stack([*columns, ends], axis=1), LIMIT))
+    return found[0], found[1]
 
 
 def evidence_needed(problem: Problem) -> float:
@@ -457,27 +592,19 @@ def evidence_needed(problem: Problem) -> float:
     return evidence
 
 
-def _looser(problem: Problem) -> list[Setting]:
-    """The given setting, and twice the delta."""
-    delta = min(2.0 * problem.delta, 0.5 + 0.5 * problem.delta)
-    return [("as asked", problem), (f"delta {delta:g}", replace(problem, delta=delta))]
-
-
-def _cost(problem: Problem, draws: list[Floats]) -> float:
-    """Samples for the evidence on the easiest nine tenths of the arms."""
-    divergence, needed = problem.rewards.divergence, math.log(problem.arms / problem.delta)
-    information = np.sort([divergence(float(mean), problem.threshold) for mean in draws[0]])
-    cheaper = information[information.size // 10 :]
-    return float(np.sum(needed / np.maximum(cheaper, 1e-300)))
-
-
 def _counts(arms: int) -> list[int]:
     return [math.ceil(share * arms) for share in (*SHARES, 1.0)]
 
 
-def _least(wanted: Floats, spread: Floats, of_control: float) -> float:
-    if not wanted[-1] > of_control / LIMIT:
-        return LIMIT
-    tried = CONTROL_PULLS * (of_control / wanted[-1])
-    pulls = spread / (wanted - of_control / tried[:, None])
-    return float(min(BEYOND * np.min(tried + np.ceil(pulls).sum(axis=1)), LIMIT))
+def _least(
+    wanted: Floats, spread: Floats, of_control: float, prices: Floats, of_reference: float
+) -> tuple[float, float]:
+    """Samples and money of the cheapest number of the control's samples."""
+    if not wanted.min() > of_control / LIMIT:
+        return LIMIT, LIMIT
+    tried = CONTROL_PULLS * (of_control / wanted.min())
+    pulls = np.ceil(spread / (wanted - of_control / tried[:, None]))
+    money = of_reference * tried + pulls @ prices
+    best = int(np.argmin(money))
+    samples = float(tried[best] + pulls[best].sum())
+    return min(BEYOND * samples, LIMIT), min(BEYOND * float(money[best]), LIMIT)

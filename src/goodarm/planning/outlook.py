@@ -27,11 +27,22 @@ class Milestone(NamedTuple):
     samples: Forecast
 
 
+class Money(NamedTuple):
+    """What a campaign has spent by each milestone, and until every arm is decided."""
+
+    milestones: tuple[Forecast, ...]
+    end: Forecast
+
+
 class Finds(NamedTuple):
-    """One simulated campaign: the rounds in which good arms were found, in order, and the number of good arms."""
+    """One simulated campaign: the rounds in which good arms were found, in order, and the number of good arms.
+
+    `spent` is the money by then.
+    """
 
     rounds: Floats
     good_arms: int
+    spent: Floats = np.zeros(0)
 
     def until(self, share: float) -> float:
         """The round by which this share of the good arms is found; inf if never.
@@ -39,8 +50,15 @@ class Finds(NamedTuple):
         >>> Finds(np.array([5.0, 9.0, 40.0]), 4).until(0.5), Finds(np.array([5.0]), 4).until(0.5)
         (9.0, inf)
         """
+        return self._at(share, self.rounds)
+
+    def money(self, share: float) -> float:
+        """The money that is spent by then."""
+        return self._at(share, self.spent)
+
+    def _at(self, share: float, found: Floats) -> float:
         needed = max(1, math.ceil(share * self.good_arms - 1e-9))
-        return float(self.rounds[needed - 1]) if needed <= self.rounds.size else math.inf
+        return float(found[needed - 1]) if needed <= found.size else math.inf
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,7 @@ class Outlook:
     decided     : share of the arms with a verdict by the last round, on average
     found       : share of the good arms that were called good by then; None without good arms
     found_once  : the same in one campaign
+    money       : what the samples cost by the milestones and the end; None if only samples are counted
     decided_at  : per campaign, the rounds of its verdicts in order
     finds       : per campaign, when good arms were found
     """
@@ -70,6 +89,7 @@ class Outlook:
     found: Estimate | None
     found_once: Forecast | None
     wrong_runs: int
+    money: Money | None
     decided_at: tuple[Floats, ...] = field(repr=False, compare=False)
     finds: tuple[Finds, ...] = field(repr=False, compare=False)
 
@@ -87,13 +107,28 @@ class Played(Protocol):
     def verdict_rounds(self) -> NDArray[Any]: ...
     @property
     def means(self) -> NDArray[Any]: ...
+    @property
+    def spent(self) -> float: ...
+    @property
+    def verdict_spent(self) -> NDArray[Any]: ...
 
 
 def outlook(
-    words: str, problem: Problem, last_round: int, lower_bound: float, runs: Sequence[Played], wrong_runs: int
+    words: str,
+    problem: Problem,
+    xi: float,
+    last_round: int,
+    lower_bound: float,
+    runs: Sequence[Played],
+    wrong_runs: int,
+    price: float | None = None,
 ) -> Outlook:
-    """Summarise the runs of a setting."""
-    xi, arms = problem.threshold, problem.arms
+    """Summarise the runs of a setting.
+
+    xi    : what the `means` of good arms reach
+    price : money per unit of `spent`; None if only samples are counted
+    """
+    arms = problem.arms
     finds = tuple(_finds(runs, xi))
     with_good = [each for each in finds if each.good_arms]
     shares = [each.rounds.size / each.good_arms for each in with_good]
@@ -113,19 +148,26 @@ def outlook(
         found=_share(shares) if shares else None,
         found_once=in_range(shares) if shares else None,
         wrong_runs=wrong_runs,
+        money=None if price is None else _money(runs, with_good, price),
         decided_at=tuple(np.sort(run.verdict_rounds[run.verdicts != 0]).astype(np.float64) for run in runs),
         finds=finds,
     )
 
 
 def _finds(runs: Sequence[Played], xi: float) -> list[Finds]:
-    return [
-        Finds(
-            np.sort(run.verdict_rounds[(run.verdicts == 1) & (run.means >= xi)]).astype(np.float64),
-            int((run.means >= xi).sum()),
-        )
-        for run in runs
-    ]
+    found = []
+    for run in runs:
+        good = run.means >= xi
+        which = (run.verdicts == 1) & good
+        rounds, spent = (np.sort(at[which]).astype(np.float64) for at in (run.verdict_rounds, run.verdict_spent))
+        found.append(Finds(rounds, int(good.sum()), spent))
+    return found
+
+
+def _money(runs: Sequence[Played], with_good: list[Finds], price: float) -> Money:
+    ends = [price * run.spent if run.open_arms == 0 else math.inf for run in runs]
+    reached = [in_range([price * each.money(share) for each in with_good]) for share in SHARES if with_good]
+    return Money(tuple(reached), in_range(ends))
 
 
 def _share(values: list[float]) -> Estimate:

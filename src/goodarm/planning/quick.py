@@ -10,16 +10,30 @@ from numpy.typing import NDArray
 
 from goodarm.errors import InvalidValue
 from goodarm.forecast import Forecast, in_range
-from goodarm.planning.guess import MeansGuess, guess_means, guess_real_means
+from goodarm.planning.costs import prices_of
+from goodarm.planning.guess import MeansGuess, PerMetric, guess_real_means
 from goodarm.planning.kinds import LIMIT as LIMIT
-from goodarm.planning.kinds import planned_question
+from goodarm.planning.kinds import PlannedQuestion, planned_question
 from goodarm.problem import Bounded, Cases, Gaussian, NonNegative, Problem, Rewards  # noqa: F401  Gaussian: the example
+from goodarm.question import BarsGiven
+from goodarm.simulation.specification import CostsGiven
 
 WORK = 20_000
 """Arms times draws."""
 FEWEST, MOST = 19, 200
 
 Floats = NDArray[np.float64]
+
+
+class QuickMoney(NamedTuple):
+    """What the samples of a quick plan cost."""
+
+    half: float
+    eighty: float
+    ninety: float
+    median: float
+    low: float
+    high: float
 
 
 class QuickPlan(NamedTuple):
@@ -29,6 +43,7 @@ class QuickPlan(NamedTuple):
     median, low, high    : until no arm is undecided; half, one in ten and nine in ten of the campaigns end by then
     guess                : the assumption about the means, in words
     to_half              : `half` as a range
+    money                : the same numbers as costs; None if only samples are counted
     """
 
     half: float
@@ -39,6 +54,7 @@ class QuickPlan(NamedTuple):
     high: float
     guess: str
     to_half: Forecast
+    money: QuickMoney | None = None
 
 
 def quick_plan(
@@ -48,11 +64,13 @@ def quick_plan(
     margin: float = 0.0,
     arms: int,
     delta: float = 0.05,
-    gap: float | None = None,
-    prior: str | None = None,
+    gap: PerMetric | None = None,
+    prior: PerMetric | None = None,
     rewards: Rewards = Bounded(),
     cases: int | None = None,
     seed: int = 0,
+    bars: BarsGiven | None = None,
+    cost: CostsGiven | None = None,
 ) -> QuickPlan:
     """How many samples a campaign takes, from its means alone; against a control, those of the control included.
 
@@ -65,6 +83,7 @@ def quick_plan(
     gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as mean;
                  for Gaussian rewards normal, with the standard deviation of one reward. Their prior is normal:MEAN,SD
     cases      : the number of cases of a fixed test set, with 0/1 results, each drawn at most once per arm
+    bars, cost : as in `plan`
 
     >>> made = quick_plan(threshold=0.5, arms=10, gap=0.2)
     >>> made.low, made.median, made.high
@@ -76,37 +95,36 @@ def quick_plan(
     >>> made = quick_plan(control=0.3, margin=0.02, arms=10, gap=0.1)
     >>> round(made.half), round(made.median)
     (5662, 8375)
+    >>> made = quick_plan(bars="correct >= 90%, slow <= 5%", arms=10, gap=0.04, cost=0.1)
+    >>> round(made.median), round(made.money.median)
+    (6625, 662)
     """
-    planned = planned_question(threshold, control, margin, cases)
+    planned = planned_question(threshold, control, margin, cases, bars)
     if cases is not None:
         if rewards != Bounded():
             raise InvalidValue(f"results of {cases} cases are 0 or 1; got {rewards}. Leave `rewards` or `cases` out.")
         rewards = Cases(cases)
     planned.check_rewards(rewards)
-    problem = Problem(threshold=planned.bar, arms=arms, delta=delta, rewards=rewards)
-    guess = _guess(problem, gap, prior)
+    problem = planned.problem(arms, delta, rewards)
+    guess = _guess(planned, problem, gap, prior)
+    prices = prices_of(cost, guess, planned.question)
     draws = int(min(max(WORK // arms, FEWEST), MOST))
     chance = default_rng(seed)
-    spent = planned.spent([guess.draw(chance) for _ in range(draws)], problem, chance)
+    samples, money = planned.spent([guess.draw(chance) for _ in range(draws)], problem, prices, chance)
+    to_half = in_range(samples[:, 0])
+    return QuickPlan(*_ranges(samples), guess.words, to_half, QuickMoney(*_ranges(money)) if prices.known else None)
+
+
+def _ranges(spent: Floats) -> tuple[float, float, float, float, float, float]:
     half, eighty, ninety = (float(each) for each in np.median(spent[:, :-1], axis=0))
-    return QuickPlan(half, eighty, ninety, *in_range(spent[:, -1]), guess.words, in_range(spent[:, 0]))
+    return half, eighty, ninety, *in_range(spent[:, -1])
 
 
-def _guess(problem: Problem, gap: float | None, prior: str | None) -> MeansGuess:
-    rewards, threshold, arms = problem.rewards, problem.threshold, problem.arms
+def _guess(planned: PlannedQuestion, problem: Problem, gap: PerMetric | None, prior: PerMetric | None) -> MeansGuess:
+    rewards, arms = problem.rewards, problem.arms
     if isinstance(rewards, Bounded):
-        return guess_means(threshold, arms, gap=gap, prior=prior or (around(threshold) if gap is None else None))
+        return planned.guess(arms, gap, None, prior or (planned.around() if gap is None else None))
     if isinstance(rewards, NonNegative):
         raise InvalidValue(f"no plan can be made for {rewards}: how many samples they take depends on their spread.")
-    return guess_real_means(threshold, arms, gap=gap, prior=prior or f"normal:{threshold!r},{rewards.scale!r}")
-
-
-def around(threshold: float) -> str:
-    """A prior whose mean is the threshold, broad on its longer side.
-
-    >>> around(0.02)
-    'beta:1,49'
-    """
-    if threshold <= 0.5:
-        return f"beta:1,{(1.0 - threshold) / threshold:.6g}"
-    return f"beta:{threshold / (1.0 - threshold):.6g},1"
+    given = prior or f"normal:{problem.threshold!r},{rewards.scale!r}"
+    return guess_real_means(problem.threshold, arms, gap=gap, prior=given)  # type: ignore[arg-type]  # one value

@@ -120,7 +120,8 @@ def plan_about(made: CampaignPlan) -> dict[str, Any]:
     names = ["arms", "threshold", "delta", "means", "policy", "budget", "seed"]
     compared = ["control", "margin"] if made.question.question.references else []
     on_set = ["cases"] if made.cases is not None else []
-    return {name: getattr(made, name) for name in names + compared + on_set}
+    asked = [name for name in ("bars", "costs", "money") if getattr(made, name)]
+    return {name: getattr(made, name) for name in names + compared + on_set + asked}
 
 
 def write_plan(made: CampaignPlan, folder: Path) -> list[Path]:

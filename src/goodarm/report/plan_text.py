@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from goodarm.planning import CampaignPlan, Forecast, Outlook
+from goodarm.planning.outlook import Money
 from goodarm.report.numbers import counted, percent, short
 from goodarm.simulation.runs import Estimate
 
@@ -26,10 +27,14 @@ def headline(plan: CampaignPlan) -> Iterator[str]:
     if plan.cost is not None:
         budget += f" at {plan.cost:g} each"
         budget += f" ({money(plan.budget * plan.cost)} in money)" if plan.budget is not None else ""
+    if plan.costs:
+        budget += f", samples cost {money(min(plan.costs))} to {money(max(plan.costs))}, by arm"
+        budget += f", budget {money(plan.money)} in money" if plan.money is not None else ""
     yield f"{counted(plan.arms, 'arm')}, {plan.question.words}, delta {plan.delta:g}{budget}; {plan.means}"
     if plan.asked is not None:
         simulated = counted(plan.runs, "simulated campaign")
-        yield f"{plan.policy} ({plan.guarantee}), {simulated} of at most {plan.last_round:,} samples"
+        most = f"{plan.last_round:,} samples" if plan.money is None else f"{money(plan.money)} in money"
+        yield f"{plan.policy} ({plan.guarantee}), {simulated} of at most {most}"
 
 
 def answer(plan: CampaignPlan) -> Iterator[str]:
@@ -45,31 +50,38 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
         yield f"To find {_reached(typical)} of the {kind} arms: {_until(typical, plan)} in the median campaign."
         if any(math.isfinite(at) for _, at in most):
             yield f"{_most(plan.runs)} {_reached(most)} within {_until(most, plan)}."
-    if plan.budget is not None and asked.found is not None and asked.found_once is not None:
+    if (plan.budget is not None or plan.money is not None) and asked.found is not None and asked.found_once is not None:
         low, high = percent(asked.found_once.low), percent(asked.found_once.high)
         once = f"{_once(plan.runs)} between {low} and {high}" if low != high else "the same in every campaign"
         yield f"The budget finds {percent(asked.found.mean)} of the {kind} arms on average; {once}."
-    yield f"Every arm has its verdict after {_range(asked.end, plan)}."
-    if plan.cost is not None:
-        yield _in_money(asked, plan, plan.cost)
+    if plan.money is not None and not math.isfinite(asked.end.median):
+        yield "A verdict on every arm takes more than the budget in the median campaign."
+    else:
+        yield f"Every arm has its verdict after {_range(asked.end, plan)}."
+    if asked.money is not None:
+        yield _in_money(asked, asked.money, plan)
 
 
-def _in_money(asked: Outlook, plan: CampaignPlan, cost: float) -> str:
+def _in_money(asked: Outlook, spent: Money, plan: CampaignPlan) -> str:
     """What each goal costs in the median campaign and in most, as far as the simulation went."""
-    kind, last = plan.question.question.good, money(plan.last_round * cost)
-    goals = [(f"{_share_words(each.share)} of the {kind} arms", each.samples) for each in asked.milestones]
-    goals.append(("every verdict", asked.end))
+    kind = plan.question.question.good
+    shares = [f"{_share_words(each.share)} of the {kind} arms" for each in asked.milestones]
+    goals = list(zip([*shares, "every verdict"], [*spent.milestones, spent.end], strict=True))
+    last = "" if plan.cost is None else money(plan.last_round * plan.cost)
+    if plan.money is not None:
+        last = money(plan.money)
     most = "nine in ten" if plan.runs >= ENOUGH else "the longest"
+    beyond_most = f" ({most}: > {last})" if last else ""
     known = [
-        f"{goal} {money(samples.median * cost)} "
-        + (f"({most}: at most {money(samples.high * cost)})" if math.isfinite(samples.high) else f"({most}: > {last})")
-        for goal, samples in goals
-        if math.isfinite(samples.median)
+        f"{goal} {money(sum.median)}"
+        + (f" ({most}: at most {money(sum.high)})" if math.isfinite(sum.high) else beyond_most)
+        for goal, sum in goals
+        if math.isfinite(sum.median)
     ]
-    beyond = [goal for goal, samples in goals if not math.isfinite(samples.median)]
+    beyond = [goal for goal, sum in goals if not math.isfinite(sum.median)]
     if beyond:
-        known.append(f"{', '.join(beyond)}: more than {last}")
-    return f"In money: {'; '.join(known)}. The table is in samples."
+        known.append(f"{', '.join(beyond)}: {f'more than {last}' if last else 'not reached in the simulation'}")
+    return f"In money: {'; '.join(known)}. The table is in {'money' if plan.costs else 'samples'}."
 
 
 def money(value: float) -> str:
@@ -92,6 +104,8 @@ def rest(plan: CampaignPlan) -> Iterator[str]:
         f"For a verdict on every arm any policy needs on average at least {_bound(plan.lower_bound)} samples, "
         f"{median} for the median arm{spread}{plan.question.knowing}."
     )
+    if plan.costs and plan.lower_cost is not None:
+        yield f"In money that is at least {money(plan.lower_cost) if math.isfinite(plan.lower_cost) else 'infinite'}."
 
 
 def in_words(plan: CampaignPlan) -> list[str]:
@@ -102,9 +116,9 @@ def in_words(plan: CampaignPlan) -> list[str]:
 def table(plan: CampaignPlan) -> Table:
     """One row per setting: the given one and looser ones.
 
-    Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign; the share of the good
-    arms found, and of all arms decided, at the end, which is the budget or our own limit; campaigns with
-    any wrong verdict.
+    Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign, or money where costs
+    differ; the share of the good arms found, and of all arms decided, at the end, which is the budget or our own limit;
+    campaigns with any wrong verdict.
     """
     from rich import box
     from rich.table import Table
@@ -117,7 +131,7 @@ def table(plan: CampaignPlan) -> Table:
         if outlook is not None:
             made.add_row(
                 outlook.words,
-                *_milestones(outlook),
+                *_milestones(outlook, plan),
                 _share(outlook.found),
                 _share(outlook.decided),
                 f"{outlook.wrong_runs}/{outlook.decided.runs}",
@@ -129,7 +143,8 @@ def as_json(made: CampaignPlan) -> dict[str, Any]:
     """Everything except the individual verdicts."""
     names = [each.name for each in fields(made) if each.name != "question"]
     shown = {
-        name: getattr(made, name) for name in [*names, "threshold", "control", "margin", "cases", "full_evaluation"]
+        name: getattr(made, name)
+        for name in [*names, "threshold", "bars", "control", "margin", "cases", "full_evaluation"]
     }
     shown["pulls_per_arm"] = _tuple(made.pulls_per_arm)
     shown["asked"] = _outlook(made.asked) if made.asked else None
@@ -140,6 +155,10 @@ def as_json(made: CampaignPlan) -> dict[str, Any]:
 def _outlook(outlook: Outlook) -> dict[str, Any]:
     shown = {each.name: getattr(outlook, each.name) for each in fields(outlook) if each.name not in _NOT_SHOWN}
     shown |= {name: _tuple(shown[name]) for name in ("rounds", "decided", "found", "end", "found_once")}
+    if outlook.money is not None:
+        reached = zip(outlook.milestones, outlook.money.milestones, strict=True)
+        milestones = [{"share": each.share, **spent._asdict()} for each, spent in reached]
+        shown["money"] = {"milestones": milestones, "end": _tuple(outlook.money.end)}
     shown["milestones"] = [{"share": each.share, **each.samples._asdict()} for each in outlook.milestones]
     return shown
 
@@ -162,10 +181,14 @@ def _until(milestones: list[tuple[float, float]], plan: CampaignPlan) -> str:
     """When they are reached, and which of them are not by the last round."""
     within = [short(at, 3) for _, at in milestones if math.isfinite(at)]
     beyond = [_share_words(share) for share, at in milestones if not math.isfinite(at)]
-    last = short(plan.last_round, 3)
     if not within:
-        return f"more than {last} samples"
-    return f"{', '.join(within)} samples" + (f" ({', '.join(beyond)}: more than {last})" if beyond else "")
+        return _beyond(plan, " samples")
+    return f"{', '.join(within)} samples" + (f" ({', '.join(beyond)}: {_beyond(plan)})" if beyond else "")
+
+
+def _beyond(plan: CampaignPlan, unit: str = "") -> str:
+    """Words for what the simulation did not reach."""
+    return f"more than {short(plan.last_round, 3)}{unit}" if plan.money is None else "more than the budget"
 
 
 def _most(runs: int) -> str:
@@ -180,12 +203,12 @@ def _once(runs: int) -> str:
 
 
 def _samples(value: float, plan: CampaignPlan) -> str:
-    return short(value, 3) if math.isfinite(value) else f"more than {short(plan.last_round, 3)}"
+    return short(value, 3) if math.isfinite(value) else _beyond(plan)
 
 
 def _range(value: Forecast, plan: CampaignPlan) -> str:
     if not math.isfinite(value.median):
-        return f"more than {short(plan.last_round, 3)} samples"
+        return _beyond(plan, " samples")
     last = (
         f"nine campaigns in ten end by {_samples(value.high, plan)}"
         if plan.runs >= ENOUGH
@@ -194,9 +217,12 @@ def _range(value: Forecast, plan: CampaignPlan) -> str:
     return f"{short(value.median, 3)} samples in the median campaign; {last}"
 
 
-def _milestones(outlook: Outlook) -> list[str]:
+def _milestones(outlook: Outlook, plan: CampaignPlan) -> list[str]:
+    """In samples; in money where costs differ, since samples say little then."""
     if not outlook.milestones:
         return ["-"] * 3
+    if plan.costs and outlook.money is not None:
+        return [money(m.median) if math.isfinite(m.median) else "not found" for m in outlook.money.milestones]
     return [
         short(m.samples.median, 3) if math.isfinite(m.samples.median) else f"> {short(outlook.last_round, 3)}"
         for m in outlook.milestones

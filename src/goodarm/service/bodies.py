@@ -78,6 +78,10 @@ Scores = (
     | Annotated[str, Field(pattern=r"^[0-9]*$", max_length=MOST_SCORES)]
 )
 Features = Annotated[list[Number], Field(max_length=1000)]
+Price = Annotated[Number, Field(gt=0.0)]
+MetricName = Annotated[str, Field(max_length=200)]
+PriorPerMetric = Annotated[dict[MetricName, Annotated[str, Field(max_length=100)]], Field(max_length=100)]
+GapPerMetric = Annotated[dict[MetricName, Price], Field(max_length=100)]
 
 
 class Body(BaseModel):
@@ -255,15 +259,23 @@ class PlanWish(Body):
     )
     control: Number | None = Field(None, examples=[None], description="expected mean of the control")
     margin: Number | None = Field(None, gt=-1.0, lt=1.0, description="by how much better than the control")
+    bars: str | None = Field(
+        None, max_length=2000, examples=[None], description="in place of a threshold: several metrics with their bars"
+    )
     delta: Delta = 0.05
     rewards: RewardFamily | None = None
-    prior: str | None = Field(
+    prior: Annotated[str, Field(max_length=2000)] | PriorPerMetric | None = Field(
         None,
-        max_length=100,
         examples=["beta:2,2"],
-        description="beta:A,B or uniform:LOW,HIGH; normal:MEAN,SD for rewards that are not bounded",
+        description="beta:A,B or uniform:LOW,HIGH; normal:MEAN,SD for rewards that are not bounded; with several bars "
+        "one per metric",
     )
-    gap: Number | None = Field(None, gt=0.0, description="assumed distance of every mean from the bar")
+    gap: Annotated[Number, Field(gt=0.0)] | GapPerMetric | None = Field(
+        None, examples=[None], description="assumed distance of every mean from the bar, also one per metric"
+    )
+    cost: Price | Annotated[list[Price], Field(min_length=1, max_length=MOST_ARMS + 1)] | None = Field(
+        None, examples=[None], description="cost of a sample, or one number per arm, the control's last"
+    )
     cases: CaseCount | None = Field(
         None, examples=[None], description="number of cases of a fixed test set; an arm draws each case at most once"
     )

@@ -222,6 +222,15 @@ class BlockShown(Shown):
     cases: dict[str, list[str]] | None = Field(None, description="absent without a fixed test set")
 
 
+class PlanMoney(Shown):
+    """What the samples cost until that share of the arms is decided; null for more than a trillion."""
+
+    half: float | None
+    eighty: float | None
+    ninety: float | None
+    rounds: dict[str, float | None] = Field(description="median, low and high: until no arm is undecided")
+
+
 class PlanShown(Shown):
     """How many samples it will take until that share of the arms is decided; null for more than a trillion."""
 
@@ -231,6 +240,7 @@ class PlanShown(Shown):
     ninety: float | None
     rounds: dict[str, float | None] = Field(description="median, low and high: until no arm is undecided")
     guess: str = Field(description="what was assumed about the means")
+    money: PlanMoney | None = Field(None, description="the same numbers as costs; absent without `cost`")
 
 
 class Checked(Shown):

@@ -134,16 +134,26 @@ def costs_of(environment: Environment, cost: CostsGiven | None) -> tuple[float, 
     if cost is None:
         return environment.costs
     names = list(environment.labels) or list(map(str, range(environment.arms)))
+    return costs_by_name(names, environment.costs or (1.0,) * environment.arms, cost)
+
+
+def costs_by_name(names: Sequence[str], own: Sequence[float], cost: CostsGiven | None) -> tuple[float, ...]:
+    """The cost of each of the arms of these names, checked; an arm that is not given has its own.
+
+    >>> costs_by_name(["a", "b"], (1.0, 1.0), {"b": 3})
+    (1.0, 3.0)
+    """
+    if cost is None:
+        return checked_costs(own, names)
     if isinstance(cost, Mapping):
         given = {str(name): each for name, each in cost.items()}
         unknown = next((name for name in given if name not in names), None)
         if unknown is not None:
             raise UnknownName("arm", unknown, names[:LISTED])
-        own = environment.costs or (1.0,) * environment.arms
         return checked_costs([given.get(name, each) for name, each in zip(names, own, strict=True)], names)
-    costs: list[Any] = [cost] * environment.arms if np.ndim(cost) == 0 else list(cost)  # type: ignore[arg-type]  # a list
-    if len(costs) != environment.arms:
-        raise InvalidValue(f"cost must have one number per arm, {environment.arms}; got {len(costs)}.")
+    costs: list[Any] = [cost] * len(names) if np.ndim(cost) == 0 else list(cost)  # type: ignore[arg-type]  # a list
+    if len(costs) != len(names):
+        raise InvalidValue(f"cost must have one number per arm, {len(names)}; got {len(costs)}.")
     return checked_costs(costs, names)
 
 

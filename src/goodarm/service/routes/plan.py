@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 from goodarm.campaign.words import count_words
 from goodarm.forecast import Forecast  # noqa: F401  the example
 from goodarm.planning.kinds import planned_question
-from goodarm.planning.quick import LIMIT, QuickPlan, quick_plan
+from goodarm.planning.quick import LIMIT, QuickMoney, QuickPlan, quick_plan
 from goodarm.problem import rewards_from_text
 from goodarm.service.bodies import PlanWish
 from goodarm.service.guard import route_of
@@ -51,19 +51,23 @@ def _wanted(wish: PlanWish) -> Callable[[], QuickPlan]:
     given = wish.model_dump(exclude_none=True)
     rewards = rewards_from_text(given.pop("rewards", "bounded"))
     asked = (given.get("threshold"), given.get("control"), given.get("margin", 0.0), given.get("cases"))
-    planned_question(*asked)  # refuse before waiting
+    planned_question(*asked, given.get("bars"))  # refuse before waiting
     return partial(quick_plan, **given, rewards=rewards)
 
 
 def shown(plan: QuickPlan) -> dict[str, Any]:
     """A plan as JSON; null for more than a trillion samples."""
-    figures = {
-        name: value if value < LIMIT else None
-        for name, value in plan._asdict().items()
-        if name not in ("guess", "to_half")
-    }
-    rounds = {name: figures.pop(name) for name in ("median", "low", "high")}
-    return {"sentence": sentence(plan), "guess": plan.guess, **figures, "rounds": rounds}
+    figures = _figures(plan)
+    money = {} if plan.money is None else {"money": _figures(plan.money)}
+    return {"sentence": sentence(plan), "guess": plan.guess, **figures, **money}
+
+
+def _figures(plan: QuickPlan | QuickMoney) -> dict[str, Any]:
+    """The numbers, for shares of the arms and for all (`rounds`)."""
+    found = {name: getattr(plan, name) for name in QuickMoney._fields}
+    told = {name: value if value < LIMIT else None for name, value in found.items()}
+    rounds = {name: told.pop(name) for name in ("median", "low", "high")}
+    return {**told, "rounds": rounds}
 
 
 def sentence(plan: QuickPlan) -> str:
@@ -76,6 +80,27 @@ def sentence(plan: QuickPlan) -> str:
     'about 1.2 million samples decide half of the arms, 5 million four in five, 12 million nine in ten; all would take \
 about 6.1 billion, the most for those nearest to the bar'
     """
+    return _in_samples(plan) + ("" if plan.money is None else f". {_in_money(plan.money)}")
+
+
+def _in_money(spent: QuickMoney) -> str:
+    """What the samples cost.
+
+    >>> _in_money(QuickMoney(4.2, 70, 90, 120, 100, 160))
+    'Cost: about 4.2 until half of the arms are decided, 90 until nine in ten, 120 until all (nine in ten: at most 160)'
+    """
+    end = "no limit until all"
+    if spent.high < LIMIT:
+        end = f"{_sum(spent.median)} until all (nine in ten: at most {_sum(spent.high)})"
+    half, ninety = _sum(spent.half), _sum(spent.ninety)
+    return f"Cost: about {half} until half of the arms are decided, {ninety} until nine in ten, {end}"
+
+
+def _sum(value: float) -> str:
+    return count_words(value) if value >= 100.0 else f"{value:.2g}"
+
+
+def _in_samples(plan: QuickPlan) -> str:
     if plan.median <= FEW_TIMES * plan.ninety:
         return f"about {count_words(plan.median)} samples; nine in ten campaigns end by {count_words(plan.high)}"
     shares = (

@@ -116,7 +116,6 @@ export class Question {
 
   /** Why there is no plan for what is asked. */
   get planless() {
-    if (this.several) return "There is no plan for several bars.";
     if (this.amounts) return "There is no plan for amounts: how many samples they take depends on their spread.";
     return "For a plan, say what mean you expect of the control.";
   }
@@ -201,7 +200,8 @@ export class Question {
   planned(arms) {
     const asked = this.asked(arms);
     const [rate, gap] = [parseBar(this.rate.value), parseBar(this.gap.value) || null];
-    if (!asked || this.several || this.amounts) return null;
+    if (!asked || this.amounts) return null;
+    if (this.several) return { ...asked, arms: arms.length };
     if (!this.against) return { ...asked, arms: arms.length, gap };
     return rate === null || arms.length < 2 ? null : { ...asked, control: rate, arms: arms.length - 1, gap };
   }
