@@ -27,7 +27,7 @@ import math
 
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row
-from goodarm.rules.learners.ladder import PURSE, WEIGHTS, Ladder
+from goodarm.rules.learners.ladder import PURSE, STEPS, WEIGHTS, Ladder
 
 MANY_ARMS, FEW_PULLS = 1000.0, 300.0
 """Stake late only with at least this many arms, and at most this many pulls for each."""
@@ -56,10 +56,13 @@ def stake(arm: Arm, chances: Row, ladder: Ladder, bar: Bar) -> tuple[float, floa
     target = AT_FIRST
     if ladder.scale > 0.0:
         hope, all_of_it = 0.0, 0.0
-        for g in range(table.shape[1]):
+        cut = max(int(ladder.cut), 0)
+        for g in range(min(cut, 2 * STEPS)):
+            all_of_it += table[WEIGHTS, g] * chances[g]
+        for g in range(cut, 2 * STEPS):
             chance = table[WEIGHTS, g] * chances[g]
             all_of_it += chance
-            hope += chance if g >= ladder.cut else 0.0
+            hope += chance
         target = max(target, ladder.scale * hope / all_of_it)
     elif ladder.cut >= 0.0:
         target = 1.0
