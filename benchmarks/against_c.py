@@ -23,7 +23,7 @@ from goodarm.streams import run_key
 SOURCES = Path(__file__).parent / "c"
 FLAGS = shlex.split(os.environ.get("CFLAGS", "-O3"))
 REPETITIONS = 7
-SIZES = {50: 1_000_000, 1000: 300_000, 100_000: 2_000_000}
+SIZES = {10: 1_000_000, 50: 1_000_000, 200: 600_000, 1000: 300_000, 100_000: 2_000_000}
 """Rounds for each number of arms."""
 
 LABELS = {
@@ -32,6 +32,9 @@ LABELS = {
     "kinetic_tree": "same tree",
 }
 TARGETS = {
+    ("scan_line", 10): Target(at_most=1.0),
+    ("scan_line", 50): Target(at_most=1.0),
+    ("scan_line", 200): Target(at_most=1.0),
     ("scan_formula", 50): Target(at_most=1.0),
     ("scan_formula", 1000): Target(at_most=0.1),
     ("kinetic_tree", 50): Target(at_most=1.6),
@@ -76,7 +79,7 @@ def run() -> Section:
             "Arms pulled, round by round, and rounds of verdicts were compared first and are equal.",
             "`scan of the formula` evaluates mean + sqrt(2 sigma^2 log t / N) for each open arm from its counts, as "
             "the algorithm is printed. `scan of kept lines` keeps mean and 1/sqrt(N) of each open arm in two arrays: "
-            "one multiplication and one addition per arm; a harder opponent, for which no target was set.",
+            "one multiplication and one addition per arm. goodarm does the same with few arms (`engine/few_lines.py`).",
         ],
     )
 

@@ -1,4 +1,4 @@
-"""Winner tree and kinetic tree against a plain maximum, in plain Python."""
+"""Winner tree, kinetic tree and few lines against a plain maximum, in plain Python."""
 
 import math
 
@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodarm.engine import kinetic_tree, winner_tree
+from goodarm.engine import few_lines, kinetic_tree, selectors, winner_tree
+from goodarm.errors import RuleFailed
+from goodarm.policies import policy
 
 COARSE = st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0])
 careful = settings(max_examples=60, deadline=None, derandomize=True)
@@ -56,3 +58,34 @@ def test_kinetic_tree_is_the_first_maximum_of_the_lines(
             assert kinetic_tree.advance(tree, clock, last) == int(np.argmax(values))
             lines[arm % len(lines)] = (mean, slope)
             kinetic_tree.change(tree, arm % len(lines), mean, slope, clock, last)
+
+
+@careful
+@given(
+    st.lists(st.tuples(COARSE, COARSE), min_size=1, max_size=20),
+    st.lists(st.integers(0, 19), max_size=20),
+    st.sampled_from([-2.0, 0.0, 0.25, 50.0]),
+)
+def test_few_lines_have_the_first_maximum(lines: list[tuple[float, float]], closed: list[int], clock: float) -> None:
+    kept = few_lines.empty(len(lines))
+    for arm, (mean, slope) in enumerate(lines):
+        few_lines.set_line(kept, arm, mean, slope)
+    for arm in {arm % len(lines) for arm in closed}:
+        lines[arm] = (kinetic_tree.CLOSED, 0.0)
+        few_lines.set_line(kept, arm, *lines[arm])
+    assert few_lines.highest(kept, clock) == int(np.argmax([mean + clock * slope for mean, slope in lines]))
+
+
+def test_only_compiled_loops_with_few_arms_scan_lines() -> None:
+    rule, many = policy("hdoc").sampling, few_lines.FEW + 1
+    assert few_lines.are_few(selectors.tree_for(rule, few_lines.FEW, False, compiled=True))
+    for kept in (selectors.tree_for(rule, many, False, compiled=True), selectors.tree_for(rule, 1, False)):
+        assert not few_lines.are_few(kept)
+
+
+def test_few_lines_record_a_slope_that_is_no_number() -> None:
+    kept = few_lines.empty(1)
+    selectors.refuse_nan(kept)
+    few_lines.set_line(kept, 0, 0.5, math.nan)
+    with pytest.raises(RuleFailed, match="NaN"):
+        selectors.refuse_nan(kept)

@@ -92,7 +92,7 @@ class Assembly:
         due = _whole(first_fit(self.policy, self.bar))
         progress = np.array([0, arms, due, NEVER, 0, wanted], dtype=np.int64)
         belief, table = None, np.zeros((arms, self.columns))
-        kept = tree_for(self.policy.sampling, arms, self.scan)
+        kept = tree_for(self.policy.sampling, arms, self.scan, compiled=True)
         if self.model is not None:
             belief, table, kept = self.model.start(self.bar), new_table(arms, self.columns), np.zeros(arms)
             progress[UPKEEP_DUE] = first_upkeep(self.model, belief, table, self.bar)

@@ -1,4 +1,4 @@
-"""Selectors find a sampling rule's arm: by winner tree, kinetic tree, the rule's own choice, or a plain scan.
+"""Selectors find a sampling rule's arm: by winner tree, kinetic tree or few lines, its own choice, or a plain scan.
 
 Each selector is three plain functions. The scan is the reference: the trees choose the same arms.
 """
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from goodarm.engine import kinetic_tree, winner_tree
+from goodarm.engine import few_lines, kinetic_tree, winner_tree
 from goodarm.engine.compile import inlined
 from goodarm.errors import RuleFailed
 from goodarm.problem import Bar
@@ -39,12 +39,15 @@ class Selector(NamedTuple):
     """(kept, i, arm, pool, bar, parameters): arm i has changed."""
 
 
-def tree_for(rule: SamplingRule, arms: int, scan: bool) -> Table:
-    """The selector's working memory."""
+def tree_for(rule: SamplingRule, arms: int, scan: bool, compiled: bool = False) -> Table:
+    """The selector's working memory.
+
+    compiled : the loop is compiled; in Python a tree is faster than a scan, however few arms there are
+    """
     if not scan and isinstance(rule, IndexRule):
         return winner_tree.empty(arms)
     if not scan and isinstance(rule, LineRule):
-        return kinetic_tree.empty(arms)
+        return few_lines.empty(arms) if compiled and arms <= few_lines.FEW else kinetic_tree.empty(arms)
     return np.zeros((0, 0))
 
 
@@ -65,6 +68,7 @@ def refuse_nan(kept: Table) -> None:
 def in_turn(select: Formula) -> Formula:
     """Choose each arm once, then use the selector."""
 
+    @inlined
     def choose(
         kept: Any, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any, fresh: int, source: Any
     ) -> int:
@@ -98,7 +102,7 @@ def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool 
         index = rule.index_of_kept if kept and rule.index_of_kept else rule.index
         return _scan(_index_formula(rule.index)) if scan else _winner(index, read)
     if isinstance(rule, LineRule):
-        return _scan(_line_formula(rule.slope, rule.clock)) if scan else _kinetic(rule.slope, rule.clock, read)
+        return _scan(_line_formula(rule.slope, rule.clock)) if scan else _lines(rule.slope, rule.clock, read)
     raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")
 
 
@@ -171,29 +175,45 @@ def _winner(index: Formula, read: Formula) -> Selector:
     return Selector(prepare, select, update)
 
 
-def _kinetic(slope: Formula, clock: Formula, read: Formula) -> Selector:
+def _lines(slope: Formula, clock: Formula, read: Formula) -> Selector:
+    """By kinetic tree, or by a scan of few lines: `tree_for` decides, and the loop is compiled once for both."""
+
     @inlined
-    def prepare(tree: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
+    def set_line(kept: Table, i: int, mean: float, slope: float) -> None:
+        if few_lines.are_few(kept):
+            few_lines.set_line(kept, i, mean, slope)
+        else:
+            kinetic_tree.set_leaf(kept, i, mean, slope)
+
+    @inlined
+    def prepare(kept: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
         for i in range(len(arms)):
             if is_open(arms, i):
                 arm = read(arms, i)
-                kinetic_tree.set_leaf(tree, i, arm.mean, slope(arm, bar, *parameters[0]))
+                set_line(kept, i, arm.mean, slope(arm, bar, *parameters[0]))
             else:
-                kinetic_tree.set_leaf(tree, i, kinetic_tree.CLOSED, 0.0)
-        tree[0, 0] = clock(pool.round, bar, *parameters[1])
-        tree[0, 1] = clock(min(pool.horizon, FOREVER), bar, *parameters[1])
-        kinetic_tree.build(tree, tree[0, 0], tree[0, 1])
+                set_line(kept, i, kinetic_tree.CLOSED, 0.0)
+        if not few_lines.are_few(kept):
+            kept[0, 0] = clock(pool.round, bar, *parameters[1])
+            kept[0, 1] = clock(min(pool.horizon, FOREVER), bar, *parameters[1])
+            kinetic_tree.build(kept, kept[0, 0], kept[0, 1])
 
     @inlined
-    def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
-        tree[0, 0] = clock(pool.round, bar, *parameters[1])
-        return kinetic_tree.advance(tree, tree[0, 0], tree[0, 1])
+    def select(kept: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
+        now = clock(pool.round, bar, *parameters[1])
+        if few_lines.are_few(kept):
+            return few_lines.highest(kept, now)
+        kept[0, 0] = now
+        return kinetic_tree.advance(kept, now, kept[0, 1])
 
     @inlined
-    def update(tree: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
-        if arm.verdict == 0.0:
-            kinetic_tree.change(tree, i, arm.mean, slope(arm, bar, *parameters[0]), tree[0, 0], tree[0, 1])
+    def update(kept: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
+        is_open_line = arm.verdict == 0.0
+        mean = arm.mean if is_open_line else kinetic_tree.CLOSED
+        steepness = slope(arm, bar, *parameters[0]) if is_open_line else 0.0
+        if few_lines.are_few(kept):
+            few_lines.set_line(kept, i, mean, steepness)
         else:
-            kinetic_tree.change(tree, i, kinetic_tree.CLOSED, 0.0, tree[0, 0], tree[0, 1])
+            kinetic_tree.change(kept, i, mean, steepness, kept[0, 0], kept[0, 1])
 
     return Selector(prepare, select, update)
