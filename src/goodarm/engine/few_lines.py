@@ -32,7 +32,7 @@ def empty(arms: int) -> Table:
 
 def are_few(kept: Table) -> bool:
     """Whether a selector's memory has the lines of this module; if not, it is a kinetic tree."""
-    return kept.shape[0] == ROWS
+    return bool(kept.shape[0] == ROWS)
 
 
 def set_line(lines: Table, arm: int, mean: float, slope: float) -> None:
