@@ -10,14 +10,14 @@ import re
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.resources import files
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.datastructures import State
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from goodarm.errors import DamagedJournal, Refused, UnknownName, UnknownTicket, UnusableStore
 from goodarm.service import problems
@@ -58,10 +58,20 @@ def from_environment() -> FastAPI:
     return make(Settings.from_environment())
 
 
+class Application(FastAPI):
+    """FastAPI behind the guard and the fast paths, which do not need its middleware."""
+
+    front: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = self
+        await self.front(scope, receive, send)
+
+
 def make(settings: Settings) -> FastAPI:
     """An application for a store."""
     metrics = Metrics()
-    app = FastAPI(
+    app = Application(
         title="goodarm",
         version=__version__,
         openapi_url="/api/v1/openapi.json",
@@ -72,9 +82,8 @@ def make(settings: Settings) -> FastAPI:
         servers=[{"url": settings.root_path}] if settings.root_path else None,
     )
     app.state.settings, app.state.metrics = settings, metrics
-    app.add_middleware(HotPath)
     app.add_middleware(Compressed)
-    app.add_middleware(Guard, settings=settings, observe=metrics.observe)  # the last one added is the outermost
+    app.front = Guard(HotPath(partial(FastAPI.__call__, app)), settings, metrics.observe)
     problems.install(app, STATUS)
     for topic in (people, campaigns, tickets, reads, webhooks, plan, health):
         app.include_router(topic.router)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 from fastapi import Request, Security
 from fastapi.security import APIKeyCookie, HTTPAuthorizationCredentials, HTTPBearer
-from starlette.datastructures import Headers, State
+from starlette.datastructures import State
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from goodarm.service.problems import Refusal, answer, is_ending
+from goodarm.service.problems import Refusal, answer, fault, is_ending
 from goodarm.service.replies import SLASH
 from goodarm.service.settings import Settings, is_loopback
 from goodarm.service.side import UnusableSide
@@ -26,7 +27,9 @@ NEEDED = "A token is needed: Authorization: Bearer TOKEN, or log in."
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 LOGIN_BYTES = 10_000
 """Maximum size of a body that is read without a token."""
-FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"})
+FORWARDED = frozenset(
+    {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
+)
 """Headers that a proxy adds."""
 HEADERS = {
     "content-security-policy": (
@@ -51,12 +54,15 @@ QUERY = {
 }
 """Allowed query parameters by the last part of the path. Other names are refused on these routes."""
 
+EVERYONE = Caller(Role.admin)
+"""The caller of a server without tokens."""
+
 Observe = Callable[[Scope, int, float], None]
 log = logging.getLogger("goodarm.service")
 
 
 class Guard:
-    """The outermost middleware: refuses requests that are too large, for another host, or from another origin."""
+    """The outermost layer: refuses requests that are too large, for another host, or from another origin."""
 
     def __init__(self, app: ASGIApp, settings: Settings, observe: Observe) -> None:
         self._app, self._settings, self._observe = app, settings, observe
@@ -77,7 +83,8 @@ class Guard:
             await send(message)
 
         try:
-            refused = self._refused(scope) or await self._not_allowed_in(scope)
+            headers = dict(reversed(scope["headers"]))  # the first of several with the same name
+            refused = self._refused(scope, headers) or await self._not_allowed_in(scope, headers)
             if refused is not None:
                 await answer(refused.status, refused.kind, str(refused), refused.headers)(
                     scope, receive, send_with_headers
@@ -90,6 +97,10 @@ class Guard:
                 raise
             refused = is_ending()
             await answer(refused.status, refused.kind, str(refused), refused.headers)(scope, receive, send_with_headers)
+        except Exception:  # the server logs it
+            if not started:
+                await fault()(scope, receive, send_with_headers)
+            raise
         finally:
             self._observe(scope, status, time.perf_counter() - began)
 
@@ -100,28 +111,27 @@ class Guard:
             scope["path"] = scope["path"][len(root) :] or "/"
             scope["raw_path"] = scope["raw_path"][len(root) :] or b"/"
 
-    def _refused(self, scope: Scope) -> Refusal | None:
-        headers = Headers(scope=scope)
-        length, most = headers.get("content-length", "0"), self._most_bytes(scope)
-        if length.isdecimal() and int(length) > most:
+    def _refused(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Refusal | None:
+        length, most = headers.get(b"content-length", b"0"), self._most_bytes(scope)
+        if length.isdigit() and int(length) > most:
             return too_large(most)
-        host = headers.get("host", "")
-        if self._settings.open and not is_loopback(name_of(host)):
+        host = headers.get(b"host", b"").decode("latin-1")
+        if self._settings.open and not _is_loopback_name(host):
             return Refusal(
                 403,
                 "host",
                 f"This server answers only as localhost, but was addressed as {host!r}. "
                 "Create a token (`goodarm token create`) to serve it under another name.",
             )
-        if self._settings.open and (FORWARDED & set(headers) or not _is_near(scope)):
+        if self._settings.open and (not FORWARDED.isdisjoint(headers) or not _is_near(scope)):
             return Refusal(
                 403,
                 "forwarded",
                 "This server has no token and answers only programs on its own machine, not through a proxy. "
                 "Create a token (`goodarm token create`) and start it again.",
             )
-        origin = headers.get("origin")
-        if scope["method"] in UNSAFE and origin is not None and not self._own(origin, host):
+        found = headers.get(b"origin")
+        if found is not None and scope["method"] in UNSAFE and not self._own(origin := found.decode("latin-1"), host):
             return Refusal(403, "origin", f"A page from {origin!r} may not change anything here.")
         return None
 
@@ -129,9 +139,9 @@ class Guard:
         """Maximum size of the body. Outside the API a body contains at most a token."""
         return self._settings.most_bytes if scope["path"].startswith("/api/") else LOGIN_BYTES
 
-    async def _not_allowed_in(self, scope: Scope) -> Refusal | None:
+    async def _not_allowed_in(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Refusal | None:
         """Refuse a change without a valid token or session before its body is read, which FastAPI would not."""
-        if scope["method"] not in UNSAFE or not scope["path"].startswith("/api/"):
+        if scope["method"] not in UNSAFE or not scope["path"].startswith("/api/") or _is_remembered(scope, headers):
             return None
         request = Request(scope)
         try:
@@ -154,6 +164,24 @@ def _is_near(scope: Scope) -> bool:
     """Whether the client is on this machine."""
     client = scope.get("client")
     return client is not None and is_loopback(client[0])
+
+
+@lru_cache(maxsize=256)
+def _is_loopback_name(host: str) -> bool:
+    """Whether a Host header names this machine."""
+    return is_loopback(name_of(host))
+
+
+def _is_remembered(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether the caller of a request without cookies is cached; the caller is then kept with the request."""
+    scheme, _, text = headers.get(b"authorization", b"").partition(b" ")
+    if b"cookie" in headers or scheme not in (b"", b"Bearer"):
+        return False
+    token = text.decode("latin-1") if scheme else None
+    caller = remembered(scope["app"].state, token, None)
+    if caller is not None:
+        scope.setdefault("state", {}).update(shown=(token, None), caller=caller)
+    return caller is not None
 
 
 def name_of(host: str) -> str:
@@ -237,13 +265,27 @@ async def caller_of(request: Request, credentials: Bearer, session: Session) -> 
 
 async def caller_now(request: Request) -> Caller | None:
     """The caller as of now, since a token may be revoked during a long request; None without a valid token."""
-    tokens: Tokens = request.app.state.tokens
+    state = request.app.state
+    tokens: Tokens = state.tokens
     token, session = request.state.shown
+    known = remembered(state, token, session)
+    if known is not None:
+        return known
     if token is not None:
-        return tokens.remembered(token) or await asyncio.to_thread(tokens.caller, token)
+        return await asyncio.to_thread(tokens.caller, token)
     if session:
-        return tokens.remembered(session, session=True) or await asyncio.to_thread(tokens.caller_of_session, session)
-    return None if await is_closed(request.app.state) else Caller(Role.admin)
+        return await asyncio.to_thread(tokens.caller_of_session, session)
+    return None if await is_closed(state) else EVERYONE
+
+
+def remembered(state: State, token: str | None, session: str | None) -> Caller | None:
+    """The cached caller; None if the store must be asked, or if a token is needed."""
+    tokens: Tokens = state.tokens
+    if token is not None:
+        return tokens.remembered(token)
+    if session:
+        return tokens.remembered(session, session=True)
+    return EVERYONE if state.settings.open and tokens.known_needed() is False else None
 
 
 async def is_closed(state: State) -> bool:

@@ -54,6 +54,11 @@ def answer(status: int, kind: str, detail: str, headers: Mapping[str, str] | Non
     return JSONResponse(problem.model_dump(), status, headers, media_type=MEDIA_TYPE)
 
 
+def fault() -> JSONResponse:
+    """The answer to an error of the server itself, without internal details."""
+    return answer(500, "fault", "The server failed here, and nothing was changed. Its log has the reason.")
+
+
 DESCRIPTIONS = {
     400: "The request is well formed, but the library refuses what it asks for.",
     401: "A token is needed, or the one presented is wrong or revoked.",
@@ -139,4 +144,4 @@ def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
 
     @app.exception_handler(Exception)
     async def _unknown(request: Request, error: Exception) -> JSONResponse:  # the server logs it
-        return answer(500, "fault", "The server failed here, and nothing was changed. Its log has the reason.")
+        return fault()

@@ -40,6 +40,8 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         self._asking: asyncio.TimerHandle | None = None
         self._whole_body: asyncio.TimerHandle | None = None
         self._refused = False
+        self._body_open = False
+        """Whether the body of the current request is still to come."""
         self._fields = 0
         """Bytes read of the current head or trailers."""
 
@@ -62,6 +64,8 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
                 self._refuse_head()
         if self._refused:
             return
+        if self._body_open and self._whole_body is None:
+            self._whole_body = asyncio.get_running_loop().call_later(self._body_seconds, self._body_took_long)
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete:
             self._stop_waiting()
@@ -72,13 +76,12 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
 
     def on_headers_complete(self) -> None:
         """The head is complete; a body or the next request follows."""
-        sent = len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
-        self._fields = 0
-        if sent > HEAD_BYTES:
+        read, self._fields = self._fields + PIECE, 0  # the head may have begun in the piece that ended the last request
+        if read > HEAD_BYTES and self._head_bytes() > HEAD_BYTES:
             self._refuse_head()
         else:
             super().on_headers_complete()
-            self._whole_body = asyncio.get_running_loop().call_later(self._body_seconds, self._body_took_long)
+            self._body_open = True
 
     def on_body(self, body: bytes) -> None:
         """A part of the body. Trailers come only after the last part."""
@@ -132,6 +135,9 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         else:
             self.transport.close()
 
+    def _head_bytes(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + len(b": \r\n") for name, value in self.headers)
+
     def _refuse_head(self) -> None:
         detail = f"The head or the trailers of the request are larger than {HEAD_BYTES:,} bytes. Send shorter headers."
         self._refuse(431, "size", detail)
@@ -143,6 +149,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
             self._refuse(408, "time", f"The body was not complete after {self._body_seconds:g} s. Send it in parts.")
 
     def _stop_clock(self) -> None:
+        self._body_open = False
         if self._whole_body is not None:
             self._whole_body.cancel()
             self._whole_body = None

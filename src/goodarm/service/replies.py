@@ -16,11 +16,19 @@ SLASH = "\0"
 """Placeholder for a slash inside a name during routing; names have no NUL."""
 
 
-class Reply(JSONResponse):
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+
+
+def as_json(content: Any) -> bytes:
     """Compact JSON in ASCII, which can hold any Python string."""
+    return _encode(content).encode()
+
+
+class Reply(JSONResponse):
+    """An answer as `as_json` writes it."""
 
     def render(self, content: Any) -> bytes:
-        return json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+        return as_json(content)
 
 
 async def _name(name: Annotated[str, Path(min_length=1, max_length=NAME_LENGTH, examples=["headlines"])]) -> str:
