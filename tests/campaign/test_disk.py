@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ from test_processes import CONTEXT
 
 from goodarm import Campaign
 from goodarm.campaign import open_store
+from goodarm.campaign.stores import sqlite
 from goodarm.campaign.stores.file_lock import refuse_network
 from goodarm.errors import GoodarmError, InvalidValue, UnusableStore
 
@@ -168,3 +171,46 @@ def test_nobody_else_may_read_or_write_the_files(tmp_path: Path) -> None:
     with Campaign.create(f"sqlite:///{tmp_path / 'a.db'}", "c", ["a"], 0.5):
         modes = {file.name: oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()}
     assert modes == dict.fromkeys(("a.db", "a.db-wal", "a.db-shm", "a.db.lock"), "0o600")
+
+
+def test_every_answer_is_flushed_after_the_lock_is_released(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, free = f"sqlite:///{path}", list[bool]()
+    with Campaign.open(address, "c") as campaign, Campaign.open(address, "c") as other:
+        (ticket,) = campaign.ask()
+
+        def flush(file: int) -> None:
+            with path.with_name(f"{path.name}.lock").open("r+") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    free.append(False)
+                else:
+                    free.append(True)
+            os.fsync(file)
+
+        monkeypatch.setattr(sqlite, "flush_file", flush)
+        campaign.tell(ticket, 1.0)
+        assert free == [True]
+        campaign.tell(ticket, 1.0)  # it changes nothing, but is acknowledged: another process may have written it
+        assert free == [True, True]
+        other.tally()  # it shows entries that their writer may not have flushed yet
+        assert free == [True, True, True]
+        other.tally()
+        assert len(free) == 3
+
+
+def test_a_disk_that_does_not_keep_a_commit_ends_the_store(path: Path) -> None:
+    with Campaign.open(f"sqlite:///{path}", "c") as campaign:
+        (ticket,) = campaign.ask()
+        (read, write), store = os.pipe(), campaign.store
+        assert isinstance(store, sqlite.SqliteStore)
+        kept, store._log = store._log, write  # a pipe can't be flushed
+        try:
+            with pytest.raises(UnusableStore):
+                campaign.tell(ticket, 1.0)
+        finally:
+            store._log = kept
+            os.close(read)
+            os.close(write)
+        with pytest.raises(UnusableStore, match="has refused to keep"):  # a later flush would succeed, and lie
+            campaign.tell(ticket, 1.0)

@@ -132,3 +132,27 @@ def test_more_than_may_wait_are_refused_at_once() -> None:
     asyncio.run(play())
     desk.stop()
     assert ledger.entries == [0, 0, 0]
+
+
+def test_clients_that_were_answered_together_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("goodarm.service.desk.GATHER_SHARE", 1e9)
+    monkeypatch.setattr("goodarm.service.desk.GATHER_SECONDS", 30.0)  # never reached
+    ledger = Ledger()
+    desk = desk_for({"a": ledger})
+
+    async def play() -> tuple[int, int]:
+        ledger.may_commit.clear()
+        begun = [asyncio.create_task(desk.write("a", lambda each: each.add(0)))]
+        await asyncio.to_thread(ledger.entered.wait, 10)
+        begun += [asyncio.create_task(desk.write("a", lambda each: each.add(1))) for _ in range(3)]
+        await asyncio.sleep(0)
+        ledger.may_commit.set()
+        await asyncio.gather(*begun)  # one alone, then three together
+        first = asyncio.create_task(desk.write("a", lambda each: each.add(2)))
+        await asyncio.sleep(0.05)
+        alone = ledger.commits
+        await asyncio.gather(first, *(desk.write("a", lambda each: each.add(2)) for _ in range(2)))
+        return alone, ledger.commits
+
+    assert asyncio.run(play()) == (2, 3)
+    assert desk.stop()

@@ -97,7 +97,10 @@ class Session:
         with self._thread:
             fold = self.fold
             if not self._under_way:
+                before = fold.number
                 self._take(self._newer(fold))
+                if self.fold.number > before:
+                    self.store.flush()  # the process that wrote these entries may still be waiting for the disk
                 self._note_newest(fold)
             return self.fold
 

@@ -3,12 +3,17 @@
 The thread collects all waiting operations, runs those of each campaign in one transaction, and answers after the
 commit. A refused operation (an unknown ticket, an ended campaign) does not affect the others. If a commit fails, all of
 its operations fail and none takes effect.
+
+Clients that were answered together tend to call again together. Before it begins, the thread waits briefly until there
+are as many operations as it has just answered: if it began with the first of them, the others would wait for two
+flushes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -24,6 +29,8 @@ STOP_SECONDS = 2.0
 """Maximum seconds that `stop` waits for the thread."""
 MOST_AT_ONCE = 500
 """Maximum number of operations in one transaction."""
+GATHER_SHARE, GATHER_SECONDS = 0.25, 0.005
+"""Maximum time to wait for more operations: this share of the time of the last transactions, and these seconds."""
 
 
 @dataclass
@@ -60,6 +67,8 @@ class Desk(Generic[Subject]):
         self._waiting: deque[_Waiting[Subject]] = deque()
         self._wake = threading.Condition()
         self._ending = False
+        self._expected = 1
+        """Number of waiting operations at which the thread begins at once."""
         self._subjects: dict[str, Subject] = {}
         self.transactions = 0
         self.operations = 0
@@ -107,23 +116,32 @@ class Desk(Generic[Subject]):
                     {"Retry-After": "1"},
                 )
             self._waiting.append(waiting)
-            if len(self._waiting) == 1:
+            if len(self._waiting) in (1, self._expected):
                 self._wake.notify()
         result: T = await waiting.future
         return result
 
     def _run(self) -> None:
+        took = 0.0
         while True:
-            with self._wake:
-                while not self._waiting and not self._ending:
-                    self._wake.wait()
-                taken = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+            taken = self._take(min(GATHER_SHARE * took, GATHER_SECONDS))
             if not taken:
                 break
+            began = time.perf_counter()
             self._run_all(taken)
+            took = time.perf_counter() - began
+            self._expected = len(taken)
             _answer(taken)
         for subject in self._subjects.values():
             self._close(subject)
+
+    def _take(self, seconds: float) -> list[_Waiting[Subject]]:
+        """The waiting operations; none at the end. Wait at most this long after the first for the expected number."""
+        with self._wake:
+            self._wake.wait_for(lambda: self._waiting or self._ending)
+            if self._expected > 1:
+                self._wake.wait_for(lambda: len(self._waiting) >= self._expected or self._ending, seconds)
+            return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
 
     def _run_all(self, taken: list[_Waiting[Subject]]) -> None:
         """Run the operations of each subject: first the writes, in one transaction, then the reads."""

@@ -83,6 +83,13 @@ class Store(ABC):
         with self.transaction(None):
             self.names()
 
+    def flush(self) -> None:  # noqa: B027  most stores have nothing to do
+        """Return when everything that was read from the store is on disk.
+
+        A store may show a commit to other processes before it is on disk only if all of them end with the machine whose
+        failure would lose it. PostgreSQL's clients survive its server, so its commits are on disk when others see them.
+        """
+
     def give_up(self) -> None:  # noqa: B027  most stores have nothing to do
         """End operations of other threads that wait for a server, with an error."""
 

@@ -1,9 +1,14 @@
 """SQLite: the embedded default. One file, several processes of one machine, every acknowledged write on disk.
 
-WAL with synchronous=FULL: a commit returns when it has been flushed. SQLite lets waiting writers try again at random
-times, so that with four of them one may starve for seconds; a `flock` taken before BEGIN IMMEDIATE queues them. It is
-held through the checkpoint, which a commit may start, and through closing: before SQLite 3.51.3, two connections that
-checkpoint at once can reset the WAL.
+A transaction returns when its commit is on disk. SQLite's own flush (WAL with synchronous=FULL) would run under the
+write lock, and the disk would do nothing while the next writer works. So SQLite commits without a flush
+(synchronous=NORMAL), the lock is released, and then the log is flushed: `fdatasync` on the WAL, the same call that
+SQLite makes. A flush covers all commits before it. Whatever a process reads of others is flushed as well, before a
+caller hears of it (`flush`).
+
+SQLite lets waiting writers try again at random times, so that with four of them one may starve for seconds; a `flock`
+taken before BEGIN IMMEDIATE queues them. It is held through the checkpoint, which a commit may start, and through
+closing: before SQLite 3.51.3, two connections that checkpoint at once can reset the WAL.
 
 If the file is deleted or replaced while it is open, SQLite goes on writing to the old one, which nobody will ever read.
 Each operation therefore compares the file under the name with the one that was opened.
@@ -42,6 +47,8 @@ BUSY_SECONDS = 10.0
 """Maximum time to wait for a program that locks the database without our lock, such as the sqlite3 shell."""
 PROBE = 0
 """Number of no campaign, for the write that `probe` makes."""
+flush_file = getattr(os, "fdatasync", os.fsync)
+"""Flush a file; macOS has only the slower call."""
 RESTORE = "Nothing more is written to it. Put the file back, or restore a backup, and start this program again."
 APPLICATION = 0x600DA531
 """Marks a file as goodarm's, so that a database of another program is never written to."""
@@ -61,6 +68,10 @@ class SqliteStore(Store):
         self._connection: sqlite3.Connection
         self._opened: list[tuple[str, int, int]] = []
         """The file and its log, with device and inode, as they were opened."""
+        self._log = -1
+        """The log, opened once more to flush it."""
+        self._lost = False
+        """Whether a flush has failed. The system may then have dropped committed entries, and a next flush succeeds."""
         refuse_network(self.path)
         if not create and not self.path.exists():
             raise UnusableStore(f"there is no file {self.path}. Check the name; creating a campaign makes the file.")
@@ -90,9 +101,10 @@ class SqliteStore(Store):
             if not self._check_format():
                 self._create()
             self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")  # `flush` flushes each commit
             self._connection.execute("SELECT count(*) FROM campaigns").fetchone()  # opens the log
             files = (self.path, self.path.with_name(self.path.name + "-wal"))
+            self._log = os.open(files[1], os.O_RDWR | os.O_CLOEXEC)
             self._opened = [
                 (str(path.absolute()), found.st_dev, found.st_ino) for path in files for found in [path.stat()]
             ]
@@ -136,7 +148,12 @@ class SqliteStore(Store):
         return self._connection
 
     def _refuse_another_file(self) -> None:
-        """Refuse to go on if the files under their names are not the ones that were opened."""
+        """Refuse to go on if the files under their names are not the ones that were opened, or a flush has failed."""
+        if self._lost:
+            raise UnusableStore(
+                f"{self.path}: the disk has refused to keep what was written. Nothing more is written to it. Check the "
+                "disk, then start this program again: what was not acknowledged may be missing."
+            )
         for path, device, inode in self._opened:
             try:
                 found = os.stat(path)
@@ -176,6 +193,17 @@ class SqliteStore(Store):
             finally:
                 self._inside = False
                 self._lock.free()
+            self.flush()
+
+    def flush(self) -> None:
+        with self._thread, _explained(self.path):
+            if self._log < 0 or self._inside:
+                return
+            try:
+                flush_file(self._log)
+            except OSError:
+                self._lost = True
+                raise
 
     def add(self, name: str) -> int:
         return int(self._connection.execute("INSERT INTO campaigns (name) VALUES (?)", (name,)).lastrowid or 0)
@@ -250,6 +278,9 @@ class SqliteStore(Store):
                     self._lock.take()
             if hasattr(self, "_connection"):
                 self._connection.close()
+            if self._log >= 0:
+                os.close(self._log)
+                self._log = -1
             self._lock.close()
             self._process = -2
 
