@@ -131,7 +131,7 @@ NEARLY = 0.004
 
 
 def _apart(series: list[Series]) -> tuple[list[Series], str]:
-    """The lines that leave the axis, and words for those that lie on it."""
+    """The lines that can be told from the axis, and a sentence about the others."""
     largest = {each.name: float(np.abs(each.y).max()) for each in series}
     least = 0.0 if _scale_of(series) else NEARLY * max(largest.values(), default=0.0)
     flat = [each.name for each in series if largest[each.name] <= least]
@@ -140,13 +140,13 @@ def _apart(series: list[Series]) -> tuple[list[Series], str]:
 
 
 def _ceiling(on: OnDataset, series: list[Series]) -> list[tuple[str, float]]:
-    """The ceiling as a mark, unless it would flatten all the lines."""
+    """The ceiling as a mark, unless it would flatten all lines."""
     highest = max((float(each.y.max()) for each in series), default=0.0)
     return [("ceiling", on.ceiling)] if highest > 0.4 * on.ceiling else []
 
 
 def _scale_of(series: list[Series]) -> dict[str, Any]:
-    """A logarithmic scale where one policy would flatten all the others."""
+    """A logarithmic scale if one policy would flatten all others."""
     ends = {each.name: abs(float(each.y[-1])) for each in series}
     ours = ends.get("value", 0.0)
     if ours <= 0.0 or max(ends.values()) <= PRESSED * ours:
@@ -259,7 +259,7 @@ def bound_by_round(found: Reproduction, on: OnDataset) -> Chart | None:
 
 
 def _needed(found: Reproduction, on: OnDataset, entry: str, table: Columns, problem: Problem) -> Floats:
-    """What the best arm's mean had to exceed the threshold by, at the rounds of a followed run."""
+    """How far above the threshold the best arm's mean had to be, at the rounds of a recorded run."""
     pulls = table["pulls"].astype(float)
     if entry == HDOC:
         return _radius_at("hoeffding", pulls, problem.bar)
@@ -307,7 +307,7 @@ def _certified(on: OnDataset, problem: Problem) -> Iterator[Series]:
 
 
 def _by_radius(name: str, rule: str, pulls: Floats, bar: Bar, **parameters: float) -> Series:
-    """A radius over the number of pulls, from where on it is finite."""
+    """A radius over the number of pulls, where it is finite."""
     values = _radius_at(rule, pulls, bar, **parameters)
     finite = np.isfinite(values)
     return Series(name, pulls[finite], values[finite])
@@ -326,7 +326,7 @@ def _by_evidence(name: str, rule: str, pool: Pool, problem: Problem) -> Series:
 
 
 def _pulls_until_good(policy: Policy, mean: float, pool: Pool, problem: Problem) -> float | None:
-    """Evenly spread 0/1 rewards of that mean: after how many pulls is the arm called good?"""
+    """Number of pulls after which an arm with evenly spread 0/1 rewards of this mean is called good."""
     log = OrderedLog(policy, problem, pool)
     rewards = np.diff(np.floor(np.arange(LONGEST + 1) * mean + 0.5))
     log.absorb(np.zeros(LONGEST, dtype=np.int64), rewards)

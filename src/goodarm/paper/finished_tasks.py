@@ -50,7 +50,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 class FinishedTask(NamedTuple):
-    """What a task left: tables of columns by name, and a few facts."""
+    """The result of a task: tables of columns by name, and a few facts."""
 
     tables: dict[str, Columns]
     facts: dict[str, Any]
@@ -75,7 +75,7 @@ def code_print(package: Path = PACKAGE) -> str:
 
 
 def plays(path: str) -> bool:
-    """Can this file of the package change what is played?
+    """Whether this file of the package can change what is played.
 
     >>> plays("rules/sampling/value.py"), plays("report/chart.py"), plays("simulation/run.py")
     (True, False, True)
@@ -108,7 +108,7 @@ def write_finished(folder: Path, task: FinishedTask) -> None:
 
 
 def read_finished(folder: Path) -> FinishedTask | None:
-    """What the task of that folder left; None where there is none, or one that cannot be read."""
+    """The result of the task in this folder; None if there is none, or it can't be read."""
     import pyarrow as pa
     import pyarrow.parquet as parquet
 

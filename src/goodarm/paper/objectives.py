@@ -1,4 +1,4 @@
-"""What the paper maximises, as values with analytic gradients in alpha and beta.
+"""The paper's objectives, as values with analytic gradients in alpha and beta.
 
 All are functions of the beliefs (mean m_i, width U_i) of one round and of `truth`, the means mu_i: the true ones
 offline, the estimates themselves online. i*, L and gamma are constants of the step, as in the paper; i* adds the same

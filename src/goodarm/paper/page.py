@@ -52,7 +52,7 @@ def _opening(found: Reproduction, drawn: list[FigureOf]) -> Iterator[str]:
         ("#tables", "Table 1"),
         *((f"#{each.name}", each.title) for each in drawn),
     ]
-    links += [("#printed", "Printed numbers that cannot be"), ("#readings", "Readings")]
+    links += [("#printed", "Printed numbers that are impossible"), ("#readings", "Readings")]
     yield "<nav>" + "".join(f'<a href="{where}">{escape(words.split(":")[0])}</a>' for where, words in links) + "</nav>"
     yield '</header><main><h2 id="short">Does the paper hold?</h2>'
     first_line, *more = [*answer(found)] or ["Nothing was asked that could say so."]
@@ -159,9 +159,9 @@ def _rewards(found: Reproduction) -> Iterator[str]:
 
 
 def _closing(found: Reproduction) -> Iterator[str]:
-    yield '<h2 id="printed">Printed numbers that cannot be</h2><ul>'
+    yield '<h2 id="printed">Printed numbers that are impossible</h2><ul>'
     yield "".join(f"<li>{escape(line)}</li>" for line in impossible(found.request.seed)) + "</ul>"
-    yield '<h2 id="readings">What was read differently</h2><ul>'
+    yield '<h2 id="readings">What we read differently</h2><ul>'
     yield "".join(f"<li>{escape(line)}</li>" for line in READINGS) + "</ul></main>"
     sources = "; ".join(f"{on.name}: {on.reference}" for on in found.datasets if on.reference)
     yield (

@@ -1,4 +1,4 @@
-"""What a reproduction amounts to: one line per policy and dataset, from the rows of its runs."""
+"""Summary of a reproduction: one line per policy and dataset, from the rows of its runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from goodarm.theory import exploit_ceiling, oracle_limit
 DELTA = 0.05
 HDOC = "hdoc"
 NEXT_TO_NOTHING = 0.01
-"""Share of the ceiling: ratios to a smaller score say nothing."""
+"""Share of the ceiling below which a score is too small to form ratios with."""
 
 Floats = NDArray[np.float64]
 

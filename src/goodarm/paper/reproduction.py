@@ -1,4 +1,4 @@
-"""`reproduce`: play every task that is not finished yet, and return what all of them left."""
+"""`reproduce`: play every task that is not finished yet, and return the results of all tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class FinishedWork(NamedTuple):
-    """Everything that was asked for, finished."""
+    """The finished tasks of a request."""
 
     request: Request
     tasks: list[FinishedTask]
@@ -29,7 +29,7 @@ class FinishedWork(NamedTuple):
 def reproduce(
     request: Request, folder: Path, progress: Progress = lambda done, all_of_them, what: None
 ) -> FinishedWork:
-    """Play what is missing in `folder`/finished. Ctrl-C gives up what is under way; called again, it continues.
+    """Play what is missing in `folder`/finished. Ctrl-C abandons the tasks under way; another call continues.
 
     A finished task is kept under a name that contains a hash of the task and of the code: results of another task or
     other code are not used.
@@ -62,7 +62,7 @@ def _phases(tasks: Iterable[Task]) -> tuple[list[Task], list[Task]]:
 
 
 def _play(tasks: list[Task], kept: Path, workers: int, told: Callable[[Task], None]) -> None:
-    """Runs in threads, never in the main one: so Ctrl-C reaches that while it waits, and not inside a compiled call."""
+    """Play tasks in threads. Ctrl-C then reaches the main thread while it waits, and not inside a compiled call."""
     stop = Stop()
 
     def work(task: Task) -> None:

@@ -20,7 +20,7 @@ class PaperDataset(NamedTuple):
     quick_horizon: int
     reward_horizon: int
     printed: dict[str, float]
-    small: bool = False  # only the policies that cost little: not a dataset of the paper's
+    small: bool = False  # only the policies that cost little; for datasets that are not in the paper
     calibration: tuple[int, int] | None = None  # runs in which alpha is learned, and in which it is tested; None: not
     model: str = ""  # arms with features: the model that the policies use
     horizon: int = 0  # rounds of a full run; 0: the environment's own
@@ -63,7 +63,7 @@ DATASETS = (
     PaperDataset("open-bandit-sample", 200_000, 0, _column([4e5, 4e5, 4e5, 4e5, 1e6, 1.3e6, 1.5e6]), small=True),
     PaperDataset("caption-651", 50_000, 0, {}, small=True),
 )
-"""The paper's four, then what it probably used in place of Open Bandit, then a real collection of votes it lacks.
+"""The paper's four, then what it probably used in place of Open Bandit, then real votes that are not in the paper.
 
 `reward_horizon` is the length of the runs of Figure 4; 0: not in it. Open Bandit is played to 1e6 there, not 1e7.
 """

@@ -81,7 +81,7 @@ class Task:
 
 
 def tasks_of(request: Request) -> list[Task]:
-    """All tasks: those that others wait for come first, then the longest."""
+    """All tasks: first those that others need, then the longest."""
     tasks = [task for dataset in request.datasets for task in _of_dataset(dataset, request)]
     return sorted(tasks, key=lambda task: (task.goal != "policy", not task.spec.slow, -task.horizon))
 
@@ -115,7 +115,7 @@ def _of_dataset(dataset: PaperDataset, request: Request) -> Iterator[Task]:
 
 
 def perform(task: Task, kept: Path, stop: Stop) -> FinishedTask:
-    """Play the task. What it waits for is in `kept` already."""
+    """Play the task. The results that it needs are in `kept`."""
     if task.goal == "policy":
         return _learn_policy(task, stop)
     if task.goal == "reward":
@@ -237,7 +237,7 @@ def _learn_policy(task: Task, stop: Stop) -> FinishedTask:
 
 
 def _train_and_play(task: Task, stop: Stop) -> FinishedTask:
-    """The paper's offline training on the very arms of the run, then that run with what was learned."""
+    """The paper's offline training on the arms of the run, then the run itself with the learned parameters."""
     environment = find_environment(task.dataset)
     means = environment.instance(generator(task.seed, task.first, ENVIRONMENT)).means
     scale, model = task.scale, policy(task.spec.policy, rewards=environment.rewards).model

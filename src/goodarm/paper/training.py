@@ -3,8 +3,8 @@
 An epoch is played by the engine's own loop with the rules of `dgai-online`; the learner is replaced by a function that
 adds up the gradients of every round, with the true means, and moves nothing. Cost O(N K T).
 
-This is the objective as the equations state it, kept beside what we recommend to show what it does; its guarantee is
-`heuristic`. Where alpha falls below 0, every arm whose mean is not hopeless is called good as soon as it is judged.
+This is the objective as the equations state it. It is here to show its effect, not as a recommendation; its guarantee
+is `heuristic`. Where alpha falls below 0, every arm whose mean is not hopeless is called good as soon as it is judged.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ OPTIONS = {name: value for name, value in both_bounds.defaults.items() if name !
 
 
 PAPER_OPTIONS = (*(name for name in OPTIONS if name != "ridge"), "every")
-"""What `goodarm learn --objective paper` takes; `ridge` is a parameter of the policy: dgai-offline(ridge=0.1)."""
+"""Options of `goodarm learn --objective paper`; `ridge` is a parameter of the policy: dgai-offline(ridge=0.1)."""
 
 
 @dataclass(frozen=True)
 class PaperTraining:
-    """What was learned, and how it moved."""
+    """The learned parameters and their history."""
 
     alpha: float
     beta: float

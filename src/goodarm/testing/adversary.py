@@ -1,4 +1,4 @@
-"""Where a certified rule is most likely to fail: arms near the threshold, pulled by an adversary who wants it to err.
+"""Hard instances for certified rules: arms near the threshold, pulled by an adversary who wants a wrong verdict.
 
 The adversary knows which arms are good: an instance lists the good ones first, and `good` is their number.
 """
@@ -114,7 +114,7 @@ AT_THE_THRESHOLD = BOUNDED[0]
 
 
 def instances_for(rule: IdentificationRule) -> tuple[HardInstance, ...]:
-    """Where a rule is played: of 0/1 rewards a rule by totals needs few, since its errors on them are computed."""
+    """Instances for a rule. A rule by totals needs few with 0/1 rewards, since its error there is computed exactly."""
     drawn = [i for i in BOUNDED if not rule.by_totals or i.name.startswith(("ten arms at", "Beta"))]
     bounded = tuple(drawn) if rule.valid_for(Bounded()) else ()
     return bounded + (GAUSSIAN if rule.valid_for(Gaussian(1.0)) else ())

@@ -1,6 +1,6 @@
 """What every pairing of rules must do. One function per property; `check_policy` finds them by their names.
 
-Each function checks one `Subject` and raises `Violation` with the values it found. No check is made for a single rule.
+Each function checks one `Subject` and raises `Violation` with the values it found. Each applies to all rules.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_each_arm_is_pulled_once_first(subject: Subject) -> None:
 
 
 def check_counts_agree(subject: Subject) -> None:
-    """Pulls, rounds, open arms and verdict rounds tell the same story as the trace."""
+    """Pulls, rounds, open arms and verdict rounds agree with the trace."""
     run = subject.first
     counted = np.bincount(run.trace, minlength=len(run.pulls))
     require(np.array_equal(counted, run.pulls), f"pulls are {run.pulls}, the trace has {counted}")
@@ -83,12 +83,12 @@ def check_verdicts_are_final(subject: Subject) -> None:
 
 
 def check_stops_and_goes_on(subject: Subject) -> None:
-    """A run that is interrupted at many points ends like one that is not."""
+    """A run that is interrupted at many points gives the same result as one that is not."""
     require_same(subject.first, subject.play(points=17), "when the run is played in 17 pieces")
 
 
 def check_same_seed_same_trace(subject: Subject) -> None:
-    """Playing a run again, alone or after others, gives the same run; another run is another one."""
+    """Playing a run again, alone or after others, gives the same result; another run number gives a different one."""
     alone = subject.play(1)
     require_same(subject.first, subject.play(0), "when the run is played again")
     require_same(alone, subject.play(1), "when another run is played before it")
@@ -96,7 +96,7 @@ def check_same_seed_same_trace(subject: Subject) -> None:
 
 
 def check_no_input_is_changed(subject: Subject) -> None:
-    """Policy, environment and means are what they were."""
+    """Policy, environment and means are unchanged after a run."""
     instance = subject.environment.instance(generator(subject.seed, 0, ENVIRONMENT))
     arrays = (instance.means, instance.extra, instance.streams)
     before, settings = pickle.dumps(arrays), subject.policy.parameters
@@ -108,7 +108,7 @@ def check_no_input_is_changed(subject: Subject) -> None:
 
 
 def check_permuted_arms_permute_the_result(subject: Subject) -> None:
-    """Arms in another order, each with its own rewards: the same arms in that order, unless a tie decided."""
+    """Permuting the arms with their rewards permutes the result, unless a tie decided."""
     if draws_at_random(subject.policy) or _learns_in_the_first_rounds(subject) or subject.by_scan.ties:
         return
     order = np.random.default_rng(1).permutation(subject.environment.arms)
@@ -123,7 +123,7 @@ def check_permuted_arms_permute_the_result(subject: Subject) -> None:
 
 
 def check_ties_go_to_the_lowest_arm(subject: Subject) -> None:
-    """Of two open arms of which the same is known, the lower one is pulled."""
+    """Of two open arms with equal beliefs, the one with the lower number is pulled."""
     if draws_at_random(subject.policy) or _learns_in_the_first_rounds(subject):
         return
     bounded = isinstance(subject.environment.rewards, Bounded)
@@ -150,5 +150,5 @@ def _passed_over(run: Run, arms: int) -> tuple[int, int, int] | None:
 
 
 def _learns_in_the_first_rounds(subject: Subject) -> bool:
-    """Before each arm was pulled once the order of the arms matters to a learner."""
+    """Whether the learner fits before each arm was pulled once, when the order of the arms matters."""
     return first_fit(subject.policy, subject.spec.problem.bar) < subject.environment.arms

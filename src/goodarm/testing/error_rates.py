@@ -1,4 +1,4 @@
-"""Is the promised error rate kept? Exact tests of many runs against delta, and what such a test is able to see."""
+"""Is the promised error rate kept? Exact tests of many runs against delta, and the smallest excess that they detect."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from goodarm.testing.checks import require
 from goodarm.verdict import Criterion, Verdict
 
 ERROR_LEVEL = 2e-9
-"""The probability of a false alarm of one test of an error rate."""
+"""Probability of a false alarm of one test of an error rate."""
 LAW_LEVEL = 1e-9
-"""The probability of a false alarm of one test of a law: of a reward's distribution, of an exact sampler."""
+"""Probability of a false alarm of one test of a distribution, such as that of a reward or of an exact sampler."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def require_error_rate(rule: IdentificationRule, instance: HardInstance, trial: 
 
 
 def require_few(wrong: int, trial: Trial, where: str) -> None:
-    """This many wrong runs must not be too unlikely at an error rate of delta."""
+    """Raise a `Violation` if this many wrong runs are too unlikely at an error rate of delta."""
     require(
         wrong < trial.critical,
         f"{where}: {wrong} of {trial.runs} runs have a wrong verdict; at an error rate of {trial.delta} that has "
@@ -88,7 +88,7 @@ def require_few(wrong: int, trial: Trial, where: str) -> None:
 
 
 def false_discovery_shares(runs: Runs, verdict: Verdict) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Per run: the share of wrong ones among the arms that were given this verdict, 0 where there were none."""
+    """For each run, the share of wrong verdicts among the arms with this verdict; 0 if there are none."""
     threshold = runs.spec.problem.threshold
     shares = []
     for run in runs.runs:
@@ -125,7 +125,7 @@ def require_false_discovery_rate(rule: IdentificationRule, instance: HardInstanc
 
 
 def detectable_share(trial: Trial, power: float = 0.9) -> float:
-    """The smallest false discovery rate that fails the test with probability `power`, where a run has one or none."""
+    """The smallest false discovery rate that fails the test with probability `power`, at one discovery per run."""
     critical = next(
         wrong
         for wrong in range(math.ceil(trial.runs * trial.delta), trial.runs + 1)

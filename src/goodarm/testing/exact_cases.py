@@ -2,7 +2,7 @@
 
 An arm has N cases, T of them successes, and draws them in a uniformly random order. After n draws with S successes the
 next one is a success with probability (T - S)/(N - n). Summing over all (n, S) gives the probability of each verdict.
-Nothing is drawn, so that any error above what is allowed is seen. Verdicts need not be monotone in S.
+Nothing is drawn at random, so any error above the allowed one is detected. Verdicts need not be monotone in S.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Draw = Callable[[int, Floats, int, int], Floats]
 
 
 def without_replacement(drawn: int, successes: Floats, total: int, cases: int) -> Floats:
-    """Each case once."""
+    """Probability of a success if each case is drawn once."""
     return np.clip((total - successes) / (cases - drawn), 0.0, 1.0)
 
 
@@ -80,7 +80,7 @@ def exact_error_of_cases(
     draw: Draw = without_replacement,
     weight: int = 1,
 ) -> ExactError:
-    """Probabilities of both verdicts on an arm; its total is the largest bad one if None: then *good* is wrong.
+    """Probabilities of both verdicts on an arm. The default total is the largest below the bar: *good* is wrong.
 
     >>> from goodarm.rules.identification.gap_mixture import gap_mixture
     >>> error = exact_error_of_cases(gap_mixture, 0.8, 100)
@@ -95,7 +95,7 @@ def exact_error_of_cases(
 def require_exact_error_of_cases(
     rule: EvidenceRule, threshold: float, cases: int, arms: int = 1, delta: float = 0.05
 ) -> None:
-    """P(wrong verdict) <= delta/K at totals next to the bar; evidence monotone in S; every arm decided in the end.
+    """Require P(wrong verdict) <= delta/K next to the bar, evidence monotone in S, and a verdict on every arm.
 
     Evidence that grows with S makes a reward of 0 the worst that a pending draw can bring for good, and 1 for bad.
     """
@@ -124,7 +124,7 @@ def require_exact_error_of_cases(
 GRADES = ((1.0, 1.0, 1.0, 0.0, 0.0, 0.0), (1.0, 0.9, 0.5, 0.3, 0.2, 0.1), (1.0, 0.0, 0.0, 0.0, 0.0, 0.2))
 """Sets of six results whose 720 orders are played one by one."""
 JUST = 1e-7
-"""By how much the bar lies above the mean of the set, so that *good* is wrong."""
+"""Distance of the bar above the mean of the set, so that *good* is wrong."""
 
 
 def require_fair_over_all_orders(rule: EvidenceRule) -> None:

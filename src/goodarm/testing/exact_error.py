@@ -28,9 +28,9 @@ from goodarm.rules.identification._base import decide_by_radius
 from goodarm.rules.parameters import Formula
 
 NEGLIGIBLE = 1e-6
-"""Positions at the far ends are left out up to this share of the permitted error; it is counted as error."""
+"""Share of the permitted error up to which unlikely positions are left out; it is counted as error."""
 HORIZON = 1e6
-"""What a radius that reads the horizon is told."""
+"""Horizon for a radius that depends on it."""
 
 
 class ExactError(NamedTuple):

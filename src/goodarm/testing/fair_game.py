@@ -46,7 +46,7 @@ ARMS, DELTAS = (1, 10, 100, 1000), (0.3, 0.05, 0.001)
 USUAL = (0.5, 0.02)
 """Thresholds at which long histories and unusual evidence are examined."""
 SHORT, LONG = 40, 1000
-"""Largest numbers of rewards that a history is made of, reward by reward."""
+"""Maximum lengths of histories that are built reward by reward."""
 JUMPS = (64.0, 1e3, 1e4, 1e5, 1e6)
 """Numbers of rewards of an arm whose rule keeps no memory: its state is pulls and total, wherever they come from."""
 EVIDENCE = (-700.0, -50.0, -4.0, -1.0, 1.0)
@@ -162,7 +162,7 @@ def as_reward(number: float, bar: Bar) -> float:
 
 
 def long_histories(made: Policy, pool: Pool, bar: Bar) -> Iterator[Arm]:
-    """An arm after 24 ... 1000 rewards, 0/1 and evenly spread, of a mean near the threshold; ever fewer of them."""
+    """An arm after 24 ... 1000 rewards, 0/1 or evenly spread, with a mean near the threshold; long ones are sparser."""
     for mean in (0.8 * bar.threshold, 1.3 * bar.threshold):
         arm, due = NOTHING, 24.0
         for n in range(1, LONG + 1):
@@ -184,7 +184,7 @@ def distant(made: Policy, rule: EvidenceRule, pool: Pool, bar: Bar) -> Iterator[
 
 
 def adds_up(made: Policy, reached: list[Arm], pool: Pool, bar: Bar) -> bool:
-    """Does the rule add to the evidence in the table? If not, it computes it from the totals or from its memory."""
+    """Whether the rule adds to the evidence in the table, instead of computing it from the totals or its memory."""
     first, other = (
         _after(made, reached[-1]._replace(for_good=evidence, for_bad=evidence), bar.threshold, pool, bar)
         for evidence in (-1.0, -2.0)
@@ -208,7 +208,7 @@ def _after(made: Policy, arm: Arm, reward: float, pool: Pool, bar: Bar) -> Arm:
 
 
 def factors(made: Policy, arm: Arm, rewards: Iterable[float], pool: Pool, bar: Bar) -> NDArray[np.float64]:
-    """What each reward would multiply E+ (row 0) and E- (row 1) by, shape (2, number of rewards)."""
+    """The factor by which each reward would multiply E+ (row 0) and E- (row 1), shape (2, number of rewards)."""
     after = [pulled(made, arm, float(reward), pool, bar) for reward in rewards]
     grown = [[each.for_good - arm.for_good for each in after], [each.for_bad - arm.for_bad for each in after]]
     with np.errstate(over="ignore"):

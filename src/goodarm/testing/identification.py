@@ -109,7 +109,7 @@ def identification_checks(rule: str | IdentificationRule) -> list[RuleCheck]:
 
 
 def model_checks(rule: ModelRule) -> Iterator[RuleCheck]:
-    """What a rule must do that is certified under a model of the arms."""
+    """Checks of a rule that is certified under a model of the arms."""
     if rule.guarantee is Guarantee.CERTIFIED_UNDER_MODEL:
         yield RuleCheck("coverage at any one time", partial(require_pointwise_coverage, rule))
         for trial in MODEL_TRIALS:
@@ -118,7 +118,7 @@ def model_checks(rule: ModelRule) -> Iterator[RuleCheck]:
 
 
 def long_checks(rule: IdentificationRule) -> Iterator[RuleCheck]:
-    """What a rule certified for rewards in [0, 1] must do over many pulls, with many arms and at any delta."""
+    """Checks of a rule certified for rewards in [0, 1] over many pulls, with many arms and at any delta."""
     if not can_be_computed(rule):
         run = partial(require_error_rate, rule, AT_THE_THRESHOLD, LONG)
         yield RuleCheck(f"errors of {LONG.runs} runs of {LONG.horizon:,} pulls", run)
@@ -131,7 +131,7 @@ def long_checks(rule: IdentificationRule) -> Iterator[RuleCheck]:
 
 
 def checks_on_cases(rule: IdentificationRule) -> Iterator[RuleCheck]:
-    """What a rule certified for fixed test sets must do."""
+    """Checks of a rule certified for fixed test sets."""
     if not isinstance(rule, EvidenceRule):
         return
     if rule.by_totals and rule.valid_for(Cases(1)):
@@ -177,7 +177,7 @@ def require_exact_error(
 
 
 def require_monotone(rule: IdentificationRule) -> None:
-    """With more success an arm can't look worse: what the exact error takes for granted."""
+    """Require that more successes never make an arm look worse, which the exact error assumes."""
     for threshold in (0.5, 0.01):
         for pulls in (1, 2, 3, 10, 57, 400, 1500):
             verdicts = verdicts_at(rule, pulls, Problem(threshold=threshold, arms=2, delta=0.1).bar)

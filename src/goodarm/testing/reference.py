@@ -1,6 +1,6 @@
 """A plain scan in plain Python: the same rules, every arm looked at in every round, nothing compiled.
 
-It is what the engine is compared with, arm by arm. Slow (some microseconds per arm and round) and meant to be read.
+The engine is compared with it, arm by arm. It is slow (some microseconds per arm and round) and meant to be read.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _scan(spec: Specification, number: int, instance: Instance) -> Scan:
 
 
 def row_as_arm(table: Table, i: int) -> Arm:
-    """Row `i` as an arm, with several numbers of memory where the table has them."""
+    """Row `i` as an arm, with the rule's memory if the table has columns for it."""
     return read_arm_with_row(table, i) if table.shape[1] > ARM_FIELDS else read_arm(table, i)
 
 

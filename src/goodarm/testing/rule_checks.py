@@ -1,4 +1,4 @@
-"""What a rule must do by itself, whatever it is paired with: checked on beliefs that real runs have passed through."""
+"""Properties of a single rule, whatever it is paired with, checked on beliefs from real runs."""
 
 from __future__ import annotations
 

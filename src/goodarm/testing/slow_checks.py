@@ -1,4 +1,4 @@
-"""Properties that need a compilation or a process of their own: some seconds each."""
+"""Properties whose checks need a compilation or a new process, some seconds each."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def store_checks() -> list[StoreCheck]:
 
 
 def check_rows_come_back_as_they_went_in(opened: Opened) -> None:
-    """Numbers to the last bit, large tickets, any text."""
+    """Rows are read back exactly: numbers to the last bit, large tickets, any text."""
     odd = chained(b"", 1, TOLD, 1e9 + 1 / 3, ticket=2**40, arm=3, reward=5e-324, payload='{"a":"\\u0000|\\n"}')
     with opened() as store:
         campaign = _filled(store, [odd])
@@ -70,7 +70,7 @@ def check_ranges_exclude_their_start_and_include_their_end(opened: Opened) -> No
 
 
 def check_a_transaction_that_fails_leaves_nothing(opened: Opened) -> None:
-    """Neither entries nor campaigns, and the store goes on working."""
+    """A failed transaction leaves neither entries nor campaigns, and the store still works."""
     with opened() as store:
         campaign = _filled(store, _journal(3))
         try:
@@ -87,7 +87,7 @@ def check_a_transaction_that_fails_leaves_nothing(opened: Opened) -> None:
 
 
 def check_a_ticket_ends_once(opened: Opened) -> None:
-    """Even if the code above the store tries to end it twice."""
+    """A ticket ends once, even if the code above the store tries to end it twice."""
     first = chained(b"", 1, TOLD, 0.0, ticket=5, arm=0, reward=1.0)
     again = chained(first.chain, 2, TOLD, 0.0, ticket=5, arm=0, reward=1.0)
     with opened() as store:
@@ -122,7 +122,7 @@ def check_campaigns_do_not_mix(opened: Opened) -> None:
 
 
 def check_what_was_committed_is_seen_by_others_and_stays(opened: Opened) -> None:
-    """By a second holder at once, and by a third after all others have closed."""
+    """Committed rows are visible to a second holder at once, and to a third after all others have closed."""
     events = _journal(4)
     with opened() as store, opened() as second:
         campaign = _filled(store, events[:3])
@@ -162,7 +162,7 @@ def check_one_writes_at_a_time(opened: Opened) -> None:
 
 
 def check_a_campaign_lives_in_it(opened: Opened) -> None:
-    """Asked, told, decided, opened again and checked from the first entry."""
+    """A campaign can be asked, told, decided, opened again and checked from the first entry."""
     with opened() as store:
         campaign = Campaign.create(store, "coins", ["heads", "tails"], threshold=0.5)
         while tickets := campaign.ask(4):
@@ -175,7 +175,7 @@ def check_a_campaign_lives_in_it(opened: Opened) -> None:
 
 
 class _Interrupted(Exception):
-    """What a failing operation raises inside of a transaction."""
+    """Raised by an operation that fails inside a transaction."""
 
 
 def _journal(many: int) -> list[Event]:

@@ -88,7 +88,7 @@ class Subject:
         return scan(self.spec)
 
     def on(self, environment: Environment) -> Subject:
-        """The same policy elsewhere."""
+        """The same policy on another environment."""
         return replace(self, environment=environment)
 
 
