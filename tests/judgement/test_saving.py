@@ -3,8 +3,10 @@
 import csv
 
 import pytest
+from typer.testing import CliRunner
 
 import goodarm
+from goodarm.cli import app
 from goodarm.errors import UnusableFolder
 
 LOG = {"arm": ["a"] * 200 + ["=b"] * 200, "reward": [1.0] * 200 + [0.0] * 200}
@@ -25,7 +27,13 @@ def test_to_excel_has_the_sentence_and_no_formula(judgement, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.load_workbook(judgement.to_excel(tmp_path / "arms.xlsx"))
     assert [row[0] for row in book["arms"].values][:3] == ["arm", "a", "'=b"]
-    assert book["about"]["A1"].value == judgement.sentence
+    about = {topic: line for topic, line in book["about"].values if topic}
+    assert about["question"] == "Which arms are above 50%?"
+    assert about["answer"] == judgement.sentence
+    assert about["guarantee"].startswith("certified: delta 0.05 bounds the probability that any verdict is wrong")
+    assert judgement.conditions[0] in {line for _, line in book["about"].values}
+    formats = {cell.value: book["arms"][f"{cell.column_letter}2"].number_format for cell in book["arms"][1]}
+    assert (formats["mean"], formats["pulls"], formats["evidence"]) == ("0.00%", "#,##0", "0.00")
     assert all(cell.data_type != "f" for row in book["arms"] for cell in row)
 
 
@@ -60,3 +68,38 @@ def test_arms_print_as_a_table(judgement):
     assert lines[1].split()[0] == "a"
     assert lines[1].split()[-1] == "good"
     assert max(map(len, lines)) <= 80
+
+
+UNITS = {"arm": ["a"] * 400 + ["b"] * 400, "user_id": [*range(200)] * 4, "reward": [1.0] * 400 + [0.0, 1.0] * 200}
+
+
+def test_tables_name_the_units(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    found = goodarm.judge(UNITS, threshold=0.5, unit="user_id")
+    assert "users" in str(found)
+    assert ">users<" in found.to_html(tmp_path / "a.html").read_text(encoding="utf-8")
+    book = openpyxl.load_workbook(found.to_excel(tmp_path / "a.xlsx"))
+    assert "users" in next(book["arms"].values)
+
+
+def test_unknown_numbers_are_words(tmp_path):
+    (tmp_path / "log.csv").write_text("arm,reward\na,1\na,2\nb,5\nb,1\n")
+    wish = ["judge", str(tmp_path / "log.csv"), "--threshold", "2", "--rewards", "nonnegative"]
+    said = CliRunner().invoke(app, wish).output
+    assert "∞" not in said
+    assert "- more" not in said
+    assert "0 or more" in said
+    assert "too many to tell" in said
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.xlsx", b"PK"), ("a.CSV", b"arm,"), ("a.html", b"<!doctype")])
+def test_out_writes_the_file_that_its_ending_names(tmp_path, name, start):
+    pytest.importorskip("openpyxl")
+    (tmp_path / "log.csv").write_text("arm,reward\na,1\na,0\n")
+    wish = ["judge", str(tmp_path / "log.csv"), "--threshold", "0.5", "--out"]
+    result = CliRunner().invoke(app, [*wish, str(tmp_path / name)])
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / name).read_bytes().lower().startswith(start.lower())
+    missing = CliRunner().invoke(app, [*wish, str(tmp_path / "nowhere" / name)])
+    assert missing.exit_code == 2
+    assert "there is no folder" in " ".join(missing.output.split())

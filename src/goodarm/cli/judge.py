@@ -111,7 +111,10 @@ def judge(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", parser=some_path, metavar="DIR", help="Folder for the table, the forest plot and the page."
+            "--out",
+            parser=some_path,
+            metavar="DIR|FILE",
+            help="Folder for the table, the forest plot and the page; or one file: .xlsx, .csv, .parquet or .html.",
         ),
     ] = None,
     json: Json = False,
@@ -120,9 +123,9 @@ def judge(
     from goodarm.judgement import judge as ask
 
     if out is not None:
-        from goodarm.judgement.files import check_folder
+        from goodarm.judgement.files import check_target
 
-        check_folder(out)
+        check_target(out)
     with _progress(source) as progress, catch_warnings():
         simplefilter("ignore", LogWarning)  # printed with the verdicts
         found = ask(

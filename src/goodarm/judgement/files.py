@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from goodarm.errors import MissingExtra, UnusableFolder
 from goodarm.forest import save
 from goodarm.judgement.page import page
+from goodarm.judgement.words import LOOKS, amounts_of, shared_budget
 from goodarm.whole_files import explained, whole, write_text
 
 if TYPE_CHECKING:
@@ -30,9 +31,41 @@ def check_folder(folder: Path) -> None:
         raise UnusableFolder(f"can't write into {folder}: {parent} is not writable. Give --out another folder.")
 
 
+FILES: dict[str, tuple[str, Callable[[Judgement, Path], None]]] = {
+    ".xlsx": ("excel", lambda judgement, path: excel_file(judgement, path)),
+    ".csv": ("", lambda judgement, path: csv_file(judgement, path)),
+    ".parquet": ("report", lambda judgement, path: parquet_file(judgement, path)),
+    ".html": ("", lambda judgement, path: write_text(path, page(judgement))),
+}
+"""How one file is written, by the ending of its name, and the extra that it needs."""
+PACKAGES = {"excel": "openpyxl", "report": "pyarrow"}
+
+
+def check_target(path: Path) -> None:
+    """Check that results can be written to a file with a known ending, or to a folder; called before a log is read."""
+    if path.suffix.lower() not in FILES or path.is_dir():
+        check_folder(path)
+        return
+    extra, _ = FILES[path.suffix.lower()]
+    if extra and find_spec(PACKAGES[extra]) is None:
+        raise MissingExtra(f"writing {path.name}", extra)
+    if not path.absolute().parent.is_dir():
+        raise UnusableFolder(f"can't write {path}: there is no folder {path.absolute().parent}. Create it first.")
+    if not os.access(path.absolute().parent, os.W_OK):
+        raise UnusableFolder(f"can't write {path}: its folder is not writable. Give --out another file.")
+
+
 def write(judgement: Judgement, folder: Path) -> list[Path]:
-    """Write the table as Parquet and CSV, the forest plot as SVG and PNG, and the page; returns their paths."""
-    check_folder(folder)
+    """Write everything into a folder, or the table or the page into a file; returns the paths.
+
+    In a folder: the table as Parquet and CSV, the forest plot as SVG and PNG, and the page. The ending of a file says
+    what it is: .xlsx, .csv and .parquet for the table, .html for the page.
+    """
+    check_target(folder)
+    if folder.suffix.lower() in FILES and not folder.is_dir():
+        _, of_file = FILES[folder.suffix.lower()]
+        with explained(folder.parent):
+            return [whole(folder, lambda part: of_file(judgement, part))]
     figure = judgement.plot()
     writers: dict[str, Callable[[Path], None]] = {
         "arms.parquet": lambda path: parquet_file(judgement, path),
@@ -62,23 +95,62 @@ def csv_file(judgement: Judgement, path: Path) -> None:
 
 
 def excel_file(judgement: Judgement, path: Path) -> None:
-    """A workbook with the table on one sheet, and the sentence and the conditions on another."""
+    """A workbook: the table on one sheet; question, answer, guarantee and assumptions on another."""
     from openpyxl import Workbook
+    from openpyxl.styles import Alignment, Font
 
     book = Workbook()
     arms, about = book.active, book.create_sheet("about")
     arms.title = "arms"
-    columns = judgement.columns()
-    arms.append(list(columns))
+    columns, formats = judgement.columns(), _formats(judgement)
+    unit = judgement.question.counted if judgement.question.unit else "pulls"
+    arms.append([_cell(unit if name == "pulls" else name) for name in columns])
     for row in zip(*columns.values(), strict=True):
         arms.append([_cell(value) for value in row])
-    arms.freeze_panes = "A2"
-    lines = [judgement.sentence, f"verdicts are {judgement.guarantee} if", *judgement.conditions, *judgement.notes]
-    for line in lines:
-        about.append([_cell(line)])
-    about.column_dimensions["A"].width = 100
+    for place, name in enumerate(columns, start=1):
+        for (cell,) in arms.iter_rows(min_row=2, min_col=place, max_col=place):
+            cell.number_format = formats.get(name, cell.number_format)
+        letter = arms.cell(row=1, column=place).column_letter
+        arms.column_dimensions[letter].width = 30 if name in ("arm", "guarantee") else max(12, len(name) + 4)
+    arms.freeze_panes, arms.auto_filter.ref = "A2", arms.dimensions
+    for topic, line in _about(judgement):
+        about.append([topic, _cell(line)])
+        about.cell(row=about.max_row, column=2).alignment = Alignment(wrap_text=True, vertical="top")
+    about.column_dimensions["A"].width, about.column_dimensions["B"].width = 16, 100
+    for cell in (*arms[1], *about["A"]):
+        cell.font = Font(bold=True)
     with path.open("wb") as stream:
         book.save(stream)
+
+
+def _formats(judgement: Judgement) -> dict[str, str]:
+    """Excel's number formats by column: shares as percentages, counts as whole numbers."""
+    scale = judgement.question.scale
+    shares = "0.00%" if scale.bounded and not scale.moved else "#,##0.00##"
+    ends = ("mean", "low", "high")
+    names = [*ends, *(f"{metric.metric} {end}" for metric in judgement.arms.metrics for end in ends)]
+    return dict.fromkeys(names, shares) | {"pulls": "#,##0", "needs": "#,##0", "evidence": "0.00"}
+
+
+def _about(judgement: Judgement) -> Iterator[tuple[str, str]]:
+    """Topics and lines of the second sheet."""
+    question = judgement.question
+    yield "question", f"Which arms are {question.asked.phrases(amounts_of(question)).above}?"
+    yield "answer", judgement.sentence
+    yield (
+        "guarantee",
+        f"{judgement.guarantee}: {shared_budget(judgement.arms.arm.size, _segments(judgement), question)}",
+    )
+    for number, condition in enumerate(judgement.conditions):
+        yield "" if number else "if", condition
+    yield "rule", judgement.rule
+    yield "data", f"{judgement.source}: {judgement.rows:,} rows"
+    for number, note in enumerate((*judgement.notes, LOOKS)):
+        yield "" if number else "notes", note
+
+
+def _segments(judgement: Judgement) -> int:
+    return sum(1 for _ in judgement.segments())
 
 
 def _cell(value: object) -> object:

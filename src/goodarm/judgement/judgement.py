@@ -87,7 +87,7 @@ class Arms:
                     ", ".join(str(part) for part in (*(key[i] for key in self.segment), self.arm[i])),
                     f"{self.pulls[i]:,.0f}",
                     _figure(self.mean[i]),
-                    f"{_figure(self.low[i])} to {_figure(self.high[i])}",
+                    _between(float(self.low[i]), float(self.high[i])),
                     self.word(i, {**VERDICTS, 0: UNDECIDED}),
                 ]
                 for i in range(self.arm.size)
@@ -348,8 +348,19 @@ class Judgement:
 
 
 def _figure(value: float) -> str:
-    """Format a number for a table with four digits; a dash if it is unknown."""
-    return "-" if math.isnan(value) else f"{value:.4g}"
+    """Format a number for a table with four digits."""
+    return "unknown" if math.isnan(value) else f"{value:.4g}"
+
+
+def _between(low: float, high: float) -> str:
+    """An interval for a table.
+
+    >>> _between(0.01, 0.5), _between(0.0, math.inf), _between(math.nan, math.nan)
+    ('0.01 to 0.5', '0 or more', 'unknown')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return "unknown"
+    return f"{_figure(low)} or more" if high == math.inf else f"{_figure(low)} to {_figure(high)}"
 
 
 def _known(value: float) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 from goodarm.forest import COLOURS, Forest, span
 from goodarm.judgement.figure import info
 from goodarm.judgement.judgement import VERDICTS, Arms, Judgement
-from goodarm.judgement.words import LOOKS, estimate, visible, whole
+from goodarm.judgement.words import LOOKS, estimate, needed, visible, whole
 from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
 
 MOST = 2000
@@ -108,7 +108,7 @@ def _table(judgement: Judgement, forest: Forest, most: int, tools: bool) -> str:
         _mean_word(judgement),
         "from",
         "to",
-        "pulls",
+        _counted(judgement),
         "evidence",
         judgement.question.needs_label,
     ]
@@ -136,13 +136,17 @@ def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float
     cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
     for label, value in ((_mean_word(judgement), arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
         cells.append(_cell(label, estimate(float(value), question), float(value)))
-    cells.append(_cell("pulls", whole(arms.pulls[i]), arms.pulls[i]))
+    cells.append(_cell(_counted(judgement), whole(arms.pulls[i]), arms.pulls[i]))
     cells.append(_cell("evidence", f"{arms.evidence[i]:.1f}", arms.evidence[i]))
-    cells.append(_cell(question.needs_label, "" if arms.verdict[i] else whole(arms.needs[i]), arms.needs[i]))
+    cells.append(_cell(question.needs_label, "" if arms.verdict[i] else needed(arms.needs[i]), arms.needs[i]))
     if arms.when is not None:
         when = "" if arms.when[i] is None else str(arms.when[i])
         cells.append(f'<td class="number" data-label="known at" data-value="{_plain(when)}">{_shown(when)}</td>')
     return f'<tr data-verdict="{kind}" data-name="{_plain(name.lower())}">{"".join(cells)}</tr>'
+
+
+def _counted(judgement: Judgement) -> str:
+    return judgement.question.counted if judgement.question.unit else "pulls"
 
 
 def _mean_word(judgement: Judgement) -> str:

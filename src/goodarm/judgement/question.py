@@ -257,6 +257,18 @@ class Question:
         )
 
     @property
+    def counted(self) -> str:
+        """What is counted: the units if a column names them, the cases of a test set, otherwise rows.
+
+        >>> Question(threshold=0.02, unit="user_id").counted, Question(threshold=0.02).counted
+        ('users', 'rows')
+        """
+        if self.unit is None:
+            return "rows" if self.case is None else "cases"
+        noun = self.unit.removesuffix("_id").removesuffix(" id")
+        return noun if noun.endswith("s") or not noun[-1:].isalpha() else f"{noun}s"
+
+    @property
     def needs_label(self) -> str:
         """Name of the column with the samples an undecided arm still needs: an estimate, or the number of cases left.
 

@@ -86,7 +86,7 @@ def amount(value: float, question: Question) -> str:
     '2%'
     """
     if not math.isfinite(value):
-        return "-" if math.isnan(value) else ("∞" if value > 0 else "-∞")
+        return "unknown" if math.isnan(value) else "no limit"
     if question.scale.bounded and not question.scale.moved:
         return f"{100.0 * value:.3g}%"
     return f"{value:.4g}"
@@ -109,12 +109,20 @@ def interval(low: float, high: float, question: Question) -> str:
 
     >>> interval(0.01, 0.03, Question(threshold=0.02)), interval(-0.01, 0.03, Question(versus="now"))
     ('1% to 3%', '-1 to 3 pp')
+    >>> interval(0.01, math.inf, Question(threshold=0.02)), interval(math.nan, 1.0, Question(threshold=0.02))
+    ('1% or more', 'unknown')
     """
+    if math.isnan(low) or math.isnan(high) or (low == -math.inf and high == math.inf):
+        return "unknown"
+    if high == math.inf:
+        return f"{estimate(low, question)} or more"
+    if low == -math.inf:
+        return f"{estimate(high, question)} or less"
     first, last = estimate(low, question), estimate(high, question)
     return f"{first.removesuffix(' pp') if last.endswith(' pp') else first} to {last}"
 
 
-def _amounts(question: Question) -> Amounts:
+def amounts_of(question: Question) -> Amounts:
     """Writes numbers from the rule's scale in the log's units; differences of shares in percentage points."""
     scale = question.scale
     if scale.bounded and not scale.moved:
@@ -126,12 +134,21 @@ def _amounts(question: Question) -> Amounts:
 
 
 def whole(value: float) -> str:
-    """A number of rows, or a dash if it is unknown.
+    """A number of rows in words.
 
     >>> whole(61834.0), whole(math.inf)
-    ('61,834', '-')
+    ('61,834', 'unknown')
     """
-    return f"{value:,.0f}" if math.isfinite(value) else "-"
+    return f"{value:,.0f}" if math.isfinite(value) else "unknown"
+
+
+def needed(value: float) -> str:
+    """The further rows that an undecided arm needs.
+
+    >>> needed(61834.0), needed(math.inf), needed(math.nan)
+    ('61,834 more', 'too many to tell', 'too many to tell')
+    """
+    return f"{value:,.0f} more" if math.isfinite(value) else "too many to tell"
 
 
 def rounded(value: float) -> str:
@@ -154,11 +171,11 @@ def sentence(verdict: NDArray[np.int8], forecast: Forecast | None, noun: str, qu
     """
     good, bad, waiting = (int((verdict == value).sum()) for value in (1, -1, 0))
     verb = "is" if good == 1 else "are"
-    above, below = (visible(part) for part in question.asked.phrases(_amounts(question)))
+    above, below = (visible(part) for part in question.asked.phrases(amounts_of(question)))
     said = f"{good:,} of {verdict.size:,} {noun} {verb} {above}, {bad:,} {below}, {waiting:,} undecided"
     if forecast is not None:
         those = "it" if waiting == 1 else "half of those"
-        said += f"; {between(forecast)} more rows would decide {those}"
+        said += f"; {between(forecast)} more {visible(question.counted)} would decide {those}"
     return said
 
 

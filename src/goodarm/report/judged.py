@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from goodarm.judgement import Judgement
-from goodarm.judgement.words import LOOKS, Doubt, estimate, interval, visible, whole
+from goodarm.judgement.words import LOOKS, Doubt, estimate, interval, needed, visible, whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -62,7 +62,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
         made.add_column(visible(name), overflow="fold")
     made.add_column("arm", style="bold", overflow="fold", min_width=NARROWEST)
     cells: dict[str, Callable[[int], Text]] = {
-        "samples": lambda i: Text(whole(arms.pulls[i])),
+        visible(question.counted) if question.unit else "samples": lambda i: Text(whole(arms.pulls[i])),
         question.asked.labels.estimate: lambda i: Text(estimate(arms.mean[i], question)),
     }
     if not np.isnan(arms.low).all():
@@ -75,7 +75,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
         cells["guarantee"] = lambda i: Text(judgement.guarantee if arms.verdict[i] else "", overflow="fold")
         made.add_column("guarantee", overflow="fold")
     if wide or not crowded:
-        cells[question.needs_label] = lambda i: Text("" if arms.verdict[i] else f"{whole(arms.needs[i])} more")
+        cells[question.needs_label] = lambda i: Text("" if arms.verdict[i] else needed(arms.needs[i]))
         made.add_column(question.needs_label, justify="right", no_wrap=True)
     if (when := arms.when) is not None:
         cells["known at"] = lambda i: Text("" if when[i] is None else str(when[i]))
