@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 from goodarm import Campaign, judge
+from goodarm.campaign.rows import ArmRow
 
 BAR, WINDOW, BATCH, READERS = 0.2, 1800.0, 500, 120_000
 """Good is an open rate of 20% or more. An open counts within half an hour; 500 letters are sent per request."""
@@ -24,6 +25,8 @@ TIMES = 10.0
 """Open rates of letters are taken to be ten times the click rates of headlines."""
 STRIP = 60
 """Characters of the strip that shows good, undecided and bad lines."""
+SHOWN = 8
+"""Number of verdicts that are printed one by one."""
 HEADLINES = Path(__file__).with_name("headlines.csv")
 
 
@@ -68,7 +71,17 @@ def main(folder: Path) -> None:
         f"sqlite:///{store}", "letters", list(rates), threshold=BAR, policy="settle+gap-mixture",
         after=WINDOW, unanswered="zero", clock=lambda: readers.time, seed=1, metadata=about,
     ) as campaign:  # fmt: skip
-        campaign.on_verdict(lambda row: print(f"  after {readers.time:>7,.0f} letters: {row.label!r} is {row.verdict}"))
+        first: list[str] = []
+
+        def tell(row: ArmRow) -> None:
+            """Print the first verdicts; the rest is counted at the end."""
+            first.append(row.arm)
+            if len(first) <= SHOWN:
+                print(f"  after {readers.time:>7,.0f} letters: {row.label!r} is {row.verdict}")
+            elif len(first) == SHOWN + 1:
+                print("  and so on ...")
+
+        campaign.on_verdict(tell)
         while readers.time < READERS and (tickets := campaign.ask(BATCH)):
             for ticket in tickets:
                 readers.send(ticket.ticket, ticket.arm)

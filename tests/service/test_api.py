@@ -359,6 +359,13 @@ def test_a_plan(server: InProcess) -> None:
     assert "between 0 and 1" in problem(server.call("POST", "/api/v1/plan", outside), 400)
 
 
+def test_what_remains_names_the_arms(server: InProcess) -> None:
+    name = new_campaign(server, "left to do")
+    left = server.call("GET", path_of(name, "/remaining?draws=20")).json
+    assert left["arms"] == [row["arm"] for row in server.call("GET", path_of(name, "/arms")).json["arms"]]
+    assert len(left["median"]) == len(left["arms"])
+
+
 def test_a_plan_with_costs_and_several_bars(server: InProcess) -> None:
     wish = {"arms": 4, "threshold": 0.5, "gap": 0.3}
     priced = server.call("POST", "/api/v1/plan", wish | {"cost": 0.5}).json

@@ -207,6 +207,7 @@ class ServedCampaign(Campaign):
     def remaining(self, draws: int = 200) -> Remaining:
         left = self._get(f"/remaining?draws={draws}")
         limit = left.pop("limit")
+        left.pop("arms", None)  # in the order of the campaign's arms
         return Remaining(**{name: np.array(values, dtype=np.float64) for name, values in left.items()}, limit=limit)
 
     def finish(self) -> Finish | None:

@@ -206,12 +206,14 @@ class Campaigns:
     ) -> tuple[str, dict[str, Any] | None]:
         """The forecast of each arm with its tag, computed beside the desk."""
 
-        def look(campaign: Hosted) -> tuple[str, Callable[[Stop], Remaining] | None]:
+        def look(campaign: Hosted) -> tuple[str, list[str], Callable[[Stop], Remaining] | None]:
             tag = etag(name, campaign.terms.key, campaign.number, "remaining", draws)
-            return tag, None if matches(tag, if_none_match) else campaign.forecast(draws)
+            if matches(tag, if_none_match):
+                return tag, [], None
+            return tag, campaign.arm_ids(), campaign.forecast(draws)
 
-        tag, forecast = await self.desk.read(name, look)
-        return tag, None if forecast is None else views.forecast(await self.beside.run(forecast, request))
+        tag, arms, forecast = await self.desk.read(name, look)
+        return tag, None if forecast is None else views.forecast(await self.beside.run(forecast, request), arms)
 
     async def changes(self, name: str, after: int | None) -> Change | None:
         """The next event of a stream."""

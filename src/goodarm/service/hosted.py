@@ -51,6 +51,10 @@ class Hosted(Campaign):
         """A function for another thread that estimates the samples until every arm is decided."""
         return views.finishing(self._look())
 
+    def arm_ids(self) -> list[str]:
+        """The ids of all arms, in their order."""
+        return [book.entry.id for book in self._look().books]
+
     def forecast(self, draws: int | None = None) -> Callable[[Stop | None], Remaining]:
         """A function for another thread that computes `remaining`.
 

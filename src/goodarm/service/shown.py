@@ -101,6 +101,7 @@ class ArmTable(Shown):
 class RemainingShown(Shown):
     """Expected further pulls, one entry per arm, as `goodarm.planning.remaining`."""
 
+    arms: list[str] = Field(description="the ids of the arms, in the order of the other lists")
     median: list[float | None]
     low: list[float | None]
     high: list[float | None]

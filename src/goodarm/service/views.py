@@ -161,11 +161,11 @@ def arm_table(campaign: Campaign) -> dict[str, Any]:
     return {"number": campaign.number, "arms": [arm.as_json() for arm in campaign.arms()]}
 
 
-def forecast(remaining: Remaining) -> dict[str, Any]:
-    """Expected further samples of each arm."""
+def forecast(remaining: Remaining, arms: list[str]) -> dict[str, Any]:
+    """Expected further samples of each arm, in the order of their ids in `arms`."""
     left = remaining._asdict()
     lists = {name: [plain(float(each)) for each in values] for name, values in left.items() if name != "limit"}
-    return lists | {"limit": left["limit"]}
+    return {"arms": arms} | lists | {"limit": left["limit"]}
 
 
 def waiting_tickets(campaign: Campaign, limit: int) -> dict[str, Any]:
