@@ -183,7 +183,8 @@ class Session:
                 self._under_way = True
                 self._take(self._newer(fold))
                 committed = fold.number
-                _refuse_other_rules(self.fold)
+                if fold.disagreement:
+                    raise _other_rules(fold)
                 self._lapse_all()
                 yield self.fold
                 if self._fold is None:  # the caller may have caught the error and continued
@@ -361,10 +362,9 @@ def _is_refusal(error: BaseException) -> bool:
     return isinstance(error, GoodarmError) and not isinstance(error, UnusableStore | DamagedJournal | RuleFailed)
 
 
-def _refuse_other_rules(fold: Fold) -> None:
-    if fold.disagreement:
-        raise Refused(
-            f"the rules of this goodarm differ in a verdict from those that the campaign began with "
-            f"({fold.disagreement}). Its verdicts stand and can be read, but going on would mix two rules and break "
-            f"the promise. Go on with goodarm {fold.terms.version}, or start a new campaign."
-        )
+def _other_rules(fold: Fold) -> Refused:
+    return Refused(
+        f"the rules of this goodarm differ in a verdict from those that the campaign began with "
+        f"({fold.disagreement}). Its verdicts stand and can be read, but going on would mix two rules and break "
+        f"the promise. Go on with goodarm {fold.terms.version}, or start a new campaign."
+    )
