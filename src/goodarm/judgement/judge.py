@@ -12,7 +12,6 @@ import numpy as np
 
 from goodarm.arguments import percentage, shown
 from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
-from goodarm.judgement.cases import on_cases
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Judgement
 from goodarm.judgement.log_columns import LogColumns, noun, pairs_noun, unit_like
@@ -208,6 +207,8 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         question = replace(question, pulls=columns.pulls, total=columns.total)
     rows = int(sums.rows.sum())
     if question.case is not None:
+        from goodarm.judgement.cells import on_cases
+
         question = on_cases(source, question, columns, sums)
     judged = question.kind.judged(sums, source.title)
     with shared(question, columns, sums, judged) as shares:
