@@ -19,6 +19,7 @@ from goodarm import compare
 POLICY, ENVIRONMENT, HORIZON = "value", "synth-large", 300_000
 SECONDS = float(os.environ.get("GOODARM_BENCHMARK_SECONDS", "60"))
 BACKENDS = ("threading", "loky", "dask", "ray")
+EXTRAS = {"dask": "cluster", "ray": "ray"}
 PACKAGES = {"dask": "distributed", "ray": "ray"}
 FASTER, SLOWER = Target(at_least=1.8), Target(at_most=1.3)
 
@@ -46,7 +47,8 @@ def rows() -> Iterator[Row]:
     seconds: dict[str, float] = {}
     for backend in BACKENDS:
         if find_spec(PACKAGES.get(backend, "joblib")) is None:
-            print(f"not measured: {backend} is not installed", file=sys.stderr)
+            install = f"pip install -e '.[{EXTRAS.get(backend, 'test')}]'"
+            print(f"not measured: {backend} is not installed. Install it with: {install}", file=sys.stderr)
             continue
         with cluster(backend):
             seconds[backend], found = timed(partial(played, runs, WORKERS, backend))
