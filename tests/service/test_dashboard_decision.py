@@ -259,7 +259,7 @@ def test_what_now_leaves_out_arms_close_to_the_bar(server: Server, new_page: New
     expect(page.locator(".now")).to_contain_text(
         re.compile("14 of the 16 undecided arms need .+ more samples.*; the other 2 may lie close to the bar")
     )
-    expect(page.locator(".words")).to_contain_text("all but 2 arms, which may lie close to the bar")
+    expect(page.locator(".words")).to_contain_text("more samples of the other arms; 2 arms may lie close to the bar")
 
 
 def test_what_now_counts_down_to_the_good_arms_that_end_the_campaign(server: Server, new_page: NewPage) -> None:

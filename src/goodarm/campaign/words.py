@@ -43,7 +43,7 @@ def to_finish(finish: Finish) -> str:
     >>> to_finish(Finish(813.0, 667.0, 995.0, "means drawn from Beta(1, 49)"))
     'no rewards yet, so only a guess: assuming means drawn from Beta(1, 49), 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
-    '670 to 1,000 more samples to decide all but 2 arms, which may lie close to the bar'
+    '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and take more'
     """
     low, high = count_words(finish.low), count_words(finish.high)
     between = f"about {low}" if low == high else f"{low} to {high}"
@@ -52,7 +52,7 @@ def to_finish(finish: Finish) -> str:
         return f"no rewards yet, so only a guess: assuming {finish.guess}, {between} samples{enough}"
     if finish.near:
         which = "one arm" if finish.near == 1 else f"{finish.near:,} arms"
-        return f"{between} more samples to decide all but {which}, which may lie close to the bar"
+        return f"{between} more samples of the other arms; {which} may lie close to the bar and take more"
     return f"{between} more samples to finish"
 
 

@@ -78,8 +78,8 @@ class Summary(Shown):
     sentence: str = Field(description="the state in words")
     remaining: float | None = Field(description="the median of `finish`")
     finish: FinishShown | None = Field(
-        description="further samples until every arm is decided, or all but those `near` the bar; null if there is no "
-        "estimate"
+        description="further samples until every arm is decided, or those of the arms that are not `near` the bar; "
+        "null if there is no estimate"
     )
     bounds: BoundsShown
     tally: TallyShown
