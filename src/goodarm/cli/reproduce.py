@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = ("goodarm reproduce --quick --out demo", "goodarm reproduce --only movielens --only table1 --runs 3")
 
-Quick = Annotated[bool, typer.Option("--quick", help="A few minutes: fewer repetitions, shorter horizons.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer repetitions, shorter horizons, one problem with features.")]
 Only = Annotated[
     list[str] | None,
     typer.Option(
