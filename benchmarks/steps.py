@@ -86,7 +86,7 @@ def play(store: str, python: str) -> tuple[float, list[float]]:
         terms = {"name": NAME, "arms": [f"arm {i}" for i in range(ARMS)], "threshold": 0.33}
         assert server.call("POST", "/api/v1/campaigns", terms).status == 201
         each = -(-STEPS // CLIENTS)
-        _round(server.host, server.port, 50, "warm")  # rules are compiled, and connections made
+        _round(server.host, server.port, 300, "warm")  # long enough for the rules to be compiled
         began = time.perf_counter()
         times = _round(server.host, server.port, each, "")
         return CLIENTS * each / (time.perf_counter() - began), times
