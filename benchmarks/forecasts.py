@@ -149,7 +149,8 @@ def of_campaigns(setting: Setting, seed: int) -> Iterator[Case]:
             if near:
                 yield Case(setting, at, None, end - state.rows)
             decided = np.array([(~each.decided).sum() <= near for each in states]) & (rows >= state.rows)
-            yield Case(setting, at, found, float(rows[int(np.argmax(decided))] - state.rows), near)
+            last = int(np.argmax(decided)) if decided.any() else -1  # cut off at `LONGEST`
+            yield Case(setting, at, found, float(rows[last] - state.rows), near)
 
 
 def campaign_states(means: Floats, problem: Problem, chance: Generator) -> list[State]:
