@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from goodarm.engine.live.threshold import ThresholdStep
 from goodarm.errors import InvalidValue
 from goodarm.policies import policy
 from goodarm.policies.bounds import deciding_bound, sampling_bound
 from goodarm.problem import Problem
-from goodarm.report.learned_bounds import arm_trajectory, followed
+from goodarm.report.learned_bounds import Followed, arm_trajectory, draw_bounds, followed
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.learners.gradient import gradient_learner
 from goodarm.simulation.compare import compare
@@ -84,6 +85,21 @@ def test_draws_and_shows_itself(runs: Runs) -> None:
         runs.plot("bound", arm=50)
     with pytest.raises(InvalidValue, match="one environment"):
         compare(["kano-1", "kano-2"], "dgai", horizon=500, runs=1).plot("learning")
+
+
+def test_the_axis_holds_a_negative_alpha() -> None:
+    shown = [Followed("dgai-online", np.array([1.0, 2.0, 3.0]), np.array([[0.2, -0.26, -0.1]]), np.full((1, 3), 0.5))]
+    alpha, beta = Figure().subplots(1, 2)
+    draw_bounds((alpha, beta), shown, "synth-small")
+    assert alpha.get_ylim()[0] < -0.26
+    assert beta.get_ylim()[0] >= 0.0
+
+
+def test_the_trained_beta_is_shown() -> None:
+    arm = Arm(100.0, 50.0, 0.5, 0.1, 0.0, 0.0, 0.0, 0.0)
+    assert sampling_bound(policy("dgai-offline"), arm, Pool(1000.0), BAR) == 1.0
+    assert sampling_bound(policy("dgai-offline(beta=0.4)"), arm, Pool(1000.0), BAR) == 0.4
+    assert math.isnan(sampling_bound(policy("value"), arm, Pool(1000.0), BAR))
 
 
 def test_a_live_step_shows_the_same_bounds() -> None:

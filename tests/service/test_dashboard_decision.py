@@ -87,6 +87,27 @@ def test_there_is_no_point_without_data(decided: str, new_page: NewPage) -> None
     expect(page.locator('.spacer [data-arm="a"] circle')).to_be_visible()
 
 
+def test_an_arm_with_samples_and_no_interval_says_why(server: Server, new_page: NewPage) -> None:
+    arms = [{"id": id} for id in ("today", "better", "worse", "new")]
+    address = create(server, "paired", arms, control="today", cases=200)
+    passes = {"today": 0.5, "better": 0.9, "worse": 0.1}
+    with Campaign.open(server.store, "paired") as campaign, campaign.transaction():
+        campaign.suspend("new")
+        while tickets := campaign.ask():
+            for ticket in tickets:
+                campaign.tell(ticket, float(int(ticket.case or 0) % 10 < 10 * passes[ticket.arm]))
+    page = opened(new_page(), address)
+    row = page.locator('.spacer [data-arm="better"]')
+    expect(row).to_have_attribute("data-verdict", "good")
+    expect(row.locator(".numbers")).to_have_text("no interval")
+    expect(row.locator(".numbers")).to_have_attribute("title", re.compile("order of the results"))
+    expect(row.locator("circle")).to_be_visible()
+    expect(row.locator(".span")).to_be_hidden()
+    expect(page.locator('.spacer [data-arm="today"] .numbers')).to_have_text("")
+    expect(page.locator('.spacer [data-arm="today"] circle')).to_be_hidden()
+    expect(page.locator('.spacer [data-arm="new"] .numbers')).to_have_text("no samples yet")
+
+
 def test_what_now_copies_exports_and_ends_away_from_the_exports(
     server: Server, decided: str, new_page: NewPage
 ) -> None:

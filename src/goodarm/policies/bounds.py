@@ -29,6 +29,8 @@ FARTHEST = 50.0
 def sampling_bound(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
     """beta_t: how many standard errors the sampling rule adds to the arm's mean; NaN for an index of another form.
 
+    An index that shrinks the mean, like that of `dgai-offline`, has its parameter `beta` for this.
+
     >>> from goodarm.policies import policy
     >>> from goodarm.problem import Problem
     >>> arm = Arm(100.0, 50.0, 0.5, 0.1, 0.0, 0.0, 0.0, 0.0)
@@ -41,6 +43,8 @@ def sampling_bound(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
         return math.nan
     if isinstance(rule, IndexRule) and rule.upper_bound:
         return (float(rule.index(arm, pool, bar, *take(own, rule.defaults))) - arm.mean) / step
+    if isinstance(rule, IndexRule) and "beta" in own:
+        return float(own["beta"])
     if isinstance(rule, LineRule):
         slope = rule.slope(arm, bar, *take(own, parameters_of(rule.slope, skip=2)))
         return float(rule.clock(pool.round, bar, *take(own, parameters_of(rule.clock, skip=2))) * slope) / step

@@ -108,7 +108,14 @@ def draw_bounds(both: Any, shown: list[Followed], where: str) -> list[Any]:
             handles += line if name == "alpha" else []
         axes.set_xlim(0.0, max(each.rounds[-1] for each in shown))
         low, high = axes.get_ylim()
-        axes.set_ylim(max(0.0, low - 0.5 * (high - low)), high + 0.1 * (high - low))
+        room = high - low
+        curves: list[Floats] = [getattr(each, name) for each in shown]
+        lowest = min(float(np.min(curve, initial=0.0, where=np.isfinite(curve))) for curve in curves)
+        if lowest < 0.0:  # dgai-online learns such an alpha: it calls an arm good below the bar
+            axes.set_ylim(low - 0.1 * room, high + 0.1 * room)
+            axes.axhline(0.0, color="0.4", linewidth=0.9, linestyle=(0, (4, 3)))
+        else:
+            axes.set_ylim(max(0.0, low - 0.5 * room), high + 0.1 * room)
         axes.xaxis.set_major_formatter(lambda value, place: drawing.tick(value))
         axes.set_xlabel("round")
         axes.set_ylabel(f"{name}, standard errors")

@@ -36,7 +36,7 @@ function sentence(arm, scale, threshold) {
         ? "; certain"
         : `; evidence ${evidence(arm.evidence)} of ${evidence(arm.needed)} needed`
       : "";
-  if (arm.verdict === "open") return `${where}; ${bar} lies inside${still}.${waiting}`;
+  if (arm.verdict === "open") return `${where}${arm.low === null ? "" : `; ${bar} lies inside`}${still}.${waiting}`;
   const decided = `Decided ${fullTime(arm.decided_at)}, ${arm.guarantee ?? "no guarantee"}.`;
   const side = arm.metrics?.length ? "beyond" : arm.verdict === "good" ? "above" : "below";
   return `${where}, ${side} ${bar}. ${decided}${waiting}`;

@@ -64,6 +64,11 @@ export function scaleOf(summary) {
 }
 const UNIT = /\s?(%|pp)$/; // written once for both ends
 
+/** Why an arm with samples has no interval. */
+export const NO_INTERVAL =
+  "The evidence of this campaign depends on the order of the results. It decides whether an arm clears the bar, and " +
+  "an interval cannot be computed from it.";
+
 /** Shares as percentages; their differences in percentage points, with a sign. @param {number} threshold @param {boolean} signed */
 function shares(threshold, signed) {
   const digits = Math.abs(threshold) < 0.1 ? 2 : 1;

@@ -19,23 +19,25 @@ export const ranked = (rows) =>
 /** @param {Row} row */
 export const nameOf = (row) => row.label || row.arm;
 
+/** The mean and the interval, if there is one. @param {Row} row @param {Scale} scale */
+const between = (row, scale) =>
+  `${scale.value(row.mean)}, ` +
+  (row.low === null ? "no interval" : `between ${scale.value(row.low)} and ${scale.value(row.high)}`);
+
 /** @param {Row} row @param {Scale} scale */
 export function describe(row, scale) {
   const waiting = row.pending ? `, ${counted(row.pending, "ticket")} waiting` : "";
   if (row.mean === null) return `${nameOf(row)}: no samples yet${waiting}`;
-  return (
-    `${nameOf(row)}: ${scale.word(row)}, ${scale.labels.estimate} ${scale.value(row.mean)}, between ${scale.value(row.low)} and ` +
-    `${scale.value(row.high)}, ${counted(row.pulls, "sample")}${waiting}`
-  );
+  const where = `${scale.labels.estimate} ${between(row, scale)}`;
+  return `${nameOf(row)}: ${scale.word(row)}, ${where}, ${counted(row.pulls, "sample")}${waiting}`;
 }
 
 /** @param {Row} row @param {Scale} scale @returns {Node[]} */
 function tipLines(row, scale) {
-  const between = `${scale.value(row.mean)}, between ${scale.value(row.low)} and ${scale.value(row.high)}`;
   return [
     h("strong", {}, h("bdi", {}, nameOf(row))),
     h("span", { class: `verdict ${row.verdict}` }, `${scale.glyph(row)} ${scale.word(row)}`),
-    h("span", {}, row.mean === null ? "no samples yet" : between),
+    h("span", {}, row.mean === null ? "no samples yet" : between(row, scale)),
     ...(row.metrics ?? []).map((metric) => h("span", { class: metric.failed ? "bad" : "" }, h("bdi", {}, metricWords(metric)))),
     h("span", { class: "hint" }, counted(row.pulls, "sample") + (row.pending ? `, ${count(row.pending)} waiting` : "")),
   ];

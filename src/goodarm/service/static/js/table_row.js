@@ -1,6 +1,6 @@
 /** One row of the table: made once, written again for whichever arm it shows. */
 import { h, s, say } from "./dom.js";
-import { count, lift } from "./format.js";
+import { NO_INTERVAL, count, lift } from "./format.js";
 import { nameOf } from "./intervals.js";
 
 /** @typedef {import("./types.js").Row} Row */
@@ -81,9 +81,10 @@ export class TableRow {
   /** @param {Row} row @param {[number, number]} range */
   draw(row, range) {
     const { threshold, scale } = this.about;
-    const known = row.low !== null && row.high !== null && row.mean !== null && !scale.isReference(row);
+    const compared = row.mean !== null && !scale.isReference(row);
+    const known = compared && row.low !== null && row.high !== null;
     const hidden = row.mean === null || row.mean > range[1] || row.mean < range[0];
-    const kinds = [row.verdict, !known && "unknown", hidden && "beyond"];
+    const kinds = [row.verdict, !known && "unknown", (hidden || !compared) && "beyond"];
     if (known && (row.low ?? 0) < range[0]) kinds.push("on-left");
     if (known && (row.high ?? 0) > range[1]) kinds.push("on-right");
     this.drawing.setAttribute("class", `interval ${kinds.filter(Boolean).join(" ")}`);
@@ -94,7 +95,9 @@ export class TableRow {
     set(this.line, "x1", row.low);
     set(this.line, "x2", row.high);
     set(this.dot, "cx", row.mean);
-    say(this.ends, scale.isReference(row) ? "" : known ? scale.between(row.low, row.high) : "no samples yet");
+    const words = known ? scale.between(row.low, row.high) : row.pulls ? "no interval" : "no samples yet";
+    say(this.ends, scale.isReference(row) ? "" : words);
+    this.ends.title = words === "no interval" ? NO_INTERVAL : "";
   }
 
   flash() {
