@@ -72,7 +72,7 @@ def test_an_interval_that_is_cut_off_says_so_with_its_numbers(decided: str, new_
     assert float(found[2]) > shown[1]
     expect(row.locator("svg.interval")).to_have_class(re.compile("on-right"))
     expect(row.locator(".more.right")).to_be_visible()
-    expect(page.locator(".tools .beyond")).to_contain_text(f"▲ 1 interval goes on, up to {found[2]}%.")
+    expect(page.locator(".tools .beyond")).to_contain_text(f"↑ 1 interval goes on, up to {found[2]}%.")
     whole = page.locator('.spacer [data-arm="b"]')
     expect(whole.locator("svg.interval")).not_to_have_class(re.compile("on-"))
     expect(whole.locator(".more.right")).to_be_hidden()
@@ -174,7 +174,7 @@ def test_thousands_of_arms_leave_the_scale_to_the_decided(server: Server, new_pa
     low, high = page.evaluate(range_, rows + wide)
     assert low <= 0.1
     assert 0.3 <= high < 0.4
-    expect(page.locator(".tools .beyond")).to_contain_text(re.compile(r"▲ [\d,]+ intervals? go"))
+    expect(page.locator(".tools .beyond")).to_contain_text(re.compile(r"↑ [\d,]+ intervals? go"))
     only = page.get_by_role("button", name="decided only")
     chart = page.get_by_role("slider", name="Arms by rank")
     expect(chart).to_have_attribute("aria-valuemax", "2000")

@@ -6,7 +6,7 @@ const SOME = 3; // decided arms from which they set the scale
 const SLACK = 1.6; // how much longer a scale may be if nothing is cut off then
 
 /** @param {Float64Array} sorted @param {number} share */
-const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+const quantile = (sorted, share) => sorted[Math.round(share * (sorted.length - 1))];
 
 /** @param {Known[]} rows @param {"mean" | "low" | "high"} key */
 const sorted = (rows, key) =>

@@ -47,8 +47,8 @@ function tipLines(row, scale) {
 function goesOn(rows, range, scale) {
   const { above, below, highest, lowest } = clipped(rows, range);
   const parts = [
-    above && `▲ ${counted(above, "interval")} ${above === 1 ? "goes" : "go"} on, up to ${scale.value(highest)}.`,
-    below && `▼ ${counted(below, "interval")} ${below === 1 ? "goes" : "go"} on, down to ${scale.value(lowest)}.`,
+    above && `↑ ${counted(above, "interval")} ${above === 1 ? "goes" : "go"} on, up to ${scale.value(highest)}.`,
+    below && `↓ ${counted(below, "interval")} ${below === 1 ? "goes" : "go"} on, down to ${scale.value(lowest)}.`,
   ];
   return parts.filter(Boolean).join(" ");
 }

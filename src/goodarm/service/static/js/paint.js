@@ -202,6 +202,26 @@ function paintMeans(ctx, { x, y, step, first, last }, rows) {
 }
 
 /**
+ * An arrow with a stem, which can't be taken for the triangle of a verdict.
+ * @param {CanvasRenderingContext2D} ctx @param {number} x @param {number} y @param {number} r @param {1 | -1} up
+ */
+function arrow(ctx, x, y, r, up) {
+  ctx.beginPath();
+  ctx.moveTo(x - r, y);
+  ctx.lineTo(x, y + up * r);
+  ctx.lineTo(x + r, y);
+  ctx.moveTo(x, y + up * r);
+  ctx.lineTo(x, y - up * r * 1.4);
+  for (const [name, width] of /** @type {const} */ ([["card", 4.5], ["ink", 1.8]])) {
+    ctx.strokeStyle = colour(name);
+    ctx.lineWidth = width * unit();
+    ctx.stroke();
+  }
+  ctx.strokeStyle = colour("card");
+  ctx.lineWidth = 2 * unit();
+}
+
+/**
  * Intervals that go on beyond the edge: an arrow, and where it reaches if there is room to write that.
  * @param {Plot} u @param {Frame} at @param {Row[]} rows @param {[number, number]} range
  * @param {import("./intervals.js").Scale} scale
@@ -223,13 +243,10 @@ function paintArrows({ ctx, bbox }, { x, step, first, last }, rows, [bottom, top
       const end = row && row.mean !== null && (up < 0 ? row.high : row.low);
       if (typeof end !== "number" || (up < 0 ? end <= top : end >= bottom) || x(i + 1) < free) continue;
       free = x(i + 1) + apart * 0.99;
-      ctx.beginPath();
-      triangle(ctx, x(i + 1), edge, size, up);
-      ctx.stroke();
-      ctx.fill();
+      arrow(ctx, x(i + 1), edge, size, up);
       if (!written) continue;
       ctx.textBaseline = up < 0 ? "top" : "bottom";
-      const [left, base] = [x(i + 1), edge - up * size * 1.5];
+      const [left, base] = [x(i + 1), edge - up * size * 1.9];
       ctx.strokeText(scale.value(end), left, base);
       ctx.fillText(scale.value(end), left, base);
     }
