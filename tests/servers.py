@@ -89,6 +89,7 @@ class PostgresqlServer:
         """Start it; after a kill its other processes may take a moment to end."""
         options = f"-c listen_addresses='' -k {self.folder} -c max_connections=60"
         command = ("pg_ctl", "-D", str(self.folder / "data"), "-w", "-o", options, "-l", str(self.folder / "log"))
+        command += ("-t", "300")  # recovery after a kill flushes every file, which takes minutes on a busy disk
         for attempt in range(ATTEMPTS):
             try:
                 self.run(*command, "start")
