@@ -388,8 +388,8 @@ at most 5%
     # looking
 
     def verdicts(self) -> Verdicts:
-        """Counts of good, bad and undecided arms, and one row per arm."""
-        return views.verdicts_of(self._look(), self._now())
+        """Counts of good, bad and undecided arms, and one row per arm. `to_html`, `to_excel` and `save` write files."""
+        return views.verdicts_of(self._look(), self._now(), self.name)
 
     def arms(self) -> list[ArmRow]:
         """One row per arm, in the order in which they were given."""

@@ -9,10 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from goodarm.plain_table import plain_table
 from goodarm.question import OPEN, UNDECIDED
+
+if TYPE_CHECKING:
+    from goodarm.campaign.terms import Terms
+    from goodarm.judgement.written import Written
 
 BRIEF = (
     "arm",
@@ -97,11 +102,13 @@ class ArmRow(NamedTuple):
     @property
     def evidence_words(self) -> str:
         """The evidence, and the evidence needed for a verdict, for a table; empty if unknown."""
-        from goodarm.rules.identification.gap_mixture import CERTAIN  # imported late: clients read rows without rules
+        from goodarm.rules.identification.gap_mixture import (
+            is_certain,
+        )  # imported late: clients read rows without rules
 
         if math.isnan(self.evidence) or math.isnan(self.needed):
             return ""
-        return "certain" if self.evidence >= 0.5 * CERTAIN else f"{self.evidence:.2f} of {self.needed:.2f}"
+        return "certain" if is_certain(self.evidence) else f"{self.evidence:.2f} of {self.needed:.2f}"
 
     def as_json(self) -> dict[str, Any]:
         """All fields as JSON."""
@@ -137,14 +144,56 @@ class Told(NamedTuple):
         return Told([ArmRow.from_json(row) for row in content["verdicts"]], list(content.get("late", ())))
 
 
+class Shown(NamedTuple):
+    """What the files of a campaign's verdicts say besides its rows."""
+
+    name: str
+    terms: Terms
+    tally: Tally
+
+
 class Verdicts(NamedTuple):
-    """Counts of good, bad and undecided arms, one row per arm, and the name of what `row.mean` holds."""
+    """Counts of good, bad and undecided arms, one row per arm, and the name of what `row.mean` holds.
+
+    campaign : name, terms and counts of the campaign, for files
+    """
 
     good: int
     bad: int
     open: int
     arms: list[ArmRow]
     estimate: str = "mean"
+    campaign: Shown | None = None
+
+    @property
+    def written(self) -> Written:
+        """The verdicts with their sentence and conditions, as a judgement of a log has them, for files and figures."""
+        from goodarm.campaign.written import written  # imported late: clients read rows without judgements
+
+        return written(self)
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the table as CSV; returns the path."""
+        return self.written.to_csv(path)
+
+    def to_excel(self, path: str | Path) -> Path:
+        """Write the table as an Excel workbook, with the sentence and the conditions on a second sheet."""
+        return self.written.to_excel(path)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the page: sentence, intervals and conditions in one HTML file that needs no network."""
+        return self.written.to_html(path)
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """Write everything into a folder, or one file if the path ends in .html, .xlsx, .csv or .parquet.
+
+        Into a folder: the table as CSV and Parquet, the forest plot as SVG and PNG, and the page.
+        """
+        return self.written.save(folder)
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame."""
+        return self.written.to_pandas()
 
     def as_json(self) -> dict[str, Any]:
         counts = {"good": self.good, "bad": self.bad, "open": self.open}

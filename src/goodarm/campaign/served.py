@@ -24,7 +24,7 @@ from goodarm.campaign.connection import TOKEN, Connection
 from goodarm.campaign.journal import Head
 from goodarm.campaign.operations import check_ask_of_unit, checked_count, pairs_of, unit_rows
 from goodarm.campaign.requests import check_key
-from goodarm.campaign.rows import ArmRow, Bounds, Finish, Tally, Told, Verdicts, WaitingTicket
+from goodarm.campaign.rows import ArmRow, Bounds, Finish, Shown, Tally, Told, Verdicts, WaitingTicket
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
@@ -176,7 +176,8 @@ class ServedCampaign(Campaign):
     def verdicts(self) -> Verdicts:
         rows = self.arms()
         tally = self.tally()
-        return Verdicts(tally.good, tally.bad, tally.open, rows, self.terms.question.labels.estimate)
+        shown = Shown(self.name, self.terms, tally)
+        return Verdicts(tally.good, tally.bad, tally.open, rows, self.terms.question.labels.estimate, shown)
 
     def arms(self) -> list[ArmRow]:
         return [ArmRow.from_json(row) for row in self._get("/arms")["arms"]]

@@ -25,6 +25,7 @@ from goodarm.campaign.rows import (
     ArmRow,
     Bounds,
     Finish,
+    Shown,
     Tally,
     Verdicts,
     WaitingTicket,
@@ -122,7 +123,7 @@ def _is_exact(fold: Fold, book: Book) -> bool:
     return all(each.told == results for each in (book, *compared))
 
 
-def verdicts_of(fold: Fold, now: float) -> Verdicts:
+def verdicts_of(fold: Fold, now: float, name: str = "") -> Verdicts:
     """All arms, decided and undecided."""
     tally = tally_of(fold, now)
     return Verdicts(
@@ -131,6 +132,7 @@ def verdicts_of(fold: Fold, now: float) -> Verdicts:
         tally.open,
         arm_rows(fold, range(len(fold.books)), now),
         fold.terms.question.labels.estimate,
+        Shown(name, fold.terms, tally),
     )
 
 

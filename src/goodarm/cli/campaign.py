@@ -343,17 +343,35 @@ def end(
 
 
 @campaign.command()
-def verdicts(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """List good, bad and undecided arms."""
+def verdicts(
+    store: StoreAddress,
+    name: Name,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=some_path,
+            metavar="PATH",
+            help="Write .html, .xlsx, .csv or .parquet, or a folder with tables, forest plot and page.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List good, bad and undecided arms, or write them to a file."""
+    if out is not None:
+        from goodarm.judgement.files import check_target
+
+        check_target(out)
     with _opened(store, name) as found:
         result = found.verdicts()
         if json:
             print_json(result.as_json() | {"headline": found.headline()})
-            return
-        console().print(str(found), soft_wrap=True)
+        else:
+            console().print(str(found), soft_wrap=True)
     for row in result.arms:
-        if row.sign:
+        if row.sign and not json:
             typer.echo(f"{row.verdict}\t{on_one_line(row.arm)}")
+    for path in [] if out is None else result.save(out):
+        typer.echo(f"written: {path}", err=True)
 
 
 @campaign.command()

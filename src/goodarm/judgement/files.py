@@ -1,4 +1,4 @@
-"""Write a judgement to disk: the table, the figure and the page, each file whole or not at all."""
+"""Write verdicts to disk: the table, the figure and the page, each file whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from goodarm.errors import MissingExtra, UnusableFolder
 from goodarm.forest import save
 from goodarm.judgement.page import page
-from goodarm.judgement.words import LOOKS, amounts_of, shared_budget
+from goodarm.judgement.words import evidence_words
+from goodarm.rules.identification.gap_mixture import is_certain
 from goodarm.whole_files import explained, whole, write_text
 
 if TYPE_CHECKING:
-    from goodarm.judgement.judgement import Judgement
+    from goodarm.judgement.written import Written
 
 
 def check_folder(folder: Path) -> None:
@@ -31,11 +32,11 @@ def check_folder(folder: Path) -> None:
         raise UnusableFolder(f"can't write into {folder}: {parent} is not writable. Give --out another folder.")
 
 
-FILES: dict[str, tuple[str, Callable[[Judgement, Path], None]]] = {
-    ".xlsx": ("excel", lambda judgement, path: excel_file(judgement, path)),
-    ".csv": ("", lambda judgement, path: csv_file(judgement, path)),
-    ".parquet": ("report", lambda judgement, path: parquet_file(judgement, path)),
-    ".html": ("", lambda judgement, path: write_text(path, page(judgement))),
+FILES: dict[str, tuple[str, Callable[[Written, Path], None]]] = {
+    ".xlsx": ("excel", lambda written, path: excel_file(written, path)),
+    ".csv": ("", lambda written, path: csv_file(written, path)),
+    ".parquet": ("report", lambda written, path: parquet_file(written, path)),
+    ".html": ("", lambda written, path: write_text(path, page(written))),
 }
 """How one file is written, by the ending of its name, and the extra that it needs."""
 PACKAGES = {"excel": "openpyxl", "report": "pyarrow"}
@@ -55,7 +56,7 @@ def check_target(path: Path) -> None:
         raise UnusableFolder(f"can't write {path}: its folder is not writable. Give --out another file.")
 
 
-def write(judgement: Judgement, folder: Path) -> list[Path]:
+def write(written: Written, folder: Path) -> list[Path]:
     """Write everything into a folder, or the table or the page into a file; returns the paths.
 
     In a folder: the table as Parquet and CSV, the forest plot as SVG and PNG, and the page. The ending of a file says
@@ -65,36 +66,36 @@ def write(judgement: Judgement, folder: Path) -> list[Path]:
     if folder.suffix.lower() in FILES and not folder.is_dir():
         _, of_file = FILES[folder.suffix.lower()]
         with explained(folder.parent):
-            return [whole(folder, lambda part: of_file(judgement, part))]
-    figure = judgement.plot()
+            return [whole(folder, lambda part: of_file(written, part))]
+    figure = written.plot()
     writers: dict[str, Callable[[Path], None]] = {
-        "arms.parquet": lambda path: parquet_file(judgement, path),
-        "arms.csv": lambda path: csv_file(judgement, path),
+        "arms.parquet": lambda path: parquet_file(written, path),
+        "arms.csv": lambda path: csv_file(written, path),
         "forest.svg": lambda path: save(figure, path),
         "forest.png": lambda path: save(figure, path),
-        "judgement.html": lambda path: write_text(path, page(judgement)),
+        "judgement.html": lambda path: write_text(path, page(written)),
     }
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
         return [whole(folder / name, writer) for name, writer in writers.items()]
 
 
-def parquet_file(judgement: Judgement, path: Path) -> None:
+def parquet_file(written: Written, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    parquet.write_table(pa.table(judgement.columns()), path)
+    parquet.write_table(pa.table(written.columns()), path)
 
 
-def csv_file(judgement: Judgement, path: Path) -> None:
-    columns = judgement.columns()
+def csv_file(written: Written, path: Path) -> None:
+    columns = written.columns()
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(columns)
         writer.writerows(zip(*columns.values(), strict=True))
 
 
-def excel_file(judgement: Judgement, path: Path) -> None:
+def excel_file(written: Written, path: Path) -> None:
     """A workbook: the table on one sheet; question, answer, guarantee and assumptions on another."""
     from openpyxl import Workbook
     from openpyxl.styles import Alignment, Font
@@ -102,9 +103,9 @@ def excel_file(judgement: Judgement, path: Path) -> None:
     book = Workbook()
     arms, about = book.active, book.create_sheet("about")
     arms.title = "arms"
-    columns, formats = judgement.columns(), _formats(judgement)
-    unit = judgement.question.counted if judgement.question.unit else "pulls"
-    arms.append([_cell(unit if name == "pulls" else name) for name in columns])
+    columns, formats = written.columns(), _formats(written)
+    arms.append([_cell(written.counted if name == "pulls" else name) for name in columns])
+    columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     for row in zip(*columns.values(), strict=True):
         arms.append([_cell(value) for value in row])
     for place, name in enumerate(columns, start=1):
@@ -113,7 +114,7 @@ def excel_file(judgement: Judgement, path: Path) -> None:
         letter = arms.cell(row=1, column=place).column_letter
         arms.column_dimensions[letter].width = 30 if name in ("arm", "guarantee") else max(12, len(name) + 4)
     arms.freeze_panes, arms.auto_filter.ref = "A2", arms.dimensions
-    for topic, line in _about(judgement):
+    for topic, line in _about(written):
         about.append([topic, _cell(line)])
         about.cell(row=about.max_row, column=2).alignment = Alignment(wrap_text=True, vertical="top")
     about.column_dimensions["A"].width, about.column_dimensions["B"].width = 16, 100
@@ -123,34 +124,25 @@ def excel_file(judgement: Judgement, path: Path) -> None:
         book.save(stream)
 
 
-def _formats(judgement: Judgement) -> dict[str, str]:
+def _formats(written: Written) -> dict[str, str]:
     """Excel's number formats by column: shares as percentages, counts as whole numbers."""
-    scale = judgement.question.scale
-    shares = "0.00%" if scale.bounded and not scale.moved else "#,##0.00##"
+    shares = "0.00%" if written.percent else "#,##0.00##"
     ends = ("mean", "low", "high")
-    names = [*ends, *(f"{metric.metric} {end}" for metric in judgement.arms.metrics for end in ends)]
+    names = [*ends, *(f"{metric.metric} {end}" for metric in written.arms.metrics for end in ends)]
     return dict.fromkeys(names, shares) | {"pulls": "#,##0", "needs": "#,##0", "evidence": "0.00"}
 
 
-def _about(judgement: Judgement) -> Iterator[tuple[str, str]]:
+def _about(written: Written) -> Iterator[tuple[str, str]]:
     """Topics and lines of the second sheet."""
-    question = judgement.question
-    yield "question", f"Which arms are {question.asked.phrases(amounts_of(question)).above}?"
-    yield "answer", judgement.sentence
-    yield (
-        "guarantee",
-        f"{judgement.guarantee}: {shared_budget(judgement.arms.arm.size, _segments(judgement), question)}",
-    )
-    for number, condition in enumerate(judgement.conditions):
+    yield "question", f"Which arms are {written.clears}?"
+    yield "answer", written.sentence
+    yield "guarantee", f"{written.guarantee}: {written.budget}"
+    for number, condition in enumerate(written.conditions):
         yield "" if number else "if", condition
-    yield "rule", judgement.rule
-    yield "data", f"{judgement.source}: {judgement.rows:,} rows"
-    for number, note in enumerate((*judgement.notes, LOOKS)):
+    yield "rule", written.rule
+    yield "data", written.data
+    for number, note in enumerate((*written.notes, written.looks)):
         yield "" if number else "notes", note
-
-
-def _segments(judgement: Judgement) -> int:
-    return sum(1 for _ in judgement.segments())
 
 
 def _cell(value: object) -> object:

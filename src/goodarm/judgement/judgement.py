@@ -6,28 +6,23 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.errors import MissingExtra
 from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
-from goodarm.judgement.words import LOOKS, Doubt, sentence
+from goodarm.judgement.words import LOOKS, Doubt, amounts_of, estimate, sentence, shared_budget
+from goodarm.judgement.written import VERDICTS, Written
 from goodarm.plain_table import plain_table
-from goodarm.question import UNDECIDED
+from goodarm.question import UNDECIDED, Bars, Control, Threshold
 from goodarm.verdict import Guarantee
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from goodarm.forest import Forest
 
 Floats = NDArray[np.float64]
-VERDICTS = {1: "good", -1: "bad", 0: "open"}
-"""Names of the verdicts in JSON and style sheets, the same for every kind of question."""
-TABLES: tuple[Literal["pyarrow", "polars", "pandas"], ...] = ("pyarrow", "polars", "pandas")
 
 
 class MetricColumn(NamedTuple):
@@ -95,14 +90,18 @@ class Arms:
         )
 
     def ranked(self) -> Arms:
+        """The arms in their order."""
+        return self.taken(self.ranks())
+
+    def ranks(self) -> NDArray[np.intp]:
         """Order of the arms: good, bad, undecided, and within each by decreasing evidence."""
         place = np.select([self.verdict == 1, self.verdict == -1], [0, 1], 2)
         strength = np.where(np.isnan(self.evidence), 0.0, self.evidence)
-        return self.taken(np.lexsort((np.arange(self.arm.size), -self.pulls, -strength, place)))
+        return np.lexsort((np.arange(self.arm.size), -self.pulls, -strength, place))
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgement(Written):
     """The result of `goodarm.judge`.
 
     source, rows : name of the log, and number of rows judged
@@ -148,14 +147,64 @@ class Judgement:
         return tuple(note for note in self.notes if isinstance(note, Doubt))
 
     @property
-    def words(self) -> dict[int, str]:
-        """The verdicts in the words of the question."""
-        return {sign: self.question.asked.word(sign) for sign in VERDICTS}
+    def asked(self) -> Threshold | Control | Bars:
+        """The question about each arm, on the rule's scale."""
+        return self.question.asked
 
     @property
-    def verdict_labels(self) -> dict[int, str]:
-        """The same for the page and the figure."""
-        return {sign: self.question.asked.label(sign) for sign in VERDICTS}
+    def clears(self) -> str:
+        """The good verdict as a part of a sentence: "above 2%"."""
+        return self.question.asked.phrases(amounts_of(self.question)).above
+
+    @property
+    def data(self) -> str:
+        """Name and number of rows of the log."""
+        return f"{self.source}: {self.rows:,} rows"
+
+    @property
+    def setting(self) -> str:
+        """The bar, delta and criterion in words."""
+        return f"{self.question.kind.described()}; delta {self.question.delta:g}, {self.question.criterion}"
+
+    @property
+    def budget(self) -> str:
+        """What delta bounds, in words."""
+        return shared_budget(self.arms.arm.size, sum(1 for _ in self.segments()), self.question)
+
+    @property
+    def looks(self) -> str:
+        """Note on intervals and repeated looks."""
+        return LOOKS
+
+    @property
+    def counted(self) -> str:
+        """Heading of the column with the number of samples: the units if a column names them."""
+        return self.question.counted if self.question.unit else "pulls"
+
+    @property
+    def needs_label(self) -> str:
+        """Heading of the column with the samples an undecided arm still needs."""
+        return self.question.needs_label
+
+    @property
+    def percent(self) -> bool:
+        """Whether means are shares."""
+        return self.question.scale.bounded and not self.question.scale.moved
+
+    def estimate(self, value: float) -> str:
+        """A mean or a difference in words."""
+        return estimate(value, self.question)
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """Name and sentence of each segment."""
+        for by, arms in self.segments() if self.by else ():
+            yield ", ".join(f"{key} {value}" for key, value in by.items()), self.sentence_of(arms)
+
+    def forest(self) -> Forest:
+        """Data of the forest plot."""
+        from goodarm.judgement.figure import info
+
+        return info(self)
 
     @property
     def good(self) -> list[Any]:
@@ -198,40 +247,6 @@ class Judgement:
             rows.setdefault(key, []).append(i)
         for key in sorted(rows):
             yield dict(zip(self.by, key, strict=True)), self.arms.taken(np.array(rows[key]))
-
-    def columns(self) -> dict[str, Any]:
-        """The table as a dict of columns."""
-        arms = self.arms
-        found: dict[str, Any] = dict(zip(self.by, (list(key) for key in arms.segment), strict=True))
-        found |= {
-            "arm": arms.arm.tolist(),
-            "pulls": arms.pulls.astype(np.int64).tolist(),
-            "mean": arms.mean.tolist(),
-            "low": arms.low.tolist(),
-            "high": arms.high.tolist(),
-            "verdict": [self.words[int(verdict)] for verdict in arms.verdict],
-            "guarantee": [self.guarantee] * arms.arm.size,
-            "evidence": arms.evidence.tolist(),
-            "needs": [None if math.isnan(n) else n for n in arms.needs.tolist()],
-        }
-        if arms.when is not None:
-            found["when"] = arms.when.tolist()
-        for metric in arms.metrics:
-            found |= {f"{metric.metric} {name}": getattr(metric, name).tolist() for name in ("mean", "low", "high")}
-        if arms.failed is not None:
-            found["failed"] = arms.failed.tolist()
-        return found
-
-    @property
-    def table(self) -> Any:
-        """The table as a dataframe: of the judged kind if the log was one, or else of an installed library."""
-        import narwhals as nw
-
-        wanted = [name for name in TABLES if name == self.table_kind]
-        for name in [*wanted, *TABLES]:
-            if find_spec(name) is not None:
-                return nw.from_dict(self.columns(), backend=name).to_native()
-        raise MissingExtra("a judgement's table", "logs")
 
     def as_dict(self) -> dict[str, Any]:
         """What `--json` prints."""
@@ -290,61 +305,6 @@ class Judgement:
                 }
             found.append(row)
         return found
-
-    def to_pandas(self) -> Any:
-        """The table as a pandas DataFrame."""
-        if find_spec("pandas") is None:
-            raise MissingExtra("to_pandas", "frames")
-        import pandas as pd
-
-        return pd.DataFrame(self.columns())
-
-    def to_csv(self, path: str | Path) -> Path:
-        """Write the table as CSV; returns the path."""
-        from goodarm.judgement.files import csv_file
-        from goodarm.whole_files import write_whole
-
-        return write_whole(path, lambda part: csv_file(self, part))
-
-    def to_excel(self, path: str | Path) -> Path:
-        """Write the table as an Excel workbook, with the sentence and the conditions on a second sheet."""
-        if find_spec("openpyxl") is None:
-            raise MissingExtra("to_excel", "excel")
-        from goodarm.judgement.files import excel_file
-        from goodarm.whole_files import write_whole
-
-        return write_whole(path, lambda part: excel_file(self, part))
-
-    def to_html(self, path: str | Path) -> Path:
-        """Write the page: sentence, intervals and conditions in one HTML file that needs no network."""
-        from goodarm.judgement.page import page
-        from goodarm.whole_files import write_whole
-
-        return write_whole(path, lambda part: part.write_text(page(self), encoding="utf-8"))
-
-    def save(self, folder: str | Path) -> list[Path]:
-        """Write the table as CSV and Parquet, the forest plot as SVG and PNG, and the page; returns the paths.
-
-        This is what `goodarm judge --out` writes.
-        """
-        from goodarm.judgement.files import write
-
-        return write(self, Path(folder))
-
-    def plot(self) -> Figure:
-        """The forest plot: each arm's interval and the bar."""
-        from goodarm.forest import draw
-        from goodarm.judgement.figure import info
-
-        return draw(info(self))
-
-    def __str__(self) -> str:
-        return self.sentence
-
-    def _repr_html_(self) -> str:
-        from goodarm.judgement.page import notebook
-
-        return notebook(self)
 
 
 def _figure(value: float) -> str:

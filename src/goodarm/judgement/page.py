@@ -1,4 +1,4 @@
-"""A judgement as one self-contained HTML page, and as a fragment for notebooks."""
+"""Verdicts on a log or of a campaign as one self-contained HTML page, and as a fragment for notebooks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from importlib.resources import files
 import numpy as np
 
 from goodarm.forest import COLOURS, Forest, span
-from goodarm.judgement.figure import info
-from goodarm.judgement.judgement import VERDICTS, Arms, Judgement
-from goodarm.judgement.words import LOOKS, estimate, needed, visible, whole
+from goodarm.judgement.judgement import Arms
+from goodarm.judgement.words import evidence_words, needed, visible, whole
+from goodarm.judgement.written import VERDICTS, Written
 from goodarm.webpage import NOTHING_FROM_ELSEWHERE, page_of
 
 MOST = 2000
@@ -21,136 +21,130 @@ WIDTH = 1000
 DASHED = 'stroke="#333" stroke-width="2" stroke-dasharray="5 3"'
 
 
-def page(judgement: Judgement) -> str:
+def page(written: Written) -> str:
     """The content of judgement.html."""
     style, script = (files("goodarm.judgement").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("css", "js"))
-    body = f"<main>\n{fragment(judgement, MOST, tools=True)}\n</main>"
-    return page_of(judgement.sentence, body, style=style, script=script, head=NOTHING_FROM_ELSEWHERE)
+    body = f"<main>\n{fragment(written, MOST, tools=True)}\n</main>"
+    return page_of(written.sentence, body, style=style, script=script, head=NOTHING_FROM_ELSEWHERE)
 
 
-def notebook(judgement: Judgement, most: int = 20) -> str:
+def notebook(written: Written, most: int = 20) -> str:
     """The same for a notebook, with a scoped style."""
     style = files("goodarm.judgement").joinpath("notebook.css").read_text("utf-8")
-    return f'<div class="goodarm-judgement"><style>{style}</style>{fragment(judgement, most)}</div>'
+    return f'<div class="goodarm-judgement"><style>{style}</style>{fragment(written, most)}</div>'
 
 
-def fragment(judgement: Judgement, most: int, *, tools: bool = False) -> str:
+def fragment(written: Written, most: int, *, tools: bool = False) -> str:
     """Sentence, counts, density and table with at most `most` rows; `tools` adds a heading and sortable columns."""
-    parts = [*_opening(judgement, "h1" if tools else "p"), *_segments(judgement)]
-    forest = info(judgement)
+    parts = [*_opening(written, "h1" if tools else "p"), *_segments(written)]
+    forest = written.forest()
     if forest.edges.size:
-        what = judgement.question.asked.labels.estimate.capitalize()
-        heading = f"{what}s of all {judgement.arms.arm.size:,} {escape(judgement.noun)}"
-        parts.append(f"<h2>{heading}</h2>{_density(judgement, forest)}")
+        what = written.asked.labels.estimate.capitalize()
+        heading = f"{what}s of all {written.arms.arm.size:,} {escape(written.noun)}"
+        parts.append(f"<h2>{heading}</h2>{_density(written, forest)}")
     if tools:
-        parts.append(_tools(judgement))
-    parts.append(_table(judgement, forest, most, tools))
-    left = judgement.arms.arm.size - most
+        parts.append(_tools(written))
+    parts.append(_table(written, forest, most, tools))
+    left = written.arms.arm.size - most
     if left > 0:
         parts.append(f'<p class="soft">{left:,} more rows are in the table (arms.parquet, or .table).</p>')
-    parts.append(_footer(judgement))
+    parts.append(_footer(written))
     return "\n".join(parts)
 
 
-def _footer(judgement: Judgement) -> str:
+def _footer(written: Written) -> str:
     """Notes, and the conditions of the guarantee."""
-    calm = [note for note in judgement.notes if note not in judgement.warnings]
-    notes = "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in (*calm, LOOKS))
-    items = "".join(f"<li>{escape(visible(each))}</li>" for each in judgement.conditions)
-    return f"<footer><p><b>Verdicts are {judgement.rule_guarantee} if</b></p><ul>{items}</ul>{notes}</footer>"
+    calm = [note for note in written.notes if note not in written.warnings]
+    notes = "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in (*calm, written.looks))
+    items = "".join(f"<li>{escape(visible(each))}</li>" for each in written.conditions)
+    return f"<footer><p><b>Verdicts are {written.rule_guarantee} if</b></p><ul>{items}</ul>{notes}</footer>"
 
 
-def _opening(judgement: Judgement, element: str) -> Iterator[str]:
-    question = judgement.question
-    yield f'<{element} class="sentence">{escape(judgement.sentence)}.</{element}>'
-    for each in judgement.warnings:
+def _opening(written: Written, element: str) -> Iterator[str]:
+    yield f'<{element} class="sentence">{escape(written.sentence)}.</{element}>'
+    for each in written.warnings:
         yield f'<p class="warning" role="note">{escape(visible(each))}.</p>'
     yield (
-        f'<p class="soft">{escape(visible(judgement.source))}: {judgement.rows:,} rows; '
-        f"{escape(question.kind.described())}; delta {question.delta:g}, {escape(str(question.criterion))}; "
-        f"{escape(judgement.rule)}, {escape(judgement.guarantee)}</p>"
+        f'<p class="soft">{escape(visible(written.data))}; {escape(written.setting)}; '
+        f"{escape(written.rule)}, {escape(written.guarantee)}</p>"
     )
     counts = "".join(
-        f'<li class="{VERDICTS[value]}"><b>{int((judgement.arms.verdict == value).sum()):,}</b>'
-        f"<span>{judgement.verdict_labels[value]}</span></li>"
+        f'<li class="{VERDICTS[value]}"><b>{int((written.arms.verdict == value).sum()):,}</b>'
+        f"<span>{written.verdict_labels[value]}</span></li>"
         for value in (1, -1, 0)
     )
     yield f'<ul class="counts">{counts}</ul>'
 
 
-def _segments(judgement: Judgement) -> Iterator[str]:
-    if not judgement.by:
+def _segments(written: Written) -> Iterator[str]:
+    if not written.by:
         return
     yield "<h2>Segments</h2>"
-    for by, arms in list(judgement.segments())[:200]:
-        name = ", ".join(f"{key} {value}" for key, value in by.items())
-        yield f'<p class="soft"><b>{escape(visible(name))}</b>: {escape(judgement.sentence_of(arms))}</p>'
+    for name, sentence in list(written.parts())[:200]:
+        yield f'<p class="soft"><b>{escape(visible(name))}</b>: {escape(sentence)}</p>'
 
 
-def _tools(judgement: Judgement) -> str:
+def _tools(written: Written) -> str:
     boxes = "".join(
-        f'<label><input type="checkbox" value="{VERDICTS[value]}" checked>{judgement.verdict_labels[value]}</label>'
+        f'<label><input type="checkbox" value="{VERDICTS[value]}" checked>{written.verdict_labels[value]}</label>'
         for value in (1, -1, 0)
     )
-    find = f"find one of the {judgement.noun}"
+    find = f"find one of the {written.noun}"
     return (
         f'<div class="tools"><input type="search" placeholder="{escape(find, quote=True)}" '
         f'aria-label="{escape(find, quote=True)}">{boxes}</div>'
     )
 
 
-def _table(judgement: Judgement, forest: Forest, most: int, tools: bool) -> str:
+def _table(written: Written, forest: Forest, most: int, tools: bool) -> str:
     heads = [
-        *judgement.by,
+        *written.by,
         "arm",
         "verdict",
         "deciding interval",
-        _mean_word(judgement),
+        _mean_word(written),
         "from",
         "to",
-        _counted(judgement),
+        written.counted,
         "evidence",
-        judgement.question.needs_label,
+        *([written.needs_label] if written.needs_label else []),
     ]
-    if judgement.arms.when is not None:
+    if written.arms.when is not None:
         heads.append("known at")
-    places = {"arm": "name", "verdict": "words"} | dict.fromkeys(judgement.by, "segment")
+    places = {"arm": "name", "verdict": "words"} | dict.fromkeys(written.by, "segment")
     before, after = ('<button type="button">', "</button>") if tools else ("", "")
     head = "".join(
         f'<th scope="col" class="{places.get(name, "")}">{before}{escape(visible(name))}{after}</th>' for name in heads
     )
-    shown = judgement.arms.taken(np.arange(min(most, judgement.arms.arm.size)))
+    shown = written.arms.taken(np.arange(min(most, written.arms.arm.size)))
     ends = span(forest)
-    body = "".join(_row(judgement, shown, i, forest.bar, ends) for i in range(shown.arm.size))
+    body = "".join(_row(written, shown, i, forest.bar, ends) for i in range(shown.arm.size))
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _row(judgement: Judgement, arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
-    question, kind = judgement.question, VERDICTS[int(arms.verdict[i])]
+def _row(written: Written, arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
+    kind = VERDICTS[int(arms.verdict[i])]
     name = str(arms.arm[i])
     cells = [f'<td class="segment" data-value="{_plain(key[i])}">{_shown(key[i])}</td>' for key in arms.segment]
     cells.append(f'<td class="name" data-value="{_plain(name)}">{_shown(name)}</td>')
-    word = judgement.verdict_labels[int(arms.verdict[i])]
-    title = escape(judgement.guarantee, quote=True)
+    word = written.verdict_labels[int(arms.verdict[i])]
+    title = escape(written.guarantee, quote=True)
     cells.append(f'<td class="words verdict {kind}" data-value="{word}" title="{title}">{word}</td>')
     cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
-    for label, value in ((_mean_word(judgement), arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
-        cells.append(_cell(label, estimate(float(value), question), float(value)))
-    cells.append(_cell(_counted(judgement), whole(arms.pulls[i]), arms.pulls[i]))
-    cells.append(_cell("evidence", f"{arms.evidence[i]:.1f}", arms.evidence[i]))
-    cells.append(_cell(question.needs_label, "" if arms.verdict[i] else needed(arms.needs[i]), arms.needs[i]))
+    for label, value in ((_mean_word(written), arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
+        cells.append(_cell(label, written.estimate(float(value)), float(value)))
+    cells.append(_cell(written.counted, whole(arms.pulls[i]), arms.pulls[i]))
+    cells.append(_cell("evidence", evidence_words(float(arms.evidence[i])), arms.evidence[i]))
+    if written.needs_label:
+        cells.append(_cell(written.needs_label, "" if arms.verdict[i] else needed(arms.needs[i]), arms.needs[i]))
     if arms.when is not None:
         when = "" if arms.when[i] is None else str(arms.when[i])
         cells.append(f'<td class="number" data-label="known at" data-value="{_plain(when)}">{_shown(when)}</td>')
     return f'<tr data-verdict="{kind}" data-name="{_plain(name.lower())}">{"".join(cells)}</tr>'
 
 
-def _counted(judgement: Judgement) -> str:
-    return judgement.question.counted if judgement.question.unit else "pulls"
-
-
-def _mean_word(judgement: Judgement) -> str:
-    return judgement.question.asked.labels.estimate
+def _mean_word(written: Written) -> str:
+    return written.asked.labels.estimate
 
 
 def _cell(label: str, text: str, value: float) -> str:
@@ -175,7 +169,7 @@ def _bar(arms: Arms, i: int, bar: float, span: tuple[float, float]) -> str:
     )
 
 
-def _density(judgement: Judgement, forest: Forest) -> str:
+def _density(written: Written, forest: Forest) -> str:
     """Histogram of all means, coloured by verdict."""
     bins = forest.edges.size - 1
     most = max(float(sum(forest.counts.values()).max()), 1.0)  # type: ignore[union-attr]  # a sum of arrays
@@ -193,8 +187,8 @@ def _density(judgement: Judgement, forest: Forest) -> str:
                 )
     place = WIDTH * (forest.bar - forest.edges[0]) / (forest.edges[-1] - forest.edges[0])
     line = f'<line x1="{place:.1f}" x2="{place:.1f}" y1="0" y2="100" {DASHED}/>'
-    first, last, bar = (estimate(float(x), judgement.question) for x in (forest.edges[0], forest.edges[-1], forest.bar))
-    words = f"from {first} to {last}, dashed at {bar}; the highest bar holds {int(most):,} {escape(judgement.noun)}"
+    first, last, bar = (written.estimate(float(x)) for x in (forest.edges[0], forest.edges[-1], forest.bar))
+    words = f"from {first} to {last}, dashed at {bar}; the highest bar holds {int(most):,} {escape(written.noun)}"
     if forest.beyond:
         words += f"; the last one includes {forest.beyond:,} with means above {last}"
     return (

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
 from goodarm.question import Amounts
+from goodarm.rules.identification.gap_mixture import is_certain
 
 LOOKS = (
     "Earlier looks at the data do not matter. Each end of an interval is certified at delta, for all arms together; "
@@ -79,17 +80,24 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
     )
 
 
+def figure_words(value: float, unit: str) -> str:
+    """A number in words, with this unit of hundredths ("%" or " pp"); without a unit, the number itself.
+
+    >>> figure_words(0.02, "%"), figure_words(-0.0234567, " pp"), figure_words(12.0, ""), figure_words(math.nan, "%")
+    ('2%', '-2.35 pp', '12', 'unknown')
+    """
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else "no limit"
+    return f"{100.0 * value:.3g}{unit}" if unit else f"{value:.4g}"
+
+
 def amount(value: float, question: Question) -> str:
     """A mean or a bar in words: in percent for rewards in [0, 1], otherwise the number.
 
     >>> amount(0.02, Question(threshold=0.02))
     '2%'
     """
-    if not math.isfinite(value):
-        return "unknown" if math.isnan(value) else "no limit"
-    if question.scale.bounded and not question.scale.moved:
-        return f"{100.0 * value:.3g}%"
-    return f"{value:.4g}"
+    return figure_words(value, "%" if _are_shares(question) else "")
 
 
 def estimate(value: float, question: Question) -> str:
@@ -98,10 +106,13 @@ def estimate(value: float, question: Question) -> str:
     >>> estimate(0.02, Question(threshold=0.02)), estimate(0.02, Question(versus="now"))
     ('2%', '2 pp')
     """
-    shares = question.scale.bounded and not question.scale.moved
-    if question.kind.differences and shares and math.isfinite(value):
-        return f"{100.0 * value:.3g} pp"
+    if question.kind.differences and _are_shares(question):
+        return figure_words(value, " pp")
     return amount(value, question)
+
+
+def _are_shares(question: Question) -> bool:
+    return question.scale.bounded and not question.scale.moved
 
 
 def interval(low: float, high: float, question: Question) -> str:
@@ -149,6 +160,17 @@ def needed(value: float) -> str:
     ('61,834 more', 'too many to tell', 'too many to tell')
     """
     return f"{value:,.0f} more" if math.isfinite(value) else "too many to tell"
+
+
+def evidence_words(value: float) -> str:
+    """Evidence with one decimal. Once every case of a test set is told, it is without limit.
+
+    >>> evidence_words(4.382), evidence_words(1e9), evidence_words(math.nan)
+    ('4.4', 'certain', 'unknown')
+    """
+    if math.isnan(value):
+        return "unknown"
+    return "certain" if is_certain(value) else f"{value:.1f}"
 
 
 def rounded(value: float) -> str:

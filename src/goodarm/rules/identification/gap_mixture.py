@@ -66,6 +66,11 @@ CERTAIN = 1e9
 """log E where the hypothesis has become impossible, and -log E where every alternative has: finite, unlike inf."""
 
 
+def is_certain(evidence: float) -> bool:
+    """Whether evidence is without limit: the samples left can't change the verdict."""
+    return evidence >= 0.5 * CERTAIN
+
+
 def smallest_good(threshold: float, cases: float) -> float:
     """The smallest total T with T/N >= threshold, compared as floats: 420 of 750 is 56%, although 0.56 * 750 > 420."""
     least = math.ceil(threshold * cases)

@@ -1,0 +1,177 @@
+"""The verdicts of a campaign as files: the same tables, workbook, page and figure that a judgement of a log has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goodarm.campaign.figure import info
+from goodarm.campaign.intervals import decides_by_intervals
+from goodarm.campaign.results import TO_THE_SECOND
+from goodarm.campaign.rows import ArmRow, Shown, Verdicts
+from goodarm.campaign.terms import Terms
+from goodarm.campaign.words import headline
+from goodarm.errors import Refused
+from goodarm.forest import Forest
+from goodarm.judgement.judgement import Arms, MetricColumn
+from goodarm.judgement.words import LOOKS, figure_words, visible
+from goodarm.judgement.written import Written
+from goodarm.question import Question, amounts
+from goodarm.verdict import Guarantee
+
+AT_VERDICT = "The interval of a decided arm is the one at its verdict."
+NO_INTERVALS = "There are no intervals: the evidence of this campaign depends on the order of the results."
+
+
+@dataclass(frozen=True)
+class WrittenCampaign(Written):
+    """The verdicts of a campaign at one moment, for files. `rows` and `arms` are in the same order."""
+
+    campaign: Shown
+    rows: tuple[ArmRow, ...]
+    arms: Arms
+    noun: str = "arms"
+
+    @property
+    def terms(self) -> Terms:
+        return self.campaign.terms
+
+    @property
+    def asked(self) -> Question:
+        return self.terms.question
+
+    @property
+    def rule(self) -> str:  # type: ignore[override]  # a judgement keeps it in a field
+        return self.terms.made.name
+
+    @property
+    def rule_guarantee(self) -> Guarantee:  # type: ignore[override]  # likewise
+        return self.terms.made.guarantee
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.campaign.name}: {headline(self.terms, self.campaign.tally)}"
+
+    @property
+    def guarantee(self) -> str:
+        return self.rows[0].guarantee if self.rows else self.terms.label(str(self.rule_guarantee))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (f"WARNING: {self.campaign.tally.doubt}",) if self.campaign.tally.doubt else ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # likewise
+        out = self.campaign.tally.pending
+        waiting = "1 ticket awaits its reward" if out == 1 else f"{out:,} tickets await their reward"
+        return (*self.warnings, *([waiting] if out else []))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:  # type: ignore[override]  # likewise
+        terms, labels = self.terms, self.asked.labels
+        news = "each reward is new information about its arm, whatever was told before (docs/live-verdicts.md)"
+        if terms.cases is not None:
+            news = f"the question is about these {terms.cases.count:,} cases"
+        elif terms.units is not None:
+            news = "each unit is new information about its arm, and all of its rows were told"
+        return (
+            *((terms.rewards.assumption,) if terms.rewards.assumption else ()),
+            f"{labels.fixed} fixed before anybody looked at these rewards",
+            news,
+            *(("arms do not compete with the control for the same reward",) if self.asked.references else ()),
+            "no reward was withheld, and no ticket voided, because of what the reward was",
+        )
+
+    @property
+    def clears(self) -> str:
+        return self.asked.phrases(amounts(self.terms.rewards)).above
+
+    @property
+    def data(self) -> str:
+        return f"campaign {visible(self.campaign.name)}: {self.campaign.tally.told:,} rewards"
+
+    @property
+    def setting(self) -> str:
+        return f"{self.clears}; delta {self.terms.delta:g}, {self.terms.criterion}"
+
+    @property
+    def budget(self) -> str:
+        return self.terms.promise
+
+    @property
+    def looks(self) -> str:
+        return f"{LOOKS} {AT_VERDICT}" if decides_by_intervals(self.terms) else NO_INTERVALS
+
+    @property
+    def counted(self) -> str:
+        return "samples"
+
+    @property
+    def needs_label(self) -> str:
+        return ""
+
+    @property
+    def percent(self) -> bool:
+        return bool(self.asked.shown(self.terms.rewards)["shares"])
+
+    def estimate(self, value: float) -> str:
+        return figure_words(value, "" if not self.percent else " pp" if self.asked.labels.signed else "%")
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        yield from ()
+
+    def columns(self) -> dict[str, Any]:
+        """The table as a dict of columns: ids of the arms, then their labels if they have some."""
+        found = super().columns()
+        labels = found["arm"]
+        found["arm"] = [row.arm for row in self.rows]
+        named = {} if labels == found["arm"] else {"label": labels}
+        return {"arm": found.pop("arm"), **named, **found}
+
+    def forest(self) -> Forest:
+        return info(self.sentence, self.terms, self.rows)
+
+
+def written(verdicts: Verdicts) -> WrittenCampaign:
+    """The verdicts with everything that their files say."""
+    if verdicts.campaign is None:
+        raise Refused("these verdicts do not know their campaign. Write those of `campaign.verdicts()`.")
+    rows = tuple(row for row in verdicts.arms if verdicts.campaign.terms.question.judges(row.arm))
+    ranked = tuple(rows[i] for i in _arms(rows).ranks())
+    return WrittenCampaign(verdicts.campaign, ranked, _arms(ranked))
+
+
+def _arms(rows: tuple[ArmRow, ...]) -> Arms:
+    pulls, mean, low, high, evidence = (
+        np.array([getattr(row, name) for row in rows], dtype=np.float64)
+        for name in ("pulls", "mean", "low", "high", "evidence")
+    )
+    names = [state["metric"] for state in rows[0].metrics] if rows else []
+    metrics = [
+        MetricColumn(name, *(_column(rows, place, end) for end in ("mean", "low", "high")))
+        for place, name in enumerate(names)
+    ]
+    return Arms(
+        (),
+        np.array([row.label for row in rows], dtype=object),
+        pulls,
+        mean,
+        low,
+        high,
+        np.array([row.sign for row in rows], dtype=np.int8),
+        evidence,
+        np.full(len(rows), np.nan),
+        np.array([row.decided_at and f"{row.decided_at[:TO_THE_SECOND]}Z" for row in rows], dtype=object),
+        tuple(metrics),
+        np.array([row.failed for row in rows], dtype=object) if names else None,
+    )
+
+
+def _column(rows: tuple[ArmRow, ...], place: int, end: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """One end or the mean of a metric; NaN where it is unknown."""
+    found = [row.metrics[place].get(end) if row.metrics else None for row in rows]
+    return np.array([math.nan if value is None else value for value in found])
