@@ -111,6 +111,17 @@ def meant_percent(threshold: float) -> str:
     return f"Did you mean {written}? Write {written!r} or {percentage(written):.12g}. "
 
 
+def families_as_text(message: str) -> str:
+    """A message with reward families as the command line and the service write them.
+
+    >>> families_as_text("Declare it: rewards=Bounded(0, HIGH), or rewards=NonNegative() without a ceiling.")
+    'Declare it: rewards bounded:0,HIGH, or nonnegative without a ceiling.'
+    """
+    return message.replace("rewards=Bounded(0, HIGH)", "rewards bounded:0,HIGH").replace(
+        "rewards=NonNegative()", "nonnegative"
+    )
+
+
 def whole(value: Any) -> int | None:
     """The value as an int if it is one, of Python or of numpy; None for anything else.
 

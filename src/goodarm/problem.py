@@ -72,6 +72,13 @@ def _too_fine(name: str, value: float) -> str:
     )
 
 
+OTHER_RANGE = (
+    "If rewards have another range, declare it: rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no "
+    "ceiling."
+)
+"""What to do about rewards or thresholds outside of [0, 1]. `families_as_text` translates it."""
+
+
 @dataclass(frozen=True, init=False)
 class Bounded:
     """Rewards in [0, 1], 0/1 or in between: 1/2-sub-Gaussian whatever their distribution.
@@ -91,13 +98,13 @@ class Bounded:
         if not 0.0 < threshold < 1.0:
             raise InvalidValue(
                 f"threshold must lie strictly between 0 and 1 for rewards in [0, 1]; got {threshold}. "
-                f"{meant_percent(threshold)}Rescale the rewards, or pass rewards=Gaussian(scale=...)."
+                f"{meant_percent(threshold)}{OTHER_RANGE}"
             )
 
     def check_reward(self, reward: float) -> None:
         if not 0.0 <= reward <= 1.0:
             raise InvalidValue(
-                f"a reward must lie in [0, 1]; got {reward}. Rescale the rewards, or pass rewards=Gaussian(scale=...)."
+                f"a reward must lie in [0, 1]; got {reward}. {OTHER_RANGE}"
             )
 
     @property
@@ -432,7 +439,8 @@ class Problem:
     Traceback (most recent call last):
         ...
     goodarm.errors.InvalidValue: threshold must lie strictly between 0 and 1 for rewards in [0, 1]; got 1.5. \
-Did you mean 1.5%? Write '1.5%' or 0.015. Rescale the rewards, or pass rewards=Gaussian(scale=...).
+Did you mean 1.5%? Write '1.5%' or 0.015. If rewards have another range, declare it: \
+rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
     """
 
     threshold: float

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from goodarm.arguments import families_as_text
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -36,8 +38,7 @@ def in_options(message: str) -> str:
         value = (match[2] or "").strip("'\"")
         return name if value in ("", "True") else f"{name} {value}"
 
-    told = message.replace("pass rewards=Gaussian(scale=...)", "use Gaussian rewards")
-    return re.sub(r"`([a-z_]+)(?:=([^`]*))?`", option, told)
+    return re.sub(r"`([a-z_]+)(?:=([^`]*))?`", option, families_as_text(message))
 
 
 def print_json(value: Any) -> None:

@@ -81,8 +81,8 @@ def family_from_rows(
         if wrong.any():
             row = int(np.argmax(wrong))
             raise InvalidValue(
-                f"the reward in row {row + 1} is {x[row]:g}, outside of [0, 1]. Rescale the rewards, or declare them "
-                "as gaussian:SCALE."
+                f"the reward in row {row + 1} is {x[row]:g}, outside of [0, 1]. Divide them by the largest "
+                "reward that is possible."
             )
     if isinstance(rewards, SubGaussian) or np.isin(x, (0.0, 1.0)).all():
         return family_from_totals(n, s, threshold, rewards=rewards, horizon=horizon, name=name)

@@ -43,14 +43,14 @@ def _whole(value: Any) -> Any:
 
 
 POSITIVE = r"[0-9]{1,20}(\.[0-9]{1,20})?(e[+-]?[0-9]{1,3})?"
-FAMILIES = f"bounded|(sub-)?gaussian:{POSITIVE}|nonnegative(:{POSITIVE})?|((graded|scored)-)?cases:[0-9]{{1,9}}"
+FAMILIES = f"bounded(:0,{POSITIVE})?|(sub-)?gaussian:{POSITIVE}|nonnegative(:{POSITIVE})?|((graded|scored)-)?cases:[0-9]{{1,9}}"
 RewardFamily = Annotated[
     str,
     Field(
         max_length=200,
         json_schema_extra={"pattern": f"^({FAMILIES})$"},  # shown only; the library checks it
-        examples=["bounded", "gaussian:1.5"],
-        description="bounded (in [0, 1]); gaussian:SCALE or sub-gaussian:SCALE, rewards within 1e9 times the scale; "
+        examples=["bounded", "nonnegative:500"],
+        description="bounded (in [0, 1]) or bounded:0,HIGH; gaussian:SCALE or sub-gaussian:SCALE, rewards within 1e9 times the scale; "
         "nonnegative or nonnegative:CAP; cases:COUNT or graded-cases:COUNT",
     ),
 ]

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
+from goodarm.arguments import families_as_text, shown
 from goodarm.errors import GoodarmError
 
 log = logging.getLogger("goodarm.service")
@@ -94,15 +95,71 @@ def describe(app: FastAPI) -> None:
     app.openapi = document  # type: ignore[method-assign]  # FastAPI's own way
 
 
-def explain(errors: Iterable[Mapping[str, Any]]) -> str:
-    """Pydantic's errors, one line per location.
+KINDS = {
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+"""The kind of value that is missing, by pydantic's name for the error."""
 
-    >>> explain([{"loc": ("body", "threshold"), "msg": "Field required", "type": "missing"}])
-    'body.threshold: Field required.'
+
+def explain(errors: Iterable[Mapping[str, Any]], body: Any = None) -> str:
+    """Pydantic's errors in plain words, one sentence per place in the request.
+
+    body : the JSON that was sent. Parts of a location that are not in it are pydantic's names for alternatives
+
+    >>> explain([{"loc": ("body", "threshold"), "msg": "Field required", "type": "missing"}], {})
+    'body.threshold is missing.'
+    >>> wrong = [{"loc": ("body", "reward", "float"), "msg": "...", "type": "float_type", "input": "high"}]
+    >>> wrong += [{"loc": ("body", "reward", "bool"), "msg": "...", "type": "bool_type", "input": "high"}]
+    >>> explain(wrong, {"reward": "high"})
+    "body.reward must be a number or true or false; got 'high'."
     """
-    found = [f"{'.'.join(str(part) for part in error['loc'])}: {error['msg']}." for error in errors]
+    places: dict[str, list[Mapping[str, Any]]] = {}
+    for error in errors:
+        if error["type"] == "json_invalid":
+            return f"The body is not valid JSON: {error['ctx']['error']} at character {error['loc'][-1]}."
+        places.setdefault(_place(error, body), []).append(error)
+    found = [_at(place, wrong) for place, wrong in places.items()]
     more = f" … and {len(found) - 5} more." if len(found) > 5 else ""
     return " ".join(found[:5]) + more
+
+
+def _place(error: Mapping[str, Any], body: Any) -> str:
+    """The location of an error, without the names of alternatives."""
+    first, *rest = error["loc"]
+    if first != "body":
+        return ".".join(str(part) for part in error["loc"])
+    kept, value = [first], body
+    for j, part in enumerate(rest):
+        inside = part in value if isinstance(value, dict) else isinstance(value, list) and isinstance(part, int)
+        if inside and not (isinstance(value, list) and part >= len(value)):
+            kept, value = [*kept, part], value[part]
+        elif error["type"] == "missing" and j == len(rest) - 1:
+            kept.append(part)
+    return ".".join(str(part) for part in kept)
+
+
+def _at(place: str, errors: list[Mapping[str, Any]]) -> str:
+    """What is wrong at one place."""
+    kinds = list(dict.fromkeys(KINDS[error["type"]] for error in errors if error["type"] in KINDS))
+    other = [error for error in errors if error["type"] not in KINDS]
+    if not other:
+        return f"{place} must be {' or '.join(kinds)}; got {shown(errors[0].get('input'))}."
+    if other[0]["type"] == "missing":
+        return f"{place} is missing."
+    if other[0]["type"] == "extra_forbidden":
+        return f"{place}: there is no such field."
+    said = dict.fromkeys(
+        str(error["msg"]).removeprefix("Value error, ").replace("Input should", "the value should") for error in other
+    )
+    return f"{place}: {', or '.join([*said, *kinds])}."
 
 
 def not_json(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
@@ -123,7 +180,7 @@ def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
     if status >= 500:
         state.metrics.note_store_error()
         log.error("%s %s: %s", scope["method"], scope["path"], error, extra={"kind": type(error).__name__})
-    return answer(status, type(error).__name__, str(error), {"Retry-After": "1"} if status == 503 else None)
+    return answer(status, type(error).__name__, families_as_text(str(error)), {"Retry-After": "1"} if status == 503 else None)
 
 
 def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
@@ -136,7 +193,7 @@ def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:
-        return answer(422, "form", not_json(request, error.errors()) or explain(error.errors()))
+        return answer(422, "form", not_json(request, error.errors()) or explain(error.errors(), error.body))
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
