@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from datetime import timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -109,6 +110,23 @@ def meant_percent(threshold: float) -> str:
         return ""
     written = f"{threshold:.12g}%"
     return f"Did you mean {written}? Write {written!r} or {percentage(written):.12g}. "
+
+
+def same_form(name: str) -> str:
+    """A name in the Unicode form in which equal looking names are equal (NFKC)."""
+    return unicodedata.normalize("NFKC", name)
+
+
+def plain_form(name: str) -> str:
+    """The same in lower case, without invisible characters, with single blanks between words.
+
+    >>> plain_form("Big  Red\\u200b "), plain_form("\\uff22ig red")
+    ('big red', 'big red')
+    """
+    if name.isascii() and name.isalnum():
+        return name.casefold()
+    kept = (" " if c.isspace() else c for c in same_form(name).casefold() if unicodedata.category(c) != "Cf")
+    return " ".join("".join(kept).split())
 
 
 def families_as_text(message: str) -> str:

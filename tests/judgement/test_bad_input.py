@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import goodarm
 from goodarm.cli import app
-from goodarm.errors import GoodarmError
+from goodarm.errors import GoodarmError, LogWarning
 
 GOOD = "arm,reward\na,1\na,0\nb,1\n"
 BAD = {
@@ -23,7 +23,7 @@ BAD = {
     "none plausible": ("p,q,r\na,1,2\n", [], "Give --reward COLUMN"),
     "outside": ("arm,reward\na,1\nb,3\nb,7\n", [], "2 of 3 values of reward can't be judged"),
     "first outside": ("arm,reward\na,1\nb,3\nb,7\n", [], "The first lies outside: 3 of arm 'b'"),
-    "nulls": ("arm,reward\na,1\nb,\nb,NULL\n", [], "2 rewards are NULL, of 3 rows"),
+    "nulls": ("arm,reward\na,1\nb,\nb,NULL\n", [], "2 rewards are missing (NULL or NaN), of 3 rows"),
     "no arm": ("arm,reward\na,1\n,1\n", [], "1 rows have no arm"),
     "empty": ("", [], "is empty"),
     "only a header": ("arm,reward\n", [], "there is no row"),
@@ -94,19 +94,19 @@ def test_nulls_are_counted_and_do_what_was_said() -> None:
     log = {"arm": ["a"] * 40 + ["b"] * 40, "reward": [1.0] * 40 + [None] * 20 + [1.0] * 20}
     dropped = goodarm.judge(log, threshold=0.5, nulls="drop")
     assert dropped.good == ["a", "b"]
-    assert "20 NULL rewards were dropped" in dropped.notes
+    assert "20 rewards are missing and left out" in dropped.notes
     zero = goodarm.judge(log, threshold=0.5, nulls="zero")
     assert (zero.good, zero.open) == (["a"], ["b"])
-    assert "20 NULL rewards were counted as 0" in zero.notes
+    assert "20 rewards are missing and count as 0" in zero.notes
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_nan_is_null(kind: Any, tmp_path: Path) -> None:
     log = kind({"arm": ["a"] * 30, "reward": [1.0] * 29 + [np.nan]})
-    with pytest.raises(GoodarmError, match="1 rewards are NULL"):
+    with pytest.raises(GoodarmError, match="1 reward is missing"):
         goodarm.judge(log, threshold=0.5)
     pl.DataFrame({"arm": ["a"] * 30, "reward": [1.0] * 29 + [float("nan")]}).write_parquet(tmp_path / "nan.parquet")
-    with pytest.raises(GoodarmError, match="1 rewards are NULL"):
+    with pytest.raises(GoodarmError, match="1 reward is missing"):
         goodarm.judge(tmp_path / "nan.parquet", threshold=0.5)
 
 
@@ -169,10 +169,10 @@ def test_numbers_that_floats_can_not_hold_are_refused(options: dict[str, Any]) -
     ("values", "kind", "message"),
     [
         ([0, 1, 3, 1], "int8", "The first lies outside: 3"),
-        ([0, 1, None, 1], "int8", "1 rewards are NULL"),
-        ([0.0, 1.0, float("nan"), 1.0], "double", "1 rewards are NULL"),
+        ([0, 1, None, 1], "int8", "1 reward is missing"),
+        ([0.0, 1.0, float("nan"), 1.0], "double", "1 reward is missing"),
         ([0.0, 1.0, float("inf"), 1.0], "double", "The first lies outside: inf"),
-        ([True, None, False, True], "bool", "1 rewards are NULL"),
+        ([True, None, False, True], "bool", "1 reward is missing"),
     ],
 )
 def test_what_the_statistics_of_a_parquet_file_say_is_not_believed_too_far(
@@ -221,3 +221,42 @@ def test_a_filter_by_the_reward_is_warned_of() -> None:
     for where, warned in (("Click = 1", True), ("clicks_before > 1", False), ("arm = 'a'", False)):
         notes = goodarm.judge(log, reward="click", threshold=0.5, where=where).notes
         assert any("WARNING: `where` reads click" in note for note in notes) == warned
+
+
+def test_arms_whose_names_look_alike_are_warned_of() -> None:
+    log = {"ad": ["A", "A ", "b", "B", "c", "c\u200b", "d"], "reward": [1, 0, 1, 0, 1, 0, 1]}
+    with pytest.warns(LogWarning, match="the arms 'A' and 'A ' differ only in blanks, case or invisible characters"):
+        found = goodarm.judge(log, threshold=0.5)
+    assert "and 2 more pairs" in found.warnings[0]
+    assert found.guarantee == "certified only if 'A' and 'A ' are different arms"
+    assert not goodarm.judge({"ad": ["1 10", "11 0", "a", "ab"], "reward": [1, 0, 1, 0]}, threshold=0.5).warnings
+
+
+@pytest.mark.parametrize("per_ad", [1, 3])
+def test_a_table_of_totals_is_recognised(tmp_path: Path, per_ad: int) -> None:
+    path = tmp_path / "ads.csv"
+    rows = [f"{ad},{1000 + i},{30 + i}" for i in range(per_ad) for ad in ("a", "b")]
+    path.write_text("ad,impressions,clicks\n" + "\n".join(rows) + "\n")
+    ran = CliRunner().invoke(app, ["judge", str(path), "--threshold", "2%"], env={"COLUMNS": "300"})
+    assert ran.exit_code == 2
+    advice = "Is this a table of totals, with clicks out of impressions? Give --pulls impressions and --total clicks."
+    assert advice in " ".join(ran.stderr.split())
+    options = {"threshold": 2.0, "rewards": "nonnegative"}
+    found = goodarm.judge(path, pulls="impressions", total="clicks", threshold=0.02)
+    assert not found.warnings
+    if per_ad == 1:
+        with pytest.warns(LogWarning, match="every arm has one row. If clicks is a total out of impressions"):
+            goodarm.judge(path, **options)
+    else:
+        assert not goodarm.judge(path, **options).warnings
+
+
+def test_yes_and_no_are_rewards_and_other_words_are_explained(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("arm,clicked\na,yes\na,No\nb,TRUE\nb,false\n")
+    assert goodarm.judge(path, threshold=0.4).arms.mean.tolist() == [0.5, 0.5]
+    path.write_text("arm,clicked\na,ja\na,nein\nb,1\nb,0\n")
+    with pytest.raises(GoodarmError, match="rewards are numbers, true or false, yes or no") as error:
+        goodarm.judge(path, threshold=0.4)
+    assert "such as 1 for a success and 0 for a failure" in str(error.value)
+    assert "bounded" not in str(error.value)

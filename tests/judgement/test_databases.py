@@ -190,9 +190,9 @@ def test_postgresql_says_what_is_wrong(address: str) -> None:
         goodarm.judge(address, table="log", threshold=0.1)
     with pytest.raises(GoodarmError, match=r"the column 'shop' holds no numbers.*shop::float8"):
         goodarm.judge(address, table="Log", arm="item", reward="shop", threshold=0.1)
-    with pytest.raises(GoodarmError, match="rewards are NULL, of 20,000 rows"):
+    with pytest.raises(GoodarmError, match=r"rewards are missing \(NULL or NaN\), of 20,000 rows"):
         goodarm.judge(address, table="holes", threshold=0.1)
-    with pytest.raises(GoodarmError, match="3 rewards are NULL, of 3 rows"):
+    with pytest.raises(GoodarmError, match=r"3 rewards are missing \(NULL or NaN\), of 3 rows"):
         goodarm.judge(address, table="nans", threshold=0.1)
     with pytest.raises(GoodarmError, match="values of hour can't be judged"):
         goodarm.judge(address, table="Log", arm="item", reward="hour", threshold=0.1)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.optimize import minimize_scalar
 from typer.testing import CliRunner
@@ -109,10 +112,70 @@ def test_each_segment_has_its_own_control() -> None:
         ({"versus": "nwo"}, "unknown control 'nwo'. Did you mean 'now'"),
         ({"versus": "now", "threshold": 0.1}, "give either a threshold"),
         ({"versus": "now", "margin": 1.5}, "margin must be less than"),
-        ({"versus": "now", "rewards": "gaussian:1"}, "bounded rewards only. Declare .*bounded:0,CAP"),
+        ({"versus": "now", "rewards": "gaussian:1"}, "bounded rewards only. Compare .*nonnegative:CAP"),
         ({"versus": "now", "rule": "kt"}, "leave `rule` out"),
     ],
 )
 def test_what_is_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(GoodarmError, match=message):
         goodarm.judge(LOG, **options)
+
+
+def revenue(seed: int = 0, rows: int = 3000) -> dict[str, list[Any]]:
+    """Amounts of users with two rows each. One of them lies far above all others."""
+    chance = np.random.default_rng(seed)
+    arm = np.array(["now", "new", "old"])[chance.integers(3, size=rows)]
+    paid = chance.random(rows) < np.where(arm == "new", 0.5, 0.2)
+    amounts = np.where(paid, chance.exponential(100.0, rows), 0.0)
+    amounts[7] = 99_999.0
+    return {"arm": arm.tolist(), "amount": amounts.tolist(), "user": (np.arange(rows) // 2).tolist()}
+
+
+@pytest.mark.parametrize("unit", [{}, {"unit": "user"}, {"unit": "user", "per_unit": "sum"}])
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
+def test_rewards_cut_at_a_cap_are_compared_in_every_source(tmp_path: Path, unit: dict[str, str]) -> None:
+    log = pl.DataFrame(revenue())
+    log.write_csv(tmp_path / "log.csv")
+    log.write_parquet(tmp_path / "log.parquet")
+    options: dict[str, Any] = {"arm": "arm", "reward": "amount", "versus": "now", **unit}
+    if unit:  # one reward per user, cut
+        per_user = log.group_by("arm", "user").agg(getattr(pl.col("amount"), unit.get("per_unit", "mean"))())
+    else:
+        per_user = log
+    cut = per_user.with_columns(pl.col("amount").clip(upper_bound=150.0))
+    plain = goodarm.judge(cut, **{**options, "per_unit": "mean"}, rewards="bounded:0,150")
+    for source in (log, log.lazy(), log.to_pandas(), tmp_path / "log.csv", tmp_path / "log.parquet"):
+        found = goodarm.judge(source, **options, rewards="nonnegative:150")
+        assert found.good == plain.good == ["new"]
+        for name in ("pulls", "mean", "low", "high", "evidence"):
+            assert getattr(found.arms, name) == pytest.approx(getattr(plain.arms, name), rel=1e-9)
+        assert "certified for rewards cut at 150" in found.sentence
+        assert found.as_dict()["cut"] == 150.0
+        assert found.conditions[0] == "the cap of 150 was fixed before anybody looked at these rewards"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"rewards": "nonnegative"}, "Compare rewards cut at a cap, `rewards='nonnegative:CAP'`"),
+        ({"rewards": "bounded:0,500"}, "or `rewards='nonnegative:CAP'` to compare amounts cut at CAP"),
+        ({"rewards": "nonnegative:500", "value": -1.0}, "-1.0 of arm 'now'"),
+        ({"rewards": "nonnegative:500", "value": math.inf}, "lies outside: inf"),
+        ({"rewards": "nonnegative:500", "value": math.nan}, "1 reward is missing"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
+def test_amounts_that_cannot_be_compared(tmp_path: Path, change: dict[str, Any], words: str) -> None:
+    log = revenue()
+    if "value" in change:
+        log["amount"][log["arm"].index("now")] = change["value"]
+    pl.DataFrame(log).write_parquet(tmp_path / "log.parquet")
+    for data in (pl.DataFrame(log), tmp_path / "log.parquet"):
+        with pytest.raises(GoodarmError, match=re.escape(words)):
+            goodarm.judge(data, arm="arm", reward="amount", versus="now", rewards=change["rewards"])
+
+
+def test_totals_cannot_be_cut() -> None:
+    totals = {"arm": ["a", "b"], "pulls": [10, 10], "total": [30.0, 40.0]}
+    with pytest.raises(GoodarmError, match="only single rewards can be cut at 5"):
+        goodarm.judge(totals, versus="a", rewards="nonnegative:5")

@@ -7,9 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from unicodedata import normalize
 
-from goodarm.arguments import number, shown
+from goodarm.arguments import number, same_form, shown
 from goodarm.errors import InvalidValue, UnknownName
 from goodarm.rules.identification.with_scores import tenth
 
@@ -103,7 +102,7 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
     if not entries:
         raise InvalidValue("a campaign needs at least one arm; got none.")
     seen = dict(known or {})
-    forms = {normalize("NFKC", id): id for id in seen}
+    forms = {same_form(id): id for id in seen}
     for entry in entries:
         if entry.id in seen:
             where = "in this campaign already, and ids are never reused" if entry.id in (known or {}) else None
@@ -112,7 +111,7 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
                 if where
                 else f"two arms have the id {entry.id!r}; ids must differ. Give one of them another id."
             )
-        twin = forms.setdefault(normalize("NFKC", entry.id), entry.id)
+        twin = forms.setdefault(same_form(entry.id), entry.id)
         if twin != entry.id:
             raise InvalidValue(
                 f"the ids {twin!a} and {entry.id!a} look alike: they are the same text in different Unicode "

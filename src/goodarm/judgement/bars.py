@@ -15,7 +15,7 @@ import numpy as np
 from goodarm.engine.evidence import BarsEvidence, Seen
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.decide import Levels, deciding_evidence
+from goodarm.judgement.decide import Levels, deciding_evidence, open_units
 from goodarm.judgement.judgement import Arms, MetricColumn
 from goodarm.judgement.kinds import ReadLog
 from goodarm.judgement.log_columns import LogColumns, check_filter, choose_columns
@@ -61,7 +61,7 @@ def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arm
     levels = problem.bar.budget - offset
     good, bad, columns, distances = [], [], [], []
     for metric, each in zip(metrics, sums, strict=True):
-        pending = np.zeros(each.pulls.size) if each.pending is None else each.pending
+        pending = open_units(question, each)
         pulls, total = each.pulls + pending, metric.turned(np.clip(each.total, 0.0, each.pulls), each.pulls)
         bar = bar_at(problem.bar, metric.threshold)
         good.append(evidence_from_totals(rule, pulls, total, bar)[0])
@@ -79,7 +79,7 @@ def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arm
         Seen(
             float(first.pulls[i]),
             tuple(float(each.total[i]) for each in sums),
-            0.0 if first.pending is None else float(first.pending[i]),
+            float(open_units(question, first)[i]),
         )
         for i in range(first.arm.size)
     ]

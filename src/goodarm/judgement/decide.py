@@ -70,6 +70,29 @@ def decide(
     return Decided(mean, low, high, verdict, evidence, needs)
 
 
+def open_units(question: Question, sums: Sums) -> Floats:
+    """Number of units of each arm that count at their worst, since their window is still open; 0 if they are left out.
+
+    Under `fwer` they are left out. Proof. Order all units by their first rows, which is also the order in which their
+    windows close. Units are independent of each other, and an arm is chosen for a unit by what other units did before:
+    so given all rewards of earlier units, the mean of the next unit's reward is its arm's mean, and the evidence after
+    k units, E_k, is a supermartingale in k. A look at time t counts the units with first row + window <= t. That
+    depends on first rows alone, never on rewards, and selects the first k(t) units. By Ville's inequality the
+    probability that any E_k reaches 1/delta is at most delta. So it does not matter at which k people look, even if
+    they choose the time of a look by the rewards of open units, which they can see.
+
+    Leaving a unit out because of its rewards so far breaks this, as does closing it early.
+
+    Under `fdr` they count at their worst. e-BH needs E of mean at most 1 at the time of the look, and a person who sees
+    open units may look just before bad ones close: k(t) is then not a stopping time. With every open unit at its
+    worst, the evidence is at most that of all units that have begun. Their number is a stopping time, since it
+    changes only by a unit that begins, before any of its rewards.
+    """
+    if sums.pending is None or not question.open_at_worst:
+        return np.zeros(sums.pulls.size)
+    return sums.pending
+
+
 @dataclass(frozen=True)
 class Levels:
     """Evidence needed per arm, for good and for bad: at present, and if one more arm is called."""
@@ -156,7 +179,7 @@ def decide_log(
 
         found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
         return replace(placed(question, sums, found), when=when), notes
-    pending = 0.0 if sums.pending is None else sums.pending
+    pending = open_units(question, sums)
     if sums.logs is not None:
         from goodarm.judgement.by_sums import decide_by_sums, notes_on_sums
 

@@ -14,7 +14,7 @@ from goodarm.arguments import percentage, shown
 from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Judgement
-from goodarm.judgement.log_columns import LogColumns, noun, pairs_noun, unit_like
+from goodarm.judgement.log_columns import LogColumns, look_alikes, noun, pairs_noun, pulls_like, unit_like
 from goodarm.judgement.question import Question, read_scale
 from goodarm.judgement.shares import LATE, shared
 from goodarm.judgement.sources._base import LogSource, Progress, Sums, silent
@@ -229,6 +229,9 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
                 *read.notes,
                 *_late_arms(source, question, columns, sums),
                 *_repeated_units(source, question, columns, rows),
+                *_look_alikes(sums),
+                *_one_row_each(source, columns, sums),
+                *_growing_units(question, columns, sums),
                 *notes,
                 shared_budget(made.arm.size, segments, question),
             )
@@ -254,6 +257,51 @@ def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums:
             f"appears after {share:.0%} of the rows. If you looked at the log before that, or if more arms may come, "
             "these verdicts are not certified: give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
             condition="every look at the log had all of the arms",
+        ),
+    )
+
+
+def _look_alikes(sums: Sums) -> tuple[Doubt, ...]:
+    """A warning if names of arms differ only in what people don't see or don't mean."""
+    pairs = look_alikes(dict.fromkeys(sums.arm.tolist()))
+    if not pairs:
+        return ()
+    (first, second), more = pairs[0], len(pairs) - 1
+    others = "" if not more else f", and {more:,} more {'pair' if more == 1 else 'pairs'}"
+    return (
+        Doubt(
+            f"the arms {first!a} and {second!a} differ only in blanks, case or invisible characters{others}. They are "
+            "judged as two arms; if they are one, correct the names",
+            condition=f"{first!a} and {second!a} are different arms",
+        ),
+    )
+
+
+def _one_row_each(source: LogSource, columns: LogColumns, sums: Sums) -> tuple[Doubt, ...]:
+    """A warning if every arm has a single row and another column looks like a number of samples."""
+    pulls = pulls_like(columns, source.names())
+    if pulls is None or sums.arm.size < 2 or (sums.rows != 1.0).any():
+        return ()
+    return (
+        Doubt(
+            f"every arm has one row. If {columns.reward} is a total out of {pulls}, give `pulls='{pulls}'` and "
+            f"`total='{columns.reward}'`",
+            condition=f"each row is one reward and not a total out of {pulls}",
+        ),
+    )
+
+
+def _growing_units(question: Question, columns: LogColumns, sums: Sums) -> tuple[Doubt, ...]:
+    """A warning if units with several rows and times have no window: later looks would change their rewards."""
+    if columns.unit is None or columns.time is None or question.window is not None or question.case is not None:
+        return ()
+    if sums.rows.sum() < REPEATED * sums.pulls.sum():
+        return ()
+    return (
+        Doubt(
+            f"{question.counted} have several rows, and later rows change the reward of a {columns.unit}. If more may "
+            "come, give `window='7d'`, or as long as rows count: then verdicts hold at every look",
+            condition=f"no more rows of these {question.counted} will come",
         ),
     )
 

@@ -137,9 +137,9 @@ class Judgement(Written):
         """
         assumption, doubts = self.question.scale.family.assumption, self.warnings
         needed = dict.fromkeys([*([assumption] if assumption else []), *(each.condition for each in doubts)])
-        if not needed:
-            return str(self.rule_guarantee)
-        return f"{self.rule_guarantee} {'only if' if doubts else 'if'} {' and '.join(needed)}"
+        scale = self.question.scale
+        kind = f"{self.rule_guarantee} for {scale.words}" if scale.cut else str(self.rule_guarantee)
+        return f"{kind} {'only if' if doubts else 'if'} {' and '.join(needed)}" if needed else kind
 
     @property
     def warnings(self) -> tuple[Doubt, ...]:
@@ -269,6 +269,8 @@ class Judgement(Written):
         if self.case == "ledger":
             head["ledger"] = str(self.question.ledger)
         head |= self.question.kind.as_json()
+        if self.question.scale.cut:
+            head["cut"] = self.question.scale.high
         forecast = None if self.forecast is None else self.forecast.as_json()
         head |= self._counted(self.arms, self.forecast) | {"rows_to_half": forecast}
         if not self.by:

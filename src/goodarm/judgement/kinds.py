@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from goodarm.arguments import check_real, meant_percent
 from goodarm.errors import InvalidValue, UnreadableTable, UnsoundPairing
-from goodarm.problem import Bounded
+from goodarm.problem import Bounded, NonNegative
 from goodarm.question import Bars, Control, Threshold
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Criterion
@@ -23,7 +23,7 @@ from goodarm.verdict import Criterion
 if TYPE_CHECKING:
     from goodarm.judgement.judgement import Arms
     from goodarm.judgement.log_columns import LogColumns
-    from goodarm.judgement.question import Question
+    from goodarm.judgement.question import Question, RewardScale
     from goodarm.judgement.shares import Shares
     from goodarm.judgement.sources._base import Floats, LogSource, Progress, Sums
 
@@ -72,6 +72,14 @@ class LogKind(ABC):
         """The name of the test that decides."""
         return self.question.identification.name
 
+    def scale(self) -> RewardScale:
+        """The rewards' family and range, as this kind judges them."""
+        return self.question.scale
+
+    def other_rewards(self) -> str:
+        """What to declare where rewards have no known range."""
+        return "`rewards='nonnegative'` for amounts of 0 or more without a ceiling"
+
     def check(self) -> None:
         """Refuse options that don't combine with this kind."""
         if self.question.margin:
@@ -101,6 +109,11 @@ class LogKind(ABC):
             raise UnreadableTable(
                 f"{source.title} is a table of totals, and {question.identification.name} needs the rewards "
                 "themselves. Give the log, or declare a range: `rewards='bounded:LOW,HIGH'`."
+            )
+        if question.scale.cut and columns.pulls is not None:
+            raise UnreadableTable(
+                f"{source.title} is a table of totals, and only single rewards can be cut at {question.scale.high:g}. "
+                "Give the log, or declare a range: `rewards='bounded:LOW,HIGH'`."
             )
         sums, notes = checked(source, columns, question, source.sums(columns, question, progress))
         return ReadLog(columns, (sums,), (*columns.notes, *filtered, *notes))
@@ -193,12 +206,26 @@ class ControlLog(LogKind):
             return super().rule
         return "versus-squares" if self.question.by_squares else "versus"
 
+    def scale(self) -> RewardScale:
+        """Rewards with a cap are compared as min(reward, cap), which lies in [0, cap].
+
+        The certificate is then about the means of the cut rewards, of the arm and of the control.
+        """
+        scale = self.question.scale
+        if type(scale.family) is NonNegative and scale.family.cap is not None:
+            return replace(scale, family=Bounded(), low=0.0, high=float(scale.family.cap), cut=True)
+        return scale
+
+    def other_rewards(self) -> str:
+        return "`rewards='nonnegative:CAP'` to compare amounts cut at CAP"
+
     def check(self) -> None:
         question = self.question
         if not question.scale.bounded:
             raise InvalidValue(
-                "a comparison with a control is certified for bounded rewards only. Declare the largest reward that is "
-                "possible, `rewards='bounded:0,CAP'`, or judge against a fixed bar: `threshold=X` in place of `versus`."
+                "a comparison with a control is certified for bounded rewards only. Compare rewards cut at a cap, "
+                "`rewards='nonnegative:CAP'`, or declare the largest reward that is possible, "
+                "`rewards='bounded:0,HIGH'`, or judge against a fixed bar: `threshold=X` in place of `versus`."
             )
         if not abs(question.margin) < question.scale.length:
             raise InvalidValue(
@@ -209,10 +236,6 @@ class ControlLog(LogKind):
                 raise InvalidValue(f"`versus` decides from totals by its own test; leave `{name}` out.")
         if question.unit is not None and question.per_unit == "ratio":
             raise InvalidValue("`per_unit='ratio'` needs a threshold; a control is compared by mean, any or sum.")
-        if question.unit is not None and question.window is not None:
-            raise InvalidValue(
-                "`window` counts open units at their worst, which needs bounded rewards and a threshold."
-            )
         if question.case is not None and question.score is not None:
             raise InvalidValue("scores are for arms that are compared with a threshold; leave `score` or `versus` out.")
 
@@ -279,6 +302,9 @@ class BarsLog(LogKind):
         bars = self.question.bars
         assert bars is not None
         return bars
+
+    def other_rewards(self) -> str:
+        return "leave metrics that are not shares out"
 
     def check(self) -> None:
         super().check()

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from goodarm.arguments import plain_form
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import Doubt
@@ -71,6 +72,12 @@ UNITS = (
     "visitor", "worker",
 )  # fmt: skip
 """Typical names of columns whose values have several dependent rows. A final `id` is ignored."""
+
+COUNTS = (
+    "attempts", "count", "counts", "displays", "emails", "exposures", "impressions", "impression", "n", "plays", "pulls",
+    "samples", "sends", "sent", "sessions", "shown", "size", "trials", "users", "viewers", "views", "visitors", "visits",
+)  # fmt: skip
+"""Typical names of the column that counts the samples in a table of totals."""
 
 PROPENSITIES = ("propensity", "propensityscore", "pscore")
 
@@ -163,6 +170,33 @@ def unit_like(columns: LogColumns, names: Sequence[str]) -> str | None:
     named = [name for name in free if _bare(name) in UNITS]
     other = [name for name in free if re.search(r"(id|hash|key)$", name.casefold())]
     return next(iter([*named, *other]), None)
+
+
+def pulls_like(columns: LogColumns, names: Sequence[str]) -> str | None:
+    """An unused column whose name suggests a number of samples, as tables of totals have.
+
+    >>> columns = choose_columns(Question(threshold=0.5), ["ad", "impressions", "clicks"], "ads.csv")
+    >>> pulls_like(columns, ["ad", "impressions", "clicks"])
+    'impressions'
+    """
+    if columns.pulls is not None or columns.unit is not None:
+        return None
+    return next((name for name in names if name not in columns.used and _bare(name) in COUNTS), None)
+
+
+def look_alikes(arms: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of names that differ only in blanks, case, invisible characters or Unicode forms.
+
+    >>> look_alikes(["A", "B", "A ", "b", "C"])
+    [('A', 'A '), ('B', 'b')]
+    """
+    seen: dict[str, str] = {}
+    found = []
+    for arm in arms:
+        first = seen.setdefault(plain_form(arm), arm)
+        if first != arm:
+            found.append((first, arm))
+    return found
 
 
 def find(wanted: str, names: Sequence[str], title: str) -> str:

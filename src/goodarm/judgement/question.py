@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 NULLS = ("error", "drop", "zero")
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+SLACK = 1e-9
+"""Share of the range by which a sum of rounded numbers may exceed it."""
+LARGEST_AMOUNT = 1e300
+"""Largest reward of a log without a declared range."""
 BY_TOTALS = "gap-mixture"
 BY_SUMS = "bet-mixture"
 IN_ORDER = "learned-bets"
@@ -44,11 +48,15 @@ IN_ORDER = "learned-bets"
 
 @dataclass(frozen=True)
 class RewardScale:
-    """The rewards' family and, where they are bounded, their own range."""
+    """The rewards' family and, where they are bounded, their own range.
+
+    cut : whether larger rewards than `high` are judged as `high`, in place of being refused
+    """
 
     family: Rewards = field(default_factory=Bounded)
     low: float = 0.0
     high: float = 1.0
+    cut: bool = False
 
     @property
     def bounded(self) -> bool:
@@ -69,7 +77,22 @@ class RewardScale:
 
     @property
     def words(self) -> str:
+        if self.cut:
+            return f"rewards cut at {self.high:g}"
         return f"rewards in [{self.low:g}, {self.high:g}]" if self.bounded else str(self.family)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest reward that is judged."""
+        if self.bounded and not self.cut:
+            return self.low, self.high
+        return 0.0 if self.cut or isinstance(self.family, NonNegative) else -LARGEST_AMOUNT, LARGEST_AMOUNT
+
+    @property
+    def unit_limits(self) -> tuple[float, float]:
+        """The smallest and the largest sum of a unit on the rule's scale; sums of rounded numbers may be off a bit."""
+        low, high = ((limit - self.start) / self.length for limit in self.limits)
+        return low - SLACK, high + SLACK
 
 
 def read_scale(text: str | Rewards) -> RewardScale:
@@ -162,6 +185,7 @@ class Question:
     """Found in the log: whether any reward lies strictly between the ends of the range."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", self.kind.scale())
         self.kind.check()
         self.problem(1)
         if self.nulls not in NULLS:
@@ -219,6 +243,14 @@ class Question:
     def weighted(self) -> bool:
         """Whether an arm's mean is a ratio of two sums."""
         return self.propensity is not None or (self.unit is not None and self.per_unit == "ratio")
+
+    @property
+    def open_at_worst(self) -> bool:
+        """Whether units whose window is open count at their worst; if not, they are left out.
+
+        `goodarm.judgement.decide.open_units` has the proofs for both.
+        """
+        return self.criterion is Criterion.FDR
 
     def problem(self, arms: int) -> Problem:
         """The same question about this many arms."""
@@ -354,14 +386,17 @@ class Question:
             )
         if self.unit_limit is not None and not (self.unit_limit > 0.0 and math.isfinite(self.unit_limit)):
             raise InvalidValue(f"unit_limit must be a positive number; got {self.unit_limit!r}.")
-        if (ratio or self.per_unit == "any") and (not self.scale.bounded or self.scale.moved):
+        if (ratio or self.per_unit == "any") and (
+            not self.scale.bounded or self.scale.moved or self.scale.cut
+        ):
             raise InvalidValue(
-                f"`per_unit='{self.per_unit}'` needs rewards in [0, 1]. For amounts such as revenue, judge the mean of "
-                "each unit: `per_unit='mean'`."
+                f"`per_unit='{self.per_unit}'` needs rewards in [0, 1]. For amounts such as revenue, judge the sum or "
+                "the mean of each unit: `per_unit='sum'` or `per_unit='mean'`."
             )
-        if self.window is not None and not self.scale.bounded:
+        if self.window is not None and self.open_at_worst and not (self.scale.bounded and self.threshold is not None):
             raise InvalidValue(
-                "`window` counts open units at their worst, which needs bounded rewards and a threshold."
+                "with `criterion='fdr'` a `window` counts open units at their worst, which needs bounded rewards and a "
+                "threshold. Leave `criterion` out: then open units are left out."
             )
         self.seconds  # noqa: B018  a window that can't be read is refused here
 
@@ -380,7 +415,7 @@ class Question:
             raise InvalidValue("cells are judged by bets on single cases, with fwer; leave `criterion` and `rule` out.")
         if self.by:
             raise InvalidValue("a fixed test set is judged as a whole; leave `by` out.")
-        plain = self.scale.bounded and not self.scale.moved and self.window is None
+        plain = self.scale.bounded and not (self.scale.moved or self.scale.cut) and self.window is None
         if self.per_unit not in ("mean", "any") or not plain:
             raise InvalidValue("the reward of a case is 0 or 1, once per arm; leave unit, window and rewards out.")
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.errors import InvalidValue, UnreadableTable
-from goodarm.judgement.log_columns import LogColumns
+from goodarm.judgement.log_columns import LogColumns, pulls_like
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Floats, LogSource, Sums
 from goodarm.judgement.words import Doubt
@@ -57,16 +57,29 @@ def _check_range(source: LogSource, columns: LogColumns, question: Question, sum
     if question.per_unit == "sum" or columns.denominator is not None:
         raise UnreadableTable(
             f"{source.title}: {words}, and not all values of {columns.reward} keep to it, as those of arm "
-            f"{sums.arm[int(sums.outside.argmax())]!r}. Give the range as `rewards='bounded:LOW,HIGH'`, or mend them."
+            f"{sums.arm[int(sums.outside.argmax())]!r}. Give the range as `rewards='bounded:LOW,HIGH'`, or "
+            f"{question.kind.other_rewards()}, or correct the rows."
         )
     found = source.stray(columns, question)
-    what = "is not a number" if sums.unreadable.sum() > 0 and not sums.outside.any() else "lies outside"
+    words_only = sums.unreadable.sum() > 0 and not sums.outside.any()
+    what = "is not a number" if words_only else "lies outside"
     column = columns.reward or columns.total
+    advice = (
+        f"Give the range as `rewards='bounded:LOW,HIGH'`, or {question.kind.other_rewards()}, or correct the rows. "
+        "Never leave rows out because of their reward."
+    )
+    if words_only:
+        words = "rewards are numbers, true or false, yes or no"
+        advice = "Write other words as numbers, such as 1 for a success and 0 for a failure."
+    elif (pulls := pulls_like(columns, source.names())) is not None:
+        advice = (
+            f"Is this a table of totals, with {column} out of {pulls}? Give `pulls='{pulls}'` and `total='{column}'`. "
+            f"If each row is one reward: {advice[0].lower()}{advice[1:]}"
+        )
     raise UnreadableTable(
         f"{source.title}: {found.rows:,} of {int(sums.rows.sum()):,} values of {column} can't be judged ({words}). "
         f"The first {what}: {found.value} of arm {found.arm!r}. "
-        "Give the range as `rewards='bounded:LOW,HIGH'`, or `rewards='nonnegative'` for amounts of 0 or more without a "
-        "ceiling, or correct the rows. Never leave rows out because of their reward."
+        f"{advice}"
     )
 
 
@@ -77,7 +90,7 @@ def _without_nulls(
     nameless = np.array([any(value is None for value in key) for key in zip(*sums.segment, sums.arm, strict=True)])
     lost, missing = int(sums.rows[nameless].sum()), int(sums.missing.sum())
     if question.nulls == "error" and (lost or missing):
-        what = f"{missing:,} rewards are NULL" if missing else f"{lost:,} rows have no {columns.arm}"
+        what = f"{_missing(missing)} (NULL or NaN)" if missing else f"{lost:,} rows have no {columns.arm}"
         raise UnreadableTable(
             f"{source.title}: {what}, of {int(sums.rows.sum()):,} rows. Say what they mean: `nulls='zero'` counts a "
             "missing reward as 0 (no click came), `nulls='drop'` leaves the rows out, which is right only if what "
@@ -86,7 +99,7 @@ def _without_nulls(
     if missing and question.nulls == "zero" and question.scale.bounded and not question.scale.low <= 0.0:
         raise InvalidValue(f"`nulls='zero'`: 0 is outside {question.scale.words}.")
     if missing:
-        notes.append(f"{missing:,} NULL rewards were {'counted as 0' if question.nulls == 'zero' else 'dropped'}")
+        notes.append(f"{_missing(missing)} and {'count as 0' if question.nulls == 'zero' else 'left out'}")
     if lost:
         notes.append(f"{lost:,} rows without an arm or a segment were dropped")
     sums = replace(sums, total=np.where(np.isnan(sums.total), 0.0, sums.total))
@@ -112,6 +125,10 @@ def _without_nulls(
     return taken(sums, np.flatnonzero(kept)), tuple(notes)
 
 
+def _missing(rewards: int) -> str:
+    return f"{rewards:,} rewards are missing" if rewards != 1 else "1 reward is missing"
+
+
 def _check_units(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[str, ...]:
     """Refuse rows without a unit and units above their limit; returns notes on units."""
     if columns.unit is None:
@@ -129,12 +146,20 @@ def _check_units(source: LogSource, columns: LogColumns, question: Question, sum
             "Give the largest that is possible, fixed before looking."
         )
     units, pending = int(sums.pulls.sum()), int(np.nansum(sums.pending)) if sums.pending is not None else 0
-    notes = [f"{int(sums.rows.sum()):,} rows are {units + pending:,} rewards: one per {columns.unit} and arm"]
+    notes = [f"{int(sums.rows.sum()):,} rows are {units + (pending if question.open_at_worst else 0):,} rewards: one per {columns.unit} and arm"]
     if question.seconds is not None:
-        notes.append(f"{pending:,} of them are still open and count at their worst, as 0 for good and as 1 for bad")
+        notes.append(_on_open(question, columns.unit, pending))
     if unnamed:
         notes.append(f"{unnamed:,} rows without {columns.unit} were dropped")
     return tuple(notes)
+
+
+def _on_open(question: Question, unit: str, pending: int) -> str:
+    """How units whose window is still open count, in words."""
+    who = f"{pending:,} {question.counted if pending != 1 else unit} whose window of {question.window} is not over"
+    if question.open_at_worst:
+        return f"{who} count at their worst, as 0 for good and as 1 for bad"
+    return f"{who} {'is' if pending == 1 else 'are'} left out"
 
 
 def _check_sums(columns: LogColumns, question: Question, sums: Sums) -> None:

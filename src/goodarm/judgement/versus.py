@@ -180,10 +180,18 @@ def decide_segments(
     offset[judged] = shares.offset
     parts = []
     for control in np.flatnonzero(~judged):
-        which = np.flatnonzero((segment == segment[control]) & judged)
+        here = (segment == segment[control]) & judged
+        # until a unit of both closes there is nothing to compare
+        which = np.flatnonzero(here & (sums.pulls > 0.0) & (sums.pulls[control] > 0.0))
+        waiting = np.setdiff1d(np.flatnonzero(here), which)
+        unknown, none = np.full(waiting.size, math.nan), np.zeros(waiting.size)
+        widest = np.full(waiting.size, question.scale.length)
+        parts.append((waiting, unknown, -widest, widest, none.astype(np.int8), none, unknown))
+        if which.size == 0:
+            continue
         if question.by_squares:
             assert sums.squares is not None
-            seen = Moments(sums.pulls, totals, np.clip(sums.squares, np.square(totals) / sums.pulls, totals))
+            seen = Moments(sums.pulls, totals, np.clip(sums.squares, np.square(totals) / np.maximum(sums.pulls, 1.0), totals))
             mine, other = (Moments(*(each[rows] for each in seen)) for rows in (which, [control]))
             found = decide_by_squares(question, mine, other, arms, offset[which])
         else:

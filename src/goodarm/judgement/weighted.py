@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.decide import Decided, deciding_evidence, needed, placed, rows_until
+from goodarm.judgement.decide import Decided, deciding_evidence, needed, open_units, placed, rows_until
 from goodarm.judgement.judgement import Arms
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import BY_TOTALS, Question
@@ -134,7 +134,7 @@ def decide_ratios(question: Question, columns: LogColumns, sums: Sums, shares: S
         assert sums.around is not None
         notes, rows = _check_propensities(question, columns, sums), sums.around
         most = 1.0 / float(question.cap or 1.0)
-    pending = 0.0 if sums.pending is None else sums.pending
+    pending = open_units(question, sums)
     found = decide_weighted(question, rows, sums.total, sums.weight, most, problem, shares.offset, pending)
     return placed(question, sums, found), notes
 

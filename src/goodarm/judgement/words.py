@@ -60,8 +60,10 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
         whole = "within its window" if question.window is not None else "and no more rows of it will come"
         news = f"each {visible(unit)} is new information, {whole}"
     assumed = (question.scale.family.assumption,) if question.scale.family.assumption else ()
+    cut = (f"the cap of {question.scale.high:g} was fixed before anybody looked at these rewards",)
     return (
         *assumed,
+        *(cut if question.scale.cut else ()),
         f"{question.asked.labels.fixed} fixed before anybody looked at these rewards",
         news,
         *(("arms do not compete with the control for the same reward",) if question.asked.references else ()),

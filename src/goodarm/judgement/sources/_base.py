@@ -18,7 +18,8 @@ Progress = Callable[[float], None]
 
 NULLISH = ("", "null", "na", "n/a", "nan", "none", "nil", "\\n")
 """Texts that stand for no reward, in files that know only text."""
-
+WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
+"""Words that are rewards, in files that know only text."""
 
 FITS = 1.0 - 1e-9
 """A propensity times the cap below this is too small for the cap; it may be rounded."""

@@ -88,8 +88,9 @@ class DuckSource:
 
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         table = self.table(columns, question)
-        found = self._sums(table, columns, question, progress, False)
-        if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
+        # a NaN makes the sum one, except where rewards are cut: NaN counts as larger than any number
+        found = None if question.scale.cut else self._sums(table, columns, question, progress, False)
+        if found is None or np.isnan(found.total[found.pulls > 0]).any():
             # a file's statistics leave NaN out, and DuckDB would trust them and not look
             self.con.execute("SET disabled_optimizers = 'statistics_propagation'")
             found = self._sums(replace(table, proven=frozenset()), columns, question, progress, True)

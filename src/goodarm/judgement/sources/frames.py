@@ -16,7 +16,7 @@ from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import FITS, Batch, Cell, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
-from goodarm.problem import NonNegative, SubGaussian
+from goodarm.problem import SubGaussian
 
 EXTRAS = ("n", "squares", "weight", "capped", "improper", "graded")
 EXACT = 2**53
@@ -73,7 +73,7 @@ class FrameSource:
         if question.where is not None:
             return self._filtered(question).stray(columns, _without_where(question))
         named = self._named(columns, question)
-        low, high = _limits(question) if columns.pulls is None else (0.0, 0.0)
+        low, high = question.scale.limits if columns.pulls is None else (0.0, 0.0)
         wrong = named.filter((nw.col("low") < low) | (nw.col("high") > high))
         shown = wrong.select("key" + str(len(columns.by)), "x").head(1)
         first, rows = (self._collected(each) for each in (shown, wrong.select(nw.len().alias("rows"))))
@@ -103,7 +103,7 @@ class FrameSource:
             now = float(self._collected(rows.select(nw.col("t").max()))["t"].to_list()[0])
             rows = rows.with_columns(nw.col("t").min().over(*within).alias("start"))
             rows = rows.filter(nw.col("t") < nw.col("start") + question.seconds)
-        low, high = _limits(question)
+        low, high = question.scale.limits
         over = nw.col("d") if columns.denominator is not None else nw.lit(high)
         bad = (nw.col("x") < low) | (nw.col("x") > over)
         bad = bad | (nw.col("d") < 0.0) | nw.col("d").is_null() if columns.denominator is not None else bad
@@ -130,10 +130,10 @@ class FrameSource:
         )
         counts = named & ~waiting & (n > 0)
         size = (nw.col("size") if columns.denominator is not None else n.cast(nw.Float64)) / limit
-        wrong = (nw.col("bad") > 0) if question.per_unit != "sum" else (value < -1e-9) | (value > 1.0 + 1e-9)
-        wrong = wrong if scale.bounded or question.per_unit != "sum" else total.abs() > 1e300
+        least, most = scale.unit_limits
+        wrong = (nw.col("bad") > 0) if question.per_unit != "sum" else (value < least) | (value > most)
         units = units.with_columns(
-            nw.when(counts).then(value).otherwise(0.0).alias("value"),
+            nw.when(counts).then(_cut(question, value)).otherwise(0.0).alias("value"),
             nw.when(counts).then(size).otherwise(0.0).alias("weight"),
             nw.when(counts).then(1).otherwise(0).alias("pulls"),
             nw.when(waiting).then(1).otherwise(0).alias("pending"),
@@ -274,6 +274,7 @@ class FrameSource:
             return frame.select(*keys, *made)
         x = _number(schema, columns.reward or "")
         scaled = _number(schema, columns.reward or "", scale.low) / scale.length if scale.moved else x
+        scaled = _cut(question, scaled)
         made = [x.alias("x"), scaled.alias("total"), x.alias("low"), x.alias("high")]
         if columns.time is not None:
             made.append(nw.col(TIME).alias("first"))
@@ -311,7 +312,8 @@ def _number(schema: Any, name: str, less: float = 0.0) -> Any:
         return column.cast(nw.Int64).cast(nw.Float64)
     if not (dtype.is_numeric() or dtype == nw.Unknown):
         raise UnreadableTable(
-            f"the column {name!r} holds {dtype}, not numbers. Turn it into numbers before you give it."
+            f"the column {name!r} holds {dtype}, not numbers. Turn it into numbers before you give it, "
+            "such as 1 for yes and 0 for no."
         )
     if less and dtype.is_integer() and less.is_integer() and abs(less) < 2.0**62:
         return (column.cast(nw.Int64) - int(less)).cast(nw.Float64)
@@ -334,7 +336,7 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
     low, high = numbers["smallest"], numbers["largest"]
     if question.scale.bounded or columns.pulls is not None:
         del numbers["smallest"], numbers["largest"]
-    least, most = _limits(question)
+    least, most = question.scale.limits
     outside = (low < least) | (high > most)
     if columns.pulls is not None:
         scale = question.scale
@@ -353,12 +355,11 @@ def _as_sums(columns: LogColumns, question: Question, found: dict[str, list[Any]
     )
 
 
-def _limits(question: Question) -> tuple[float, float]:
-    """The smallest and the largest reward that is judged."""
-    scale = question.scale
-    if scale.bounded:
-        return scale.low, scale.high
-    return 0.0 if isinstance(scale.family, NonNegative) else -1e300, 1e300
+def _cut(question: Question, x: Any) -> Any:
+    """A reward on the rule's scale, at most 1 if rewards are cut."""
+    import narwhals as nw
+
+    return nw.when(x > 1.0).then(nw.lit(1.0)).otherwise(x) if question.scale.cut else x
 
 
 def _logs(question: Question, x: Any) -> list[Any]:

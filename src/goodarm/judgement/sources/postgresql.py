@@ -100,7 +100,7 @@ class PostgresSource:
 
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         table = self._table(columns)
-        found = self._sums(table, columns, question, False)
+        found = self._sums(table, columns, question, question.scale.cut)  # a cut NaN would count as the cap
         if np.isnan(found.total[found.pulls > 0]).any():  # a NaN makes the sum one
             found = self._sums(table, columns, question, True)
         progress(1.0)

@@ -10,8 +10,7 @@ import numpy as np
 
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
-from goodarm.judgement.sources._base import FITS, NULLISH, Sums
-from goodarm.problem import NonNegative
+from goodarm.judgement.sources._base import FITS, NULLISH, WORDS, Sums
 from goodarm.rules.identification.bet_mixture import STEPS
 
 FIELDS = (
@@ -77,7 +76,7 @@ class Table:
         if kind == "text":
             return (
                 f"CASE WHEN {_nullish(name)} THEN NULL ELSE coalesce(TRY_CAST({name} AS {self.double}), "
-                f"CASE lower(trim({name})) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END) END"
+                f"CASE lower(trim({name})) {_words()} END) END"
             )
         if kind == "float" and no_nan:
             nan = f"isnan({name})" if self.try_cast else f"{name} = 'NaN'"
@@ -85,8 +84,10 @@ class Table:
         return name
 
     def scaled(self, column: str, question: Question, no_nan: bool) -> str:
-        """The column on the rule's scale: (x - LOW)/(HIGH - LOW) for bounded rewards."""
+        """The column on the rule's scale: (x - LOW)/(HIGH - LOW) for bounded rewards, and at most 1 if they are cut."""
         x, scale = self.number(column, no_nan), question.scale
+        if scale.cut:
+            return _cut(f"CAST({x} AS {self.double}) / {scale.high!r}")
         if not scale.moved:
             return x
         if self.kinds[column] == "number" and not self.try_cast:
@@ -96,6 +97,16 @@ class Table:
         else:
             less = f"CAST({x} AS {self.double}) - {scale.low!r}"
         return f"(CAST({less} AS {self.double}) / {scale.length!r})"
+
+
+def _words() -> str:
+    """The branches of a CASE that read words as numbers."""
+    return " ".join(f"WHEN {literal(word)} THEN {number}" for word, number in WORDS.items())
+
+
+def _cut(x: str) -> str:
+    """The smaller of x and 1, NULL where x is NULL; `least` would ignore the NULL."""
+    return f"(CASE WHEN {x} > 1.0 THEN 1.0 ELSE {x} END)"
 
 
 def _nullish(name: str) -> str:
@@ -223,31 +234,33 @@ def _per_unit(table: Table, columns: LogColumns, question: Question, no_nan: boo
 
 def _of_units(table: Table, question: Question) -> dict[str, str]:
     counts = "goodarm_named = 1 AND goodarm_open = 0"
+    value = _cut("goodarm_value") if question.scale.cut else "goodarm_value"
+    counted = f"CASE WHEN {counts} THEN {value} END"
     found = {
         "rows": "sum(goodarm_rows)",
-        "pulls": f"count(CASE WHEN {counts} THEN goodarm_value END)",
+        "pulls": f"count({counted})",
         "missing": "sum(goodarm_missing)",
         "unreadable": "sum(goodarm_unreadable)",
-        "total": f"sum(CASE WHEN {counts} THEN goodarm_value END)",
+        "total": f"sum({counted})",
         "outside": "max(goodarm_outside)",
         "pending": "count(CASE WHEN goodarm_named = 1 AND goodarm_open = 1 THEN 1 END)",
         "unnamed": "sum(CASE WHEN goodarm_named = 1 THEN 0 ELSE goodarm_rows END)",
     }
-    if question.per_unit == "sum" and question.scale.bounded:
-        found["outside"] = _any("goodarm_named = 1 AND (goodarm_value < -1e-9 OR goodarm_value > 1.000000001)")
+    if question.per_unit == "sum":
+        low, high = question.scale.unit_limits
+        found["outside"] = _any(f"goodarm_named = 1 AND (goodarm_value < {low!r} OR goodarm_value > {high!r})")
     if question.per_unit == "ratio":
         found["weight"] = f"sum(CASE WHEN {counts} THEN goodarm_size END)"
         found["over"] = _any("goodarm_named = 1 AND goodarm_size > 1.000000001")
     elif question.by_sums:
-        found |= _logs(table, question, f"CASE WHEN {counts} THEN goodarm_value END")
+        found |= _logs(table, question, counted)
     elif question.by_values and question.per_unit != "any":
         found["graded"] = _any(f"{counts} AND goodarm_value > 0 AND goodarm_value < 1")
     elif question.by_squares:
-        found["squares"] = f"sum(CASE WHEN {counts} THEN goodarm_value * goodarm_value END)"
+        found["squares"] = f"sum({counted} * {counted})"
     elif not question.scale.bounded:
-        found["squares"] = f"sum(CASE WHEN {counts} THEN goodarm_value * goodarm_value END)"
-        ends = {"smallest": "min", "largest": "max"}
-        found |= {name: f"{end}(CASE WHEN {counts} THEN goodarm_value END)" for name, end in ends.items()}
+        found["squares"] = f"sum({counted} * {counted})"
+        found |= {"smallest": f"min({counted})", "largest": f"max({counted})"}
     return found
 
 
@@ -316,10 +329,8 @@ def before_query(table: Table, question: Question, moment: float) -> str:
 
 
 def _outside(question: Question, x: str) -> str:
-    scale = question.scale
-    if isinstance(scale.family, NonNegative):
-        return f"{x} < 0 OR {x} > 1e300"
-    return f"{x} < {scale.low!r} OR {x} > {scale.high!r}" if scale.bounded else f"abs({x}) > 1e300"
+    low, high = question.scale.limits
+    return f"{x} < {low!r} OR {x} > {high!r}"
 
 
 def _impossible(question: Question, n: str, s: str) -> str:
