@@ -103,9 +103,7 @@ class Bounded:
 
     def check_reward(self, reward: float) -> None:
         if not 0.0 <= reward <= 1.0:
-            raise InvalidValue(
-                f"a reward must lie in [0, 1]; got {reward}. {OTHER_RANGE}"
-            )
+            raise InvalidValue(f"a reward must lie in [0, 1]; got {reward}. {OTHER_RANGE}")
 
     @property
     def ceiling(self) -> float:

@@ -137,7 +137,10 @@ def test_true_and_false_are_rewards(tmp_path: Path) -> None:
         (("compare", ""), "the environment's name is empty"),
         (("compare", "table:", "--threshold", "0.1"), "names no file"),
         (("compare", "table:x.csv"), "Give one, for example --threshold 0.05"),
-        (("compare", "kano-1", "--threshold", "1.5"), "declare it: rewards bounded:0,HIGH, or nonnegative if they have no ceiling."),
+        (
+            ("compare", "kano-1", "--threshold", "1.5"),
+            "declare it: rewards bounded:0,HIGH, or nonnegative if they have no ceiling.",
+        ),
         (("compare", "kano-1", "--threshold", "80"), "Did you mean 80%? Write '80%' or 0.8."),
         (("plan", "--arms", "25"), "--threshold, or the mean of a control, --control, with its --margin"),
         (("compare", "kano-1", "--workers", "100000"), "workers must be at most 1000; got 100000"),

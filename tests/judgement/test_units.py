@@ -330,7 +330,12 @@ def test_an_arm_whose_units_are_all_open_stays_undecided() -> None:
 
 
 def test_units_that_may_grow_are_warned_of() -> None:
-    log = {"arm": ["a", "a", "b", "b"] * 9, "user": [i // 2 for i in range(36)], "reward": [1, 0] * 18, "at": [1.0] * 36}
+    log = {
+        "arm": ["a", "a", "b", "b"] * 9,
+        "user": [i // 2 for i in range(36)],
+        "reward": [1, 0] * 18,
+        "at": [1.0] * 36,
+    }
     options = {"threshold": 0.4, "arm": "arm", "reward": "reward", "unit": "user"}
     with pytest.warns(LogWarning, match="later rows change the reward of a user"):
         found = goodarm.judge(log, time="at", **options)

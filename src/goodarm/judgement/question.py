@@ -386,9 +386,7 @@ class Question:
             )
         if self.unit_limit is not None and not (self.unit_limit > 0.0 and math.isfinite(self.unit_limit)):
             raise InvalidValue(f"unit_limit must be a positive number; got {self.unit_limit!r}.")
-        if (ratio or self.per_unit == "any") and (
-            not self.scale.bounded or self.scale.moved or self.scale.cut
-        ):
+        if (ratio or self.per_unit == "any") and (not self.scale.bounded or self.scale.moved or self.scale.cut):
             raise InvalidValue(
                 f"`per_unit='{self.per_unit}'` needs rewards in [0, 1]. For amounts such as revenue, judge the sum or "
                 "the mean of each unit: `per_unit='sum'` or `per_unit='mean'`."

@@ -191,7 +191,9 @@ def decide_segments(
             continue
         if question.by_squares:
             assert sums.squares is not None
-            seen = Moments(sums.pulls, totals, np.clip(sums.squares, np.square(totals) / np.maximum(sums.pulls, 1.0), totals))
+            seen = Moments(
+                sums.pulls, totals, np.clip(sums.squares, np.square(totals) / np.maximum(sums.pulls, 1.0), totals)
+            )
             mine, other = (Moments(*(each[rows] for each in seen)) for rows in (which, [control]))
             found = decide_by_squares(question, mine, other, arms, offset[which])
         else:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 EACH = 20
-"""Maximum rows per verdict in the terminal."""
-WIDE, NARROWEST = 100, 14
-"""Terminal width in which the whole table fits; minimum letters of a name."""
+"""Maximum rows of bad arms, and of undecided arms, in the terminal."""
+WIDE, WIDER, NARROWEST = 100, 132, 14
+"""Terminal width in which the whole table fits, also with segments, times or a control; minimum letters of a name."""
 LONGEST = 100
 """Maximum letters of a name in the terminal."""
 STYLES = {1: "green", -1: "red", 0: ""}
@@ -46,10 +46,10 @@ def _name(text: object) -> str:
 
 
 def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
-    """The first arms of each verdict, with columns that fit the terminal.
+    """All good arms and the first of the others, with columns that fit the terminal.
 
     A narrow terminal omits the guarantee, which is the same for all arms and stated in the notes. With segments, times
-    or a control it also omits the rows needed.
+    or a control it also omits the rows needed, and the guarantee needs a wider terminal.
     """
     from rich import box
     from rich.table import Table
@@ -71,7 +71,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
         made.add_column(name, justify="right", no_wrap=True)
     cells["verdict"] = lambda i: Text(_verdict(judgement, i), style=STYLES[int(arms.verdict[i])])
     made.add_column("verdict", no_wrap=True)
-    if wide:
+    if width >= (WIDER if crowded else WIDE):
         cells["guarantee"] = lambda i: Text(judgement.guarantee if arms.verdict[i] else "", overflow="fold")
         made.add_column("guarantee", overflow="fold")
     if wide or not crowded:
@@ -81,7 +81,7 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
         cells["known at"] = lambda i: Text("" if when[i] is None else str(when[i]))
         made.add_column("known at", no_wrap=True)
     for value in (1, -1, 0):
-        for i in np.flatnonzero(arms.verdict == value)[:each]:
+        for i in np.flatnonzero(arms.verdict == value)[: None if value == 1 else each]:
             names = [Text(_name(key[i])) for key in (*arms.segment, arms.arm)]
             made.add_row(*names, *(cell(int(i)) for cell in cells.values()))
     return made
@@ -93,7 +93,7 @@ def _verdict(judgement: Judgement, i: int) -> str:
 
 def left_out(judgement: Judgement, each: int = EACH) -> Iterator[str]:
     """Note on rows that the terminal does not show."""
-    for value in (1, -1, 0):
+    for value in (-1, 0):
         more = int((judgement.arms.verdict == value).sum()) - each
         if more > 0:
             yield f"{more:,} more {judgement.verdict_labels[value]}; --out writes all"

@@ -180,7 +180,9 @@ def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
     if status >= 500:
         state.metrics.note_store_error()
         log.error("%s %s: %s", scope["method"], scope["path"], error, extra={"kind": type(error).__name__})
-    return answer(status, type(error).__name__, families_as_text(str(error)), {"Retry-After": "1"} if status == 503 else None)
+    return answer(
+        status, type(error).__name__, families_as_text(str(error)), {"Retry-After": "1"} if status == 503 else None
+    )
 
 
 def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:

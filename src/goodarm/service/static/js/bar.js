@@ -14,7 +14,7 @@ export const titleOf = (of) => text(of.metadata?.title) || of.name;
 export function terms(of) {
   const scale = scaleOf(of);
   const measured = text(of.metadata?.measured) || "mean reward";
-  const by = text(of.created_by) || text(of.metadata?.by);
+  const by = text(of.metadata?.by) || text(of.created_by);
   const parts = [
     `${measured[0]?.toUpperCase()}${measured.slice(1)} of ${counted(of.arms, "arm")}`,
     scale.compared ? `against ${of.question.references.join(", ")}: ${scale.line}` : scale.line,
