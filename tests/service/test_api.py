@@ -253,7 +253,7 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/ask", b"{", 422, "The body is not valid JSON: Expecting property name enclosed in double quotes at"),
     ("POST", "/tell", {"ticket": "17-abcd", "reward": 1}, 404, "'17-abcd'"),
     ("POST", "/tell", {"ticket": "x", "reward": 1}, 404, "'x' is not a ticket"),
-    ("POST", "/tell", {"ticket": "x", "reward": "1"}, 422, "body.reward must be a number or true or false or an object; got '1'."),
+    ("POST", "/tell", {"ticket": "x", "reward": "1"}, 422, "body.reward must be a number or true or false or an"),
     ("POST", "/tell", {"ticket": "x"}, 422, "body.reward is missing."),
     ("POST", "/tell-many", {"rewards": [{"ticket": "x", "reward": 1}, 7]}, 422, "body.rewards.1 must be an object"),
     ("POST", "/tell-arm", {"arm": "calm", "reward": 2.0}, 400, "declare it: rewards bounded:0,HIGH, or nonnegative"),

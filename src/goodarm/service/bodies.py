@@ -50,8 +50,8 @@ RewardFamily = Annotated[
         max_length=200,
         json_schema_extra={"pattern": f"^({FAMILIES})$"},  # shown only; the library checks it
         examples=["bounded", "nonnegative:500"],
-        description="bounded (in [0, 1]) or bounded:0,HIGH; gaussian:SCALE or sub-gaussian:SCALE, rewards within 1e9 times the scale; "
-        "nonnegative or nonnegative:CAP; cases:COUNT or graded-cases:COUNT",
+        description="bounded (in [0, 1]) or bounded:0,HIGH; gaussian:SCALE or sub-gaussian:SCALE, rewards within 1e9 "
+        "times the scale; nonnegative or nonnegative:CAP; cases:COUNT or graded-cases:COUNT",
     ),
 ]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
