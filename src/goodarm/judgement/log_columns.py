@@ -74,8 +74,9 @@ UNITS = (
 """Typical names of columns whose values have several dependent rows. A final `id` is ignored."""
 
 COUNTS = (
-    "attempts", "count", "counts", "displays", "emails", "exposures", "impressions", "impression", "n", "plays", "pulls",
-    "samples", "sends", "sent", "sessions", "shown", "size", "trials", "users", "viewers", "views", "visitors", "visits",
+    "attempts", "count", "counts", "displays", "emails", "exposures", "impressions", "impression", "n", "plays",
+    "pulls", "samples", "sends", "sent", "sessions", "shown", "size", "trials", "users", "viewers", "views", "visitors",
+    "visits",
 )  # fmt: skip
 """Typical names of the column that counts the samples in a table of totals."""
 

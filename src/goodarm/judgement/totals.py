@@ -146,9 +146,8 @@ def _check_units(source: LogSource, columns: LogColumns, question: Question, sum
             "Give the largest that is possible, fixed before looking."
         )
     units, pending = int(sums.pulls.sum()), int(np.nansum(sums.pending)) if sums.pending is not None else 0
-    notes = [
-        f"{int(sums.rows.sum()):,} rows are {units + (pending if question.open_at_worst else 0):,} rewards: one per {columns.unit} and arm"
-    ]
+    counted = units + pending if question.open_at_worst else units
+    notes = [f"{int(sums.rows.sum()):,} rows are {counted:,} rewards: one per {columns.unit} and arm"]
     if question.seconds is not None:
         notes.append(_on_open(question, columns.unit, pending))
     if unnamed:

@@ -178,7 +178,7 @@ def decide_segments(
     segment, arms = segment_numbers(sums), int(judged.sum())
     offset = np.zeros(sums.arm.size)
     offset[judged] = shares.offset
-    parts = []
+    parts: list[tuple[NDArray[Any], ...]] = []
     for control in np.flatnonzero(~judged):
         here = (segment == segment[control]) & judged
         # until a unit of both closes there is nothing to compare
@@ -201,7 +201,7 @@ def decide_segments(
                 question, sums.pulls[which], totals[which], sums.pulls[control], totals[control], arms, offset[which]
             )
         own = [(2.0 * each - 1.0) * question.scale.length for each in (found.mean, found.low, found.high)]
-        parts.append((which, *own, found.verdict, found.evidence, found.needs))
+        parts.append((which, *map(np.asarray, own), found.verdict, found.evidence, found.needs))
     which, mean, low, high, verdict, evidence, needs = (np.concatenate(each) for each in zip(*parts, strict=True))
     note = (
         f"mean and interval are those of the difference from {visible(str(question.versus))}; rows needed are rows of "

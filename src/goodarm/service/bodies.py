@@ -43,7 +43,10 @@ def _whole(value: Any) -> Any:
 
 
 POSITIVE = r"[0-9]{1,20}(\.[0-9]{1,20})?(e[+-]?[0-9]{1,3})?"
-FAMILIES = f"bounded(:0,{POSITIVE})?|(sub-)?gaussian:{POSITIVE}|nonnegative(:{POSITIVE})?|((graded|scored)-)?cases:[0-9]{{1,9}}"
+FAMILIES = (
+    f"bounded(:0,{POSITIVE})?|(sub-)?gaussian:{POSITIVE}|nonnegative(:{POSITIVE})?|"
+    "((graded|scored)-)?cases:[0-9]{1,9}"
+)
 RewardFamily = Annotated[
     str,
     Field(
