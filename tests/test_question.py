@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from goodarm import judge
 from goodarm import question as questions
 from goodarm.campaign import Campaign
 from goodarm.campaign.terms import Terms
@@ -150,3 +151,16 @@ def test_a_third_kind_is_one_class_and_its_evidence(monkeypatch: pytest.MonkeyPa
         assert (audit["verdict"], audit["evidence"] >= audit["needed"]) == ("passes", True)
         assert opened.check().ok
         assert Terms.from_json(opened.terms.as_json()) == opened.terms
+
+
+def test_a_margin_may_be_a_percentage() -> None:
+    assert Control("now", "5%").margin == Control("now", 0.05).margin == 0.05  # type: ignore[arg-type]  # as text
+    assert Campaign.create("memory:", "m", ["now", "new"], control="now", margin="5%").terms.question == Control(
+        "now", 0.05
+    )
+    log = {"arm": ["now", "new"] * 20, "reward": [0.0, 1.0] * 20}
+    assert judge(log, versus="now", margin="5%").question.margin == 0.05
+    with pytest.raises(InvalidValue, match="margin must be a number"):
+        judge(log, versus="now", margin="much")
+    with pytest.raises(InvalidValue, match="margin must be a number"):
+        Control("now", "much")  # type: ignore[arg-type]  # as text

@@ -389,7 +389,7 @@ class Control(Question):
     own_path: ClassVar[bool] = False  # the evidence also depends on the control's history
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "margin", float(checked_number("margin", self.margin)))
+        object.__setattr__(self, "margin", float(checked_number("margin", percentage(self.margin))))
         if not -1.0 < self.margin < 1.0:
             raise InvalidValue(
                 f"margin must lie strictly between -1 and 1, as differences of rewards in [0, 1] do; got {self.margin}."

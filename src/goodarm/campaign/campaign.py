@@ -77,7 +77,7 @@ at most 5%
         metadata: Mapping[str, Any] | None = None,
         *,
         control: str | None = None,
-        margin: float = 0.0,
+        margin: float | str = 0.0,
         question: Question | None = None,
         bars: BarsGiven | Bars | None = None,
         criterion: str | None = None,

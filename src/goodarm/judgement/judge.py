@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.arguments import percentage, shown
+from goodarm.arguments import checked_number, percentage, shown
 from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Judgement
@@ -37,7 +37,7 @@ def judge(
     rule: str | None = None,
     by: str | Sequence[str] = (),
     versus: str | None = None,
-    margin: float = 0.0,
+    margin: float | str = 0.0,
     order: str | None = None,
     nulls: str = "error",
     pulls: str | None = None,
@@ -125,7 +125,7 @@ def judge(
         rule=rule,
         by=(by,) if isinstance(by, str) else tuple(by),
         versus=versus,
-        margin=margin,
+        margin=checked_number("margin", percentage(margin)),
         order=None if case is not None else order,
         nulls="drop" if score is not None and nulls == "error" else nulls,
         propensity=propensity,

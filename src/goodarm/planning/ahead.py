@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
-from goodarm.arguments import check_whole
+from goodarm.arguments import check_whole, checked_number, percentage
 from goodarm.environments.columns import Source
 from goodarm.errors import InvalidValue, MissingExtra
 from goodarm.planning.bounds import payable
@@ -146,7 +146,7 @@ def plan(
     workers: int = 1,
     progress: Progress | None = None,
     control: float | None = None,
-    margin: float = 0.0,
+    margin: float | str = 0.0,
     cases: int | None = None,
     cost: CostsGiven | None = None,
     bars: BarsGiven | None = None,
@@ -187,7 +187,7 @@ def plan(
     >>> made.asked.decided.mean, made.asked.money.end.median > made.asked.end.median
     (1.0, True)
     """
-    question = planned_question(threshold, control, margin, cases, bars)
+    question = planned_question(threshold, control, checked_number("margin", percentage(margin)), cases, bars)
     rewards = Bounded() if cases is None else Cases(cases)
     question.problem(1, delta, rewards)  # report a wrong threshold or delta first
     guess = question.guess(arms, gap, means, prior)

@@ -61,7 +61,8 @@ def simulate(
     stop_after : end a run after this many good verdicts; 1 asks for one good arm, or none (`Runs.answers`)
     bars       : several bars, for an environment whose rewards have several metrics (`several_metrics`)
     cost       : of a sample, for all arms, {arm: cost}, or one number per arm; sampling prefers what brings most per
-                 cost, as a campaign does
+                 cost, as a campaign does. Such runs play the campaign's own steps in Python, which takes many times
+                 as long per round as the compiled loop without costs
     budget     : what all samples of a run together may cost; it ends when the next one would cost too much
     progress   : called with the number of runs that have just ended
 

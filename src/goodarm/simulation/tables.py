@@ -134,8 +134,8 @@ class ResultTable(Mapping[str, NDArray[Any]]):
     arrays takes it: `pandas.DataFrame(table)` too.
 
     >>> table = ResultTable({"run": np.arange(2), "found": np.array([3, 5])}, {"found": "good arms called good"})
-    >>> table["found"].sum(), table.height, list(table.rows())[1]
-    (np.int64(8), 2, {'run': 1, 'found': 5})
+    >>> table["found"].sum(), table.height, table.columns, list(table.rows())[1]
+    (np.int64(8), 2, ('run', 'found'), {'run': 1, 'found': 5})
     >>> table
     run  found
       0      3
@@ -167,6 +167,11 @@ class ResultTable(Mapping[str, NDArray[Any]]):
         return list(self) == list(other) and all(_same(self[name], other[name]) for name in self)
 
     __hash__ = None  # type: ignore[assignment]  # columns can be written to
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self._columns)
 
     @property
     def height(self) -> int:
