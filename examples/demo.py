@@ -77,7 +77,8 @@ def main(folder: Path) -> None:
             """Print the first verdicts; the rest is counted at the end."""
             first.append(row.arm)
             if len(first) <= SHOWN:
-                print(f"  after {readers.time:>7,.0f} letters: {row.label!r} is {row.verdict}")
+                sent = min(readers.time, READERS)  # the last window passes without letters
+                print(f"  after {sent:>7,.0f} letters: {row.label!r} is {row.verdict}")
             elif len(first) == SHOWN + 1:
                 print("  and so on ...")
 

@@ -126,6 +126,13 @@ def test_a_failure_stops_and_its_ticket_stays_out() -> None:
         assert running.tally().pending == 0
 
 
+def test_a_refused_reward_is_told_without_frames_of_asyncio() -> None:
+    campaign = Campaign.create("memory:", "graded", ["a"], threshold=0.5, cases=20)
+    with pytest.raises(InvalidValue, match="GradedCases") as refused:
+        campaign.run(lambda ticket: 0.3)
+    assert not any("asyncio" in str(entry.path) for entry in refused.traceback)
+
+
 def test_failures_may_be_voided_or_told() -> None:
     def fails_once_in_three(ticket) -> float:
         if int(ticket.ticket.split("-")[0]) % 3 == 0:

@@ -337,6 +337,7 @@ def test_a_body_that_is_too_large_is_refused_without_a_length(listening: Server)
 @pytest.mark.slow
 def test_a_plan(server: InProcess) -> None:
     made = server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "gap": 0.3}).json
+    assert made["half"] == made["half_decided"]
     assert 0 < made["half"] <= made["eighty"] <= made["ninety"] <= made["rounds"]["median"] <= made["rounds"]["high"]
     assert "samples" in made["sentence"]
     assert "beta:A,B" in problem(server.call("POST", "/api/v1/plan", {"arms": 4, "threshold": 0.5, "prior": "x"}), 400)

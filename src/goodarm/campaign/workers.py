@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from goodarm.arguments import check_whole, checked_number, shown
 from goodarm.campaign.tickets import Ticket
-from goodarm.errors import EvaluationFailed, InvalidValue, LateReward
+from goodarm.errors import EvaluationFailed, GoodarmError, InvalidValue, LateReward
 
 if TYPE_CHECKING:
     from goodarm.campaign.campaign import Campaign
@@ -210,6 +210,8 @@ def complete(work: Coroutine[Any, Any, None]) -> None:
             asyncio.run(work)
         except KeyboardInterrupt:
             raise KeyboardInterrupt("The results so far are kept. Run again to go on.") from None
+        except GoodarmError as refusal:
+            raise refusal.with_traceback(None)  # noqa: B904  its cause, if any, is kept; frames of asyncio say nothing
         return
     failures: list[BaseException] = []
 
@@ -223,7 +225,7 @@ def complete(work: Coroutine[Any, Any, None]) -> None:
     thread.start()
     thread.join()
     for failure in failures:
-        raise failure
+        raise failure.with_traceback(None) if isinstance(failure, GoodarmError) else failure
 
 
 def _in_event_loop() -> bool:

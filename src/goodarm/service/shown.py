@@ -226,7 +226,10 @@ class BlockShown(Shown):
 class PlanMoney(Shown):
     """What the samples cost until that share of the arms is decided; null for more than a trillion."""
 
-    half: float | None
+    half: float | None = Field(description="the same as `half_decided`, under its earlier name")
+    half_decided: float | None = Field(
+        description="until half of all arms are decided; `goodarm plan` counts until half of the good arms are found"
+    )
     eighty: float | None
     ninety: float | None
     rounds: dict[str, float | None] = Field(description="median, low and high: until no arm is undecided")
@@ -236,7 +239,10 @@ class PlanShown(Shown):
     """How many samples it will take until that share of the arms is decided; null for more than a trillion."""
 
     sentence: str
-    half: float | None
+    half: float | None = Field(description="the same as `half_decided`, under its earlier name")
+    half_decided: float | None = Field(
+        description="until half of all arms are decided; `goodarm plan` counts until half of the good arms are found"
+    )
     eighty: float | None
     ninety: float | None
     rounds: dict[str, float | None] = Field(description="median, low and high: until no arm is undecided")

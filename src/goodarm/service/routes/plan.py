@@ -67,7 +67,7 @@ def _figures(plan: QuickPlan | QuickMoney) -> dict[str, Any]:
     found = {name: getattr(plan, name) for name in QuickMoney._fields}
     told = {name: value if value < LIMIT else None for name, value in found.items()}
     rounds = {name: told.pop(name) for name in ("median", "low", "high")}
-    return {**told, "rounds": rounds}
+    return {**told, "half_decided": told["half"], "rounds": rounds}
 
 
 def sentence(plan: QuickPlan) -> str:
