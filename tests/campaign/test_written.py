@@ -81,7 +81,7 @@ def test_several_bars_have_their_metrics_and_the_one_that_failed(tmp_path: Path)
 
 def test_before_any_reward_and_without_a_campaign(tmp_path: Path) -> None:
     fresh = Campaign.create("memory:", "new", ["a", "b"], threshold=0.5).verdicts()
-    assert [row["verdict"] for row in read(fresh.to_csv(tmp_path / "new.csv"))] == ["open", "open"]
+    assert [row["verdict"] for row in read(fresh.to_csv(tmp_path / "new.csv"))] == ["undecided", "undecided"]
     assert "0 of 2 above 50%, 0 below, 2 undecided" in fresh.to_html(tmp_path / "new.html").read_text("utf-8")
     with pytest.raises(UnusableFolder, match="is a folder"):
         fresh.to_csv(tmp_path)

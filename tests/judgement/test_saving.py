@@ -103,3 +103,21 @@ def test_out_writes_the_file_that_its_ending_names(tmp_path, name, start):
     missing = CliRunner().invoke(app, [*wish, str(tmp_path / "nowhere" / name)])
     assert missing.exit_code == 2
     assert "there is no folder" in " ".join(missing.output.split())
+
+
+def test_files_against_a_control_explain_themselves(tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    log = {"arm": ["now", "new", "odd"], "pulls": [9000, 9000, 90], "total": [900, 1800, 9]}
+    found = goodarm.judge(log, versus="now", margin=0.01)
+    rows = list(csv.DictReader(found.to_csv(tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()))
+    assert [(row["arm"], row["asked"], row["verdict"]) for row in rows] == [
+        ("new", found.clears, "better"),
+        ("odd", found.clears, "undecided"),
+    ]
+    assert "now" in found.clears
+    assert float(rows[0]["difference"]) == pytest.approx(0.1)
+    assert "mean" not in rows[0]
+    book = openpyxl.load_workbook(found.to_excel(tmp_path / "a.xlsx"))
+    heads = [cell.value for cell in book["arms"][1]]
+    assert heads[:6] == ["arm", "pulls", "difference", "low", "high", "asked"]
+    assert "assuming" in {topic for topic, _ in book["about"].values}

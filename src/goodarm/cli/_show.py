@@ -31,11 +31,15 @@ def in_options(message: str) -> str:
     'Give one, for example --threshold 0.05, or --from-table.'
     >>> in_options("Give `objective='none'` and `calibrate=True`.")
     'Give --objective none and --calibrate.'
+    >>> in_options("Give `bars='correct >= 0.9, slow <= 0.05'`.")
+    'Give --bars "correct >= 0.9, slow <= 0.05".'
     """
 
     def option(match: re.Match[str]) -> str:
         name = f"--{match[1].replace('_', '-')}"
         value = (match[2] or "").strip("'\"")
+        if re.search(r"[ <>]", value):  # the shell would cut it
+            value = f'"{value}"'
         return name if value in ("", "True") else f"{name} {value}"
 
     return re.sub(r"`([a-z_]+)(?:=([^`]*))?`", option, families_as_text(message))

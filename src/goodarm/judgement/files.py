@@ -8,12 +8,13 @@ import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from goodarm.errors import MissingExtra, UnusableFolder
 from goodarm.forest import save
 from goodarm.judgement.page import page
 from goodarm.judgement.words import evidence_words
+from goodarm.question import UNDECIDED
 from goodarm.rules.identification.gap_mixture import is_certain
 from goodarm.whole_files import explained, whole, write_text
 
@@ -87,8 +88,20 @@ def parquet_file(written: Written, path: Path) -> None:
     parquet.write_table(pa.table(written.columns()), path)
 
 
+def _for_people(written: Written) -> dict[str, Any]:
+    """The table for files that people read: what a good arm is, the name of the estimate, and "undecided"."""
+    columns, words = written.columns(), {**written.words, 0: UNDECIDED}
+    columns["verdict"] = [words[int(verdict)] for verdict in written.arms.verdict]
+    found: dict[str, Any] = {}
+    for name, values in columns.items():
+        if name == "verdict":
+            found["asked"] = [written.clears] * len(values)
+        found[written.asked.labels.estimate if name == "mean" else name] = values
+    return found
+
+
 def csv_file(written: Written, path: Path) -> None:
-    columns = written.columns()
+    columns = _for_people(written)
     with path.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(columns)
@@ -103,7 +116,7 @@ def excel_file(written: Written, path: Path) -> None:
     book = Workbook()
     arms, about = book.active, book.create_sheet("about")
     arms.title = "arms"
-    columns, formats = written.columns(), _formats(written)
+    columns, formats = _for_people(written), _formats(written)
     arms.append([_cell(written.counted if name == "pulls" else name) for name in columns])
     columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     for row in zip(*columns.values(), strict=True):
@@ -128,7 +141,11 @@ def _formats(written: Written) -> dict[str, str]:
     """Excel's number formats by column: shares as percentages, counts as whole numbers."""
     shares = "0.00%" if written.percent else "#,##0.00##"
     ends = ("mean", "low", "high")
-    names = [*ends, *(f"{metric.metric} {end}" for metric in written.arms.metrics for end in ends)]
+    names = [
+        written.asked.labels.estimate,
+        *ends,
+        *(f"{metric.metric} {end}" for metric in written.arms.metrics for end in ends),
+    ]
     return dict.fromkeys(names, shares) | {"pulls": "#,##0", "needs": "#,##0", "evidence": "0.00"}
 
 
@@ -138,7 +155,7 @@ def _about(written: Written) -> Iterator[tuple[str, str]]:
     yield "answer", written.sentence
     yield "guarantee", f"{written.guarantee}: {written.budget}"
     for number, condition in enumerate(written.conditions):
-        yield "" if number else "if", condition
+        yield "" if number else "assuming", condition
     yield "rule", written.rule
     yield "data", written.data
     for number, note in enumerate((*written.notes, written.looks)):

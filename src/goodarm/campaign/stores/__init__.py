@@ -43,7 +43,8 @@ def open_store(address: str | Path | Store, *, create: bool = True) -> Store:
     shown = without_password(address) if isinstance(address, str) else address
     raise InvalidValue(
         f"can't tell what kind of store {shown!r} is. Write sqlite:///banners.db for a file, "
-        "postgresql://user@host/database for a server, or memory: for one that ends with the process."
+        "postgresql://user@host/database for a server, http://host:port for a `goodarm serve`, or memory: for one that "
+        "ends with the process."
     )
 
 
