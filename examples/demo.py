@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from goodarm import Campaign, judge
@@ -25,8 +26,8 @@ TIMES = 10.0
 """Open rates of letters are taken to be ten times the click rates of headlines."""
 STRIP = 60
 """Characters of the strip that shows good, undecided and bad lines."""
-SHOWN = 8
-"""Number of verdicts that are printed one by one."""
+SHOWN = 4
+"""Number of good and of bad verdicts that are printed one by one."""
 HEADLINES = Path(__file__).with_name("headlines.csv")
 
 
@@ -71,16 +72,16 @@ def main(folder: Path) -> None:
         f"sqlite:///{store}", "letters", list(rates), threshold=BAR, policy="settle+gap-mixture",
         after=WINDOW, unanswered="zero", clock=lambda: readers.time, seed=1, metadata=about,
     ) as campaign:  # fmt: skip
-        first: list[str] = []
+        first: Counter[str] = Counter()
 
         def tell(row: ArmRow) -> None:
-            """Print the first verdicts; the rest is counted at the end."""
-            first.append(row.arm)
-            if len(first) <= SHOWN:
-                sent = min(readers.time, READERS)  # the last window passes without letters
+            """Print the first good and the first bad verdicts; the rest is counted at the end."""
+            first[row.verdict] += 1
+            sent = min(readers.time, READERS)  # the last window passes without letters
+            if first[row.verdict] <= SHOWN:
                 print(f"  after {sent:>7,.0f} letters: {row.label!r} is {row.verdict}")
-            elif len(first) == SHOWN + 1:
-                print("  and so on ...")
+            elif first[row.verdict] == SHOWN + 1:
+                print(f"  and more that are {row.verdict} ...")
 
         campaign.on_verdict(tell)
         while readers.time < READERS and (tickets := campaign.ask(BATCH)):
