@@ -40,6 +40,8 @@ MANY_ARMS, SMALL_BARS, LARGE = 200, (0.02, 0.1, 0.3), 60
 LARGE_LOG = f"log, {MANY_ARMS} arms"
 BUT_SOME = "campaign, all but some arms"
 """Ranges that leave out the arms that take longest (`Finish.near`): until no more than that many are undecided."""
+QUICK_POLICY = "settle+gap-mixture"
+"""Policy that decides the quickest arms first. Only such policies have these ranges."""
 LAWS: dict[str, Law] = {
     "beta": lambda chance, arms, xi: chance.beta(20.0 * xi, 20.0 * (1.0 - xi), arms),
     "narrow": lambda chance, arms, xi: chance.beta(100.0 * xi, 100.0 * (1.0 - xi), arms),
@@ -145,23 +147,43 @@ def of_campaigns(setting: Setting, seed: int) -> Iterator[Case]:
         open_arms = np.flatnonzero(~state.decided)
         if open_arms.size:
             levels = np.full(setting.arms, problem.bar.budget)
-            found, near = to_finish(state.pulls, state.totals, problem, gap_mixture, (), levels, open_arms)
-            if near:
-                yield Case(setting, at, None, end - state.rows)
-            decided = np.array([(~each.decided).sum() <= near for each in states]) & (rows >= state.rows)
-            last = int(np.argmax(decided)) if decided.any() else -1  # cut off at `LONGEST`
-            yield Case(setting, at, found, float(rows[last] - state.rows), near)
+            ahead = to_finish(state.pulls, state.totals, problem, gap_mixture, (), levels, open_arms, quick_first=False)
+            yield Case(setting, at, ahead.samples, end - state.rows)
 
 
-def campaign_states(means: Floats, problem: Problem, chance: Generator) -> list[State]:
-    """A campaign of the live policy until every arm has its verdict, in blocks that are small beside an arm's samples.
+def of_quick_policies(setting: Setting, seed: int) -> Iterator[Case]:
+    """Samples of `QUICK_POLICY` until all but the `near` arms are decided, where arms close to the bar are left out.
+
+    The campaign ends after `BY_POLICY` samples, so only ranges that end before are counted.
+    """
+    chance, problem = default_rng((seed, setting.number, 2)), setting.problem
+    states = campaign_states(setting.means(chance), problem, chance, QUICK_POLICY, BY_POLICY)
+    rows = np.array([state.rows for state in states])
+    for at, share in (("start", 0.05), ("quarter", 0.25), ("half", 0.5)):
+        state = states[int(np.searchsorted(rows, share * rows[-1]))]
+        open_arms = np.flatnonzero(~state.decided)
+        if open_arms.size:
+            levels = np.full(setting.arms, problem.bar.budget)
+            samples, near, _ = to_finish(
+                state.pulls, state.totals, problem, gap_mixture, (), levels, open_arms, quick_first=True
+            )
+            if near and state.rows + samples.high <= BY_POLICY:
+                decided = np.array([(~each.decided).sum() <= near for each in states])
+                truth = rows[int(np.argmax(decided))] - state.rows if decided.any() else math.inf
+                yield Case(setting, at, samples, float(truth), near)
+
+
+def campaign_states(
+    means: Floats, problem: Problem, chance: Generator, name: str = LIVE_POLICY, longest: float = LONGEST
+) -> list[State]:
+    """A campaign until every arm has its verdict, in blocks that are small beside an arm's samples.
 
     After `BY_POLICY` samples the undecided arms are sampled in equal parts.
     """
     ids = [str(arm) for arm in range(means.size)]
-    step = evidence_for(Threshold(problem.threshold)).step(Setup(policy(LIVE_POLICY), problem, ids))
+    step = evidence_for(Threshold(problem.threshold)).step(Setup(policy(name), problem, ids))
     states = [_nothing(means.size)]
-    while not states[-1].decided.all() and states[-1].rows < LONGEST:
+    while not states[-1].decided.all() and states[-1].rows < longest:
         last, left = states[-1], (~states[-1].decided).sum()
         if last.rows < BY_POLICY:
             more = step.choose_block(math.ceil(min(GROWTH, OF_AN_ARM / means.size) * last.rows) or 1)
@@ -191,7 +213,8 @@ def cases(problems: int = PROBLEMS, seed: int = SEED) -> Iterator[tuple[str, Cas
     """Forecasts of this many problems, one kind after the other."""
     for number in range(problems):
         yield from (("log", case) for case in of_logs(setting_of(number), seed))
-        yield from ((BUT_SOME if case.near else "campaign", case) for case in of_campaigns(setting_of(number), seed))
+        yield from (("campaign", case) for case in of_campaigns(setting_of(number), seed))
+        yield from ((BUT_SOME, case) for case in of_quick_policies(setting_of(number), seed))
 
 
 def setting_of(number: int) -> Setting:

@@ -319,7 +319,7 @@ def test_pending_tickets_are_counted_at_their_worst() -> None:
 
 @pytest.mark.slow
 def test_arms_on_the_bar_do_not_hide_what_the_others_need() -> None:
-    campaign = Campaign.create("memory:", "c", [f"arm {i}" for i in range(16)], 0.5)
+    campaign = Campaign.create("memory:", "c", [f"arm {i}" for i in range(16)], 0.5, policy="settle+gap-mixture")
     for i in range(16):
         for turn in range(4000 if i < 2 else 100):
             campaign.tell_arm(f"arm {i}", float(turn % 2 if i < 2 else turn % 3 < (2 if i < 9 else 1)))

@@ -258,18 +258,39 @@ def test_a_forecast_is_a_range_with_a_date_and_is_smoothed(server: Server, new_p
           forecast.note({ remaining: 8000, finish: { low: 4000, high: 16000 }, open: 3 });
           const at = seconds => new Date(Date.now() - 1000 * seconds).toISOString();
           const points = [{ told: 0, at: at(3600) }, { told: 800, at: at(600) }, { told: 1000, at: at(0) }];
-          return [first, forecast.low, forecast.samples, rate(points), forecast.when(points)];
+          const shown = [first, forecast.low, forecast.samples, rate(points), forecast.when(points)];
+          const old = [{ told: 800, at: at(1600) }, { told: 1000, at: at(930) }, { told: 1000, at: at(5) }];
+          shown.push(forecast.when(old));
+          forecast.note({ remaining: null, finish: { low: 5000, high: null }, open: 3 });
+          return [...shown, forecast.samples, forecast.when(points)];
         }"""
     )
     assert found[0] == "1,000 to 4,000 more samples"
     assert 1_000 < found[1] < 4_000  # one estimate does not move it all the way
     assert abs(found[3] - 200 / 600) < 0.01
     assert re.fullmatch(r"between .+ and .+ at the present rate", found[4])
+    assert found[5] == "but there were no samples for 15 minutes"  # a later event without a sample changes nothing
+    assert re.fullmatch(r"more than [\d,]+ more samples", found[6])
+    assert re.fullmatch(r"not before .+ at the present rate", found[7])
+
+
+def test_events_without_samples_do_not_make_the_last_sample_look_recent(server: Server, new_page: NewPage) -> None:
+    page = opened(new_page(), server.address)
+    kept = page.evaluate(
+        """async () => {
+          const { OverTime } = await import("/js/over_time.js");
+          const over = { points: [{ told: 7, at: "2026-01-01T00:00:00Z" }] };
+          OverTime.prototype.add.call(over, { told: 7, at: "2026-01-01T01:00:00Z" });
+          OverTime.prototype.add.call(over, { told: 8, at: "2026-01-01T02:00:00Z" });
+          return over.points.map((point) => point.at.slice(11, 13));
+        }"""
+    )
+    assert kept == ["00", "02"]
 
 
 def test_what_now_leaves_out_arms_close_to_the_bar(server: Server, new_page: NewPage) -> None:
     arms = [f"prompt {i}" for i in range(16)]
-    address = create(server, "close", arms, threshold=0.5)
+    address = create(server, "close", arms, threshold=0.5, policy="settle+gap-mixture")
     for i, arm in enumerate(arms):
         tell(server, "close", arm, *((4000, 2000) if i < 2 else (100, 66 if i % 2 else 34)))
     until = time.monotonic() + PATIENCE / 1000

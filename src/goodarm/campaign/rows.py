@@ -286,22 +286,28 @@ def interval_words(low: float, high: float) -> str:
 
 
 class Finish(NamedTuple):
-    """Further samples until every arm is decided: more than `low` with probability 0.9, more than `high` with 0.1."""
+    """Further samples until every arm is decided: more than `low` with probability 0.9, more than `high` with 0.1.
+
+    `high` is inf if an arm may lie so close to the bar that only `low` can be told.
+    """
 
     median: float
     low: float
-    high: float
+    high: Annotated[float, "null if an arm may lie so close to the bar that only `low` can be told"]
     guess: Annotated[str, "the plan's assumption about the means; empty once there are rewards"] = ""
     share: Annotated[float, "share of arms decided by then; below 1 if the end can't be estimated"] = 1.0
     near: Annotated[int, "undecided arms too close to the bar for a forecast; the samples are those of the others"] = 0
+    waiting: Annotated[int, "undecided arms that look bad, if they are most, and the policy looks for good ones"] = 0
 
     def as_json(self) -> dict[str, Any]:
-        return self._asdict()
+        """As JSON, with null for infinity."""
+        return {name: plain(value) for name, value in self._asdict().items()}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Finish:
         """The inverse of `as_json`."""
-        return Finish(**{name: content[name] for name in Finish._fields if name in content})
+        known = {name: content[name] for name in Finish._fields if name in content}
+        return Finish(**{name: math.inf if value is None else value for name, value in known.items()})
 
 
 def plain(value: Any) -> Any:

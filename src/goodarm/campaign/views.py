@@ -293,9 +293,15 @@ def _to_finish(
 
     rule = terms.made.identification
     values = take(terms.made.setting.identification, rule.defaults)
-    found, near = to_finish(pulls, totals, terms.problem, rule, values, levels, open_arms)
-    times = terms.repeats
-    return Finish(times * found.median, times * found.low, times * found.high, near=near) if found.told else None
+    order, times = terms.made.sampling.prefers, terms.repeats
+    found, near, look_bad = to_finish(
+        pulls, totals, terms.problem, rule, values, levels, open_arms, quick_first=order == "quick"
+    )
+    if not math.isfinite(found.low):
+        return None
+    high = found.high if found.told else math.inf
+    waiting = look_bad if order == "good" and 2 * look_bad >= open_arms.size else 0
+    return Finish(times * found.median, times * found.low, times * high, near=near, waiting=waiting)
 
 
 LIMIT = 1e12

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from goodarm.campaign.rows import FEWER, FOUND, Finish, Tally
 from goodarm.campaign.terms import Terms
 from goodarm.question import amounts
@@ -32,6 +34,8 @@ def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
         parts.append(f"the campaign ends after {_counted(terms.stop_after, 'arm')} {above}")
     elif finish is not None:
         parts.append(to_finish(finish))
+        if finish.waiting:
+            parts.append(postponed(terms.made.sampling.name, finish.waiting, above))
     return "; ".join([*parts, terms.promise])
 
 
@@ -44,8 +48,13 @@ def to_finish(finish: Finish) -> str:
     'no rewards yet, so only a guess: assuming means drawn from Beta(1, 49), 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
     '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and take more'
+    >>> to_finish(Finish(813.0, 667.0, math.inf))
+    'more than 670 more samples to finish'
     """
-    low, high = count_words(finish.low), count_words(finish.high)
+    low = count_words(finish.low)
+    if finish.high == math.inf:
+        return f"more than {low} more samples to finish"
+    high = count_words(finish.high)
     between = f"about {low}" if low == high else f"{low} to {high}"
     if finish.guess:
         enough = "" if finish.share == 1.0 else " for half of the verdicts"
@@ -54,6 +63,17 @@ def to_finish(finish: Finish) -> str:
         which = "one arm" if finish.near == 1 else f"{finish.near:,} arms"
         return f"{between} more samples of the other arms; {which} may lie close to the bar and take more"
     return f"{between} more samples to finish"
+
+
+def postponed(policy: str, waiting: int, above: str) -> str:
+    """Why verdicts of arms that look bad come late, and which policy gives them early.
+
+    >>> postponed("value", 28, "above 10%")
+    'value looks for arms above 10% first, so 28 arms that look worse wait (settle would decide them early)'
+    """
+    which, them = ("one arm that looks worse waits", "it") if waiting == 1 else (
+        f"{waiting:,} arms that look worse wait", "them")  # fmt: skip
+    return f"{policy} looks for arms {above} first, so {which} (settle would decide {them} early)"
 
 
 def _answer(terms: Terms, answer: str, above: str) -> str:

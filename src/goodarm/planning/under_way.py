@@ -107,6 +107,17 @@ def remaining(
     )
 
 
+class ToFinish(NamedTuple):
+    """Samples until the undecided arms are decided, all but `near` of them.
+
+    look_bad : number of undecided arms that lie below the bar with probability 0.9 or more
+    """
+
+    samples: Forecast
+    near: int
+    look_bad: int
+
+
 def to_finish(
     pulls: Floats,
     totals: Floats,
@@ -115,16 +126,19 @@ def to_finish(
     values: tuple[float, ...],
     levels: Floats,
     undecided: NDArray[np.intp],
+    quick_first: bool,
     seed: int = 0,
-) -> tuple[Forecast, int]:
-    """Samples until these arms are decided, and the number of arms near the bar that are not counted.
+) -> ToFinish:
+    """Samples until these arms are decided.
 
     This is the sum over the arms, so it does not depend on the order in which the policy asks for them. It depends on
     the policy's identification rule: a rule by totals is simulated exactly, others by a formula. Arms that may lie on
-    the bar can make the sum endless. Then the arms that take longest are left out: as few as possible, and less than
-    half, so that the range of the others says something.
+    the bar can make the sum endless. A policy that decides the quickest arms first comes to them last, so the arms that
+    take longest can be left out: as few as possible, and less than half. Any other policy may spend most samples on an
+    arm at the bar while the others wait, so their sum says nothing about its next verdicts.
 
-    levels : evidence that each arm needs
+    levels      : evidence that each arm needs
+    quick_first : whether the policy decides the quickest arms first (`SamplingRule.prefers`)
     """
     chance = default_rng(seed)
     draws = int(min(DRAWS, max(20, WORK / undecided.size)))
@@ -142,15 +156,17 @@ def to_finish(
     if isinstance(problem.rewards, GradedCases):
         own = np.minimum(own, limit[which])
     every = in_range(sums_over(own, undecided.size, chance))
-    if every.told:
-        return every, 0
+    below = ((means < problem.threshold).mean(axis=0) >= HIGH).sum()
+    look_bad = round(undecided.size * float(below) / which.size)
+    if every.told or not quick_first:
+        return ToFinish(every, 0, look_bad)
     longest = np.argsort(-np.minimum(own, FARTHEST).mean(axis=0), kind="stable")
     for left_out in range(1, (which.size + 1) // 2):
         near = round(undecided.size * left_out / which.size)
         found = in_range(sums_over(own[:, longest[left_out:]], undecided.size - near, chance))
         if found.told and found.high <= WIDEST * found.low:
-            return found, near
-    return every, 0
+            return ToFinish(found, near, look_bad)
+    return ToFinish(every, 0, look_bad)
 
 
 def boundary_of(

@@ -49,7 +49,7 @@ def counts(campaign: Campaign) -> dict[str, Any]:
         "asked": tally.told + tally.pending,
         "closed": tally.ended,
         "sentence": headline(campaign.terms, tally, more),
-        "remaining": None if more is None else more.median,
+        "remaining": None if more is None else plain(more.median),
         "finish": None if more is None else more.as_json(),
         "bounds": campaign.bounds().as_json(),
     }

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from goodarm.rules.parameters import Formula, Rule, parameters_of
 
@@ -19,10 +19,13 @@ class SamplingRule(Rule):
 
     blind      : the rule looks at pulls and widths only, never at anything that the rewards have moved
     each_first : each arm is pulled once before the rule chooses, also with a model; without one that is always so
+    prefers    : the verdicts that the rule brings first: "quick" ones, whether good or bad, or "good" ones, while arms
+                 that look bad wait; empty if it has no such order. Forecasts depend on it
     """
 
     blind: bool = False
     each_first: bool = False
+    prefers: Literal["", "quick", "good"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)

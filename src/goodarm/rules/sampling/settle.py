@@ -52,4 +52,5 @@ settle = IndexRule(
     index=index,
     index_of_kept=index_of_kept,
     limits=(("patience", 1e-6, 1e6),),
+    prefers="quick",
 )

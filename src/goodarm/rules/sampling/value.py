@@ -159,4 +159,5 @@ value = IndexRule(
     index_of_kept=index_of_kept,
     index_of_model=index_of_model,
     limits=(("patience", 1e-6, 1e6),),
+    prefers="good",
 )

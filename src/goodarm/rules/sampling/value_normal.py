@@ -31,4 +31,5 @@ value_normal = IndexRule(
     learner=prior_learner,
     index=index,
     limits=(("boldness", 0.0, math.inf),),
+    prefers="good",
 )

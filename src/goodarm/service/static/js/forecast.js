@@ -1,19 +1,21 @@
 /** How many samples are left, as a range, smoothed; and until when at the present rate. */
-import { about, until } from "./format.js";
+import { about, age, until } from "./format.js";
 
 /** @typedef {import("./types.js").Summary} Summary */
 /** @typedef {import("./types.js").ProgressPoint} ProgressPoint */
 const NEW = 0.4; // weight of a new estimate, in logarithms
 const RECENT = 0.8; // the rate is measured since this share of the samples
 const LONGEST = 3 * 365 * 86_400; // seconds beyond which no date is named
+const STALE = 900; // seconds without a sample after which no date is named
 
 /** @param {number | null | undefined} before @param {number | null | undefined} now */
 const smooth = (before, now) =>
   before && now ? Math.exp((1 - NEW) * Math.log(before) + NEW * Math.log(now)) : now ?? null;
 
-/** "about 100 to 300", or one number where both are the same. @param {number | null} low @param {number | null} high */
+/** "100 to 300", "about 100" if both are the same, or "more than 100" without an upper end. @param {number} low @param {number | null} high */
 function range(low, high) {
-  const [from, to] = [about(low ?? 0), about(high ?? 0)];
+  if (high === null) return `more than ${about(low)}`;
+  const [from, to] = [about(low), about(high)];
   return from === to ? `about ${from}` : `${from} to ${to}`;
 }
 
@@ -26,7 +28,7 @@ export class Forecast {
   /** @param {Summary} of a fresh estimate */
   note({ remaining, finish, open }) {
     const known = remaining ?? null;
-    const [low, high] = [finish?.low ?? known, finish?.high ?? known];
+    const [low, high] = finish ? [finish.low, finish.high] : [known, known]; // without a high end only `low` is told
     const near = finish?.near ?? 0;
     if (near !== this.near) this.low = this.high = null; // the range is about other arms now
     this.near = near;
@@ -36,19 +38,29 @@ export class Forecast {
 
   /** "1,000 to 3,000 more samples"; empty if nothing is known. */
   get samples() {
-    return this.low !== null && this.high !== null ? `${range(this.low, this.high)} more samples` : "";
+    return this.low !== null ? `${range(this.low, this.high)} more samples` : "";
   }
 
-  /** "until 14:20 to 16:40 at the present rate". @param {ProgressPoint[]} points */
+  /** "between 14:20 and 16:40 at the present rate", or that samples have stopped coming. @param {ProgressPoint[]} points */
   when(points) {
+    const silent = silence(points);
+    if (silent >= STALE) return `but there were no samples for ${age(silent, "long")}`;
     const speed = rate(points);
-    if (!speed || this.low === null || this.high === null) return "";
-    const [first, last] = [this.low / speed, this.high / speed];
+    if (!speed || this.low === null) return "";
+    const [first, last] = [this.low / speed, this.high === null ? Infinity : this.high / speed];
     if (first > LONGEST) return "at the present rate this takes years";
-    const [from, to] = [until(first), until(last)];
-    const date = from === to ? `around ${from}` : last > LONGEST ? `not before ${from}` : `between ${from} and ${to}`;
+    const from = until(first);
+    const to = last > LONGEST ? null : until(last);
+    const date = to === null ? `not before ${from}` : from === to ? `around ${from}` : `between ${from} and ${to}`;
     return `${date} at the present rate`;
   }
+}
+
+/** Seconds since the last sample; 0 before the first. @param {ProgressPoint[]} points */
+function silence(points) {
+  const last = points.at(-1);
+  const first = last && points.find((p) => p.told === last.told); // later points only repeat the count
+  return first && first.told ? (Date.now() - Date.parse(first.at)) / 1000 : 0;
 }
 
 /** Samples per second lately; null if too little has happened. @param {ProgressPoint[]} points */

@@ -131,15 +131,15 @@ function fixedDigits(rewards) {
   return withDigits(digits, {});
 }
 
-/** @param {number} seconds */
-export function age(seconds) {
+/** "15m", or "15 minutes" if it is written out. @param {number} seconds @param {"narrow" | "long"} [unitDisplay] */
+export function age(seconds, unitDisplay = "narrow") {
   const units = /** @type {[number, string][]} */ ([
     [86400, "day"],
     [3600, "hour"],
     [60, "minute"],
   ]);
   const [size, unit] = units.find(([least]) => seconds >= least) ?? [1, "second"];
-  return new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay: "narrow" }).format(Math.floor(seconds / size));
+  return new Intl.NumberFormat("en", { style: "unit", unit, unitDisplay }).format(Math.floor(seconds / size));
 }
 
 /** @param {Date} date */

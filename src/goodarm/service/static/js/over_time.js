@@ -76,8 +76,9 @@ export class OverTime {
   add(point) {
     const last = this.points.at(-1);
     if (last && point.told < last.told) return;
-    if (last && point.told === last.told) this.points.pop();
-    this.points.push(point);
+    const same = last && point.told === last.told; // an event without a sample: the last sample is as old as before
+    if (same) this.points.pop();
+    this.points.push(same ? { ...point, at: last.at } : point);
     if (this.points.length > MOST) this.points = this.points.filter((_, i) => i % 2 === 0 || i === MOST);
   }
 
