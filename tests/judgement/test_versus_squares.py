@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import goodarm
+from goodarm.judgement.decide import Decided
+from goodarm.judgement.question import Question
+from goodarm.judgement.versus import decide_by_squares
 from goodarm.rules.identification import versus_squares
 from goodarm.rules.identification.versus_squares import (
     BETS,
@@ -139,3 +142,54 @@ def test_needs_and_extremes() -> None:
         assert (row["verdict"], row["mean"]) == ("open", 0.0)
         assert -1.0 <= row["low"] <= 0.0 <= row["high"] <= 1.0
     assert BETS.size * len(versus_squares.TILTS) == LOG_WEIGHTS.size
+
+
+def decided(arms: Moments, control: Moments, count: int) -> Decided:
+    return decide_by_squares(Question(versus="now"), arms, control, count)
+
+
+def test_the_rows_needed_grow_as_one_over_the_squared_difference_and_end_in_noise() -> None:
+    """Logs of the same size with other differences: a tenth of the difference takes a hundred times the rows."""
+    n, spread = 1e8, 0.01  # so long that a standard error is 1.4e-5
+    difference = np.array([1e-4, 1e-3])
+
+    def logs(count: float, differences: Floats) -> tuple[Moments, Moments]:
+        mean = 0.2 + differences
+        arms = Moments(np.full(mean.size, count), count * mean, count * (spread + np.square(mean)))
+        return arms, Moments(*(np.array([each]) for each in (count, 0.2 * count, (spread + 0.04) * count)))
+
+    for side in (1.0, -1.0):
+        in_all = []
+        for each, rows in zip(difference, (3e6, 3e4), strict=True):  # three or fewer standard errors
+            found = decided(*logs(rows, np.array([side * each])), 2)
+            assert found.verdict[0] == 0
+            in_all.append(rows + found.needs[0])
+        assert in_all[0] / in_all[1] == pytest.approx(100.0, rel=0.1)
+        assert decided(*logs(2000.0, np.array([side * 1e-4])), 2).needs[0] == math.inf
+    assert decided(*logs(n, np.array([1e-3])), 2).verdict[0] == 1
+
+
+@pytest.mark.slow
+def test_promised_rows_decide_the_log_repeated_and_about_half_of_fresh_logs() -> None:
+    """60 arms of 2,000 users. False alarm: at p = 1/2, fewer than 9 or more than 28 of 37 have probability 0.002."""
+    rng = np.random.default_rng(418)
+    arms, size, base = 60, 2000, 0.2
+    means = base + rng.normal(0.0, 0.012, arms)
+
+    def of(mean: float, count: int) -> Floats:
+        found = users(rng, mean, (count,))
+        return np.array([count, found.sum(), np.square(found).sum()])
+
+    seen, control = np.array([of(mean, size) for mean in means]).T, of(base, size)[:, None]
+    first = decided(Moments(*seen), Moments(*control), arms)
+    told = np.flatnonzero((first.verdict == 0) & np.isfinite(first.needs) & (first.needs < 1e6))
+    assert told.size >= 20
+    fresh = 0
+    for i in told:
+        times = 1.0 + first.needs[i] / size
+        again = decided(Moments(*(times * seen[:, [i]])), Moments(*(times * control)), arms)
+        assert again.verdict[0] != 0
+        more = int(first.needs[i])
+        grown, other = seen[:, i] + of(means[i], more), control[:, 0] + of(base, more)
+        fresh += int(decided(Moments(*grown[:, None]), Moments(*other[:, None]), arms).verdict[0] != 0)
+    assert 0.25 <= fresh / told.size <= 0.8

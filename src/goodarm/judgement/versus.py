@@ -21,11 +21,18 @@ from goodarm.judgement.sources._base import Sums
 from goodarm.judgement.totals import segment_numbers
 from goodarm.judgement.words import visible
 from goodarm.rules.identification.versus import as_if_paired, better_by, versus
-from goodarm.rules.identification.versus_squares import Moments, against_control_by_squares, better_by_squares
+from goodarm.rules.identification.versus_squares import (
+    CLOSE,
+    Moments,
+    against_control_by_squares,
+    better_by_squares,
+)
 
 CHOICE = 4.0
 """About what it costs, in evidence, not to know the best bet."""
 LOOKS = 8
+STEPS = 14
+"""Maximum number of steps in which the rows still needed are interpolated."""
 
 
 def control_of(control: str, sums: Sums, title: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -76,10 +83,7 @@ def decide_versus(
 def decide_by_squares(
     question: Question, arms: Moments, control: Moments, count: int, offset: Floats | float = 0.0
 ) -> Decided:
-    """The same by counts, sums and sums of squares.
-
-    The rows needed assume that evidence grows in proportion to the log, once it has paid for the choice of the bets.
-    """
+    """The same by counts, sums and sums of squares."""
     margin = question.asked.bar
     problem = question.asked.problem(count, question.delta, question.scale.family)
     for_good, for_bad = against_control_by_squares(arms, control, margin)
@@ -91,11 +95,64 @@ def decide_by_squares(
     high = -_least(arms.turned(), control.turned(), -difference, levels.now[1])
     low = np.where(verdict == 1, np.maximum(low, margin), np.minimum(low, margin))
     high = np.where(verdict == -1, np.minimum(high, margin), np.maximum(high, margin))
-    level = np.where(difference >= margin, levels.next[0], levels.next[1])
-    times = (level + CHOICE) / np.maximum(evidence + CHOICE, 1e-9)
-    needs = np.where(verdict != 0, 0.0, np.where(times <= MOST, np.ceil((times - 1.0) * arms.pulls), math.inf))
+    needs, above = np.zeros(difference.size), difference >= margin
+    for better in (True, False):
+        which = np.flatnonzero((verdict == 0) & (above == better))
+        waiting = Moments(*(each[which] for each in arms))
+        if better:
+            needs[which] = _more_by_squares(waiting, control, margin, levels.next[0][which])
+        else:
+            needs[which] = _more_by_squares(waiting.turned(), control.turned(), -margin, levels.next[1][which])
     mean, low, high = (0.5 * (1.0 + each) for each in (difference, low, high))
-    return Decided(mean, low, high, verdict, evidence, np.maximum(needs, 0.0))
+    return Decided(mean, low, high, verdict, evidence, needs)
+
+
+def _more_by_squares(arms: Moments, control: Moments, margin: float, level: Floats) -> Floats:
+    """Further pulls of each arm until it is called better, if arm and control grow in their present proportion.
+
+    With d the present difference beyond the margin and v its variance, d^2 is too large by v on average: further
+    rewards are assumed to differ by sqrt(d^2 - v). The answer grows as 1/(d^2 - v). It is inf if d is less than its own
+    standard error, where nothing can be said, and beyond `MOST` times the log. The evidence of a log that is t times as
+    long is computed for several t; it grows almost in proportion to t, which is interpolated.
+    """
+    found = np.full(level.size, math.inf)
+    variance = sum(
+        np.maximum(each.squares / each.pulls - np.square(each.total / each.pulls), 0.0) / each.pulls
+        for each in (arms, control)
+    )
+    beyond = arms.total / arms.pulls - control.total / control.pulls - margin
+    live = np.flatnonzero((beyond > 0.0) & (np.square(beyond) > variance))
+    own = Moments(*(each[live] for each in arms))
+    less = np.sqrt((np.square(beyond) - variance)[live]) - beyond[live]
+    later = Moments(
+        own.pulls,
+        np.maximum(own.total + own.pulls * less, 0.0),
+        np.maximum(own.squares + 2.0 * less * own.total + own.pulls * np.square(less), 0.0),
+    )
+
+    def evidence(times: Floats) -> Floats:
+        grown = Moments(*(now + (times - 1.0) * more for now, more in zip(own, later, strict=True)))
+        return better_by_squares(grown, Moments(*(times * each for each in control)), margin)
+
+    few, many = np.ones(live.size), np.full(live.size, MOST)
+    short, enough, needed = (
+        np.maximum(each + CHOICE, 0.1) for each in (evidence(few), evidence(many), level[live] + CLOSE)
+    )
+    never = enough < needed
+    for look in range(STEPS):
+        slope = np.log(enough / short) / np.log(many / few)
+        guess = few * (needed / short) ** (1.0 / np.maximum(slope, 1e-3))
+        middle = (
+            np.sqrt(few * many) if look % 3 == 2 else np.clip(guess, few**0.98 * many**0.02, few**0.02 * many**0.98)
+        )
+        seen = np.maximum(evidence(middle) + CHOICE, 0.1)
+        there = seen >= needed
+        few, short = np.where(there, few, middle), np.where(there, short, seen)
+        many, enough = np.where(there, middle, many), np.where(there, seen, enough)
+        if (many - few <= 0.01 * (many - 1.0)).all():
+            break
+    found[live] = np.where(never, math.inf, np.ceil((many - 1.0) * arms.pulls[live]))
+    return found
 
 
 def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -> Floats:

@@ -60,13 +60,16 @@ def better_by_squares(arms: Moments, control: Moments, margin: Floats | float) -
     The minimum is bounded from below on cells of theta. On a cell, c^-2 psi(b c) is largest at the larger c, and the
     control's factor at the smaller theta. With these factors A_b + C_a is concave in theta, so its minimum lies at an
     end of the cell. Cells that may hold the minimum are cut further.
+
+    control : one for all arms, or one per arm
     """
     count = arms.pulls.size
     found = np.empty(count)
     margins = np.broadcast_to(np.asarray(margin, dtype=np.float64), (count,))
     for start in range(0, count, ARMS_AT_ONCE):
         part = slice(start, start + ARMS_AT_ONCE)
-        found[part] = _smallest(Moments(*(each[part] for each in arms)), control, margins[part])
+        against = control if control.pulls.size == 1 else Moments(*(each[part] for each in control))
+        found[part] = _smallest(Moments(*(each[part] for each in arms)), against, margins[part])
     return found
 
 
@@ -110,7 +113,7 @@ def _smallest(arms: Moments, control: Moments, margin: Floats) -> Floats:
 
 def _on_cells(arms: Moments, control: Moments, margin: Floats, left: Floats, right: Floats) -> Floats:
     """A lower bound of the log of the average bet on each cell [left, right]; exact where both are equal."""
-    own, other = Moments(*(each[:, None] for each in arms)), control.turned()
+    own, other = (Moments(*(each[:, None] for each in of)) for of in (arms, control.turned()))
     arm_rate, control_rate = _rate(right + margin[:, None]), _rate(1.0 - left)
     worth = [
         _bets(own, theta + margin[:, None], arm_rate)[..., ON_ARM]
