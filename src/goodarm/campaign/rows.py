@@ -306,8 +306,9 @@ class Finish(NamedTuple):
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Finish:
         """The inverse of `as_json`."""
-        known = {name: content[name] for name in Finish._fields if name in content}
-        return Finish(**{name: math.inf if value is None else value for name, value in known.items()})
+        known: dict[str, Any] = {name: content[name] for name in Finish._fields if name in content}
+        known |= {name: math.inf for name, value in known.items() if value is None}
+        return Finish(**known)
 
 
 def plain(value: Any) -> Any:
