@@ -15,6 +15,7 @@ from goodarm.judgement.shares import Shares
 from goodarm.judgement.sources._base import Floats, Sums
 from goodarm.problem import NonNegative, Problem
 from goodarm.rules.identification import RadiusRule
+from goodarm.rules.identification.bet_mixture import STEPS, bets, log_shares
 from goodarm.verdict import Criterion
 
 DRAWS, MOST_ARMS = 50, 100
@@ -24,6 +25,9 @@ FARTHEST = 1000.0
 SEEN = 5.0
 """Minimum data for a forecast: expected successes or failures, whichever are rarer, of all undecided arms if they were
 at the bar; for other rewards, rows."""
+
+NEVER = 1e30
+"""Gap of a verdict that is out of reach."""
 
 
 def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shares: Shares) -> Forecast | None:
@@ -50,9 +54,18 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
     if which.size > MOST_ARMS:
         which = np.sort(chance.choice(which, MOST_ARMS, replace=False))
     problem = question.problem(pulls.size)
+    totals = _cut_at_the_ceiling(totals, sums, problem)
     variance = variance_from_sums(sums, problem, question)
-    boundary = _boundary(question, problem, _levels(question, problem, verdict, shares), variance, float(pulls.max()))
+    levels, most = _levels(question, problem, verdict, shares), (FARTHEST + 1.0) * float(pulls.max())
+    if sums.logs is None:
+        boundary = _boundary(question, problem, levels, most)
+    elif totals.sum() > 0.0:
+        boundary = boundary_by_sums(pulls, totals, sums.logs, problem, levels, most, which)
+    else:
+        return None
     means = likely_means(pulls, totals, problem, DRAWS, chance, which, variance)
+    if isinstance(problem.rewards, NonNegative):
+        means = np.maximum(means, 0.0)
     rows = float(sums.rows.sum() if question.unit is not None else pulls.sum())
     per_row = pulls[which] / rows
     more = waits(
@@ -65,7 +78,7 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
         np.ceil(FARTHEST * pulls[which]),
         None if variance is None else variance[which],
     )
-    until = np.sort(more / per_row, axis=1)
+    until = np.sort(np.maximum(more, 1.0) / per_row, axis=1)  # an undecided arm needs at least one more
     found = in_range(until[:, math.ceil(size * which.size) - 1])
     return found if found.told else None
 
@@ -77,12 +90,83 @@ def _levels(question: Question, problem: Problem, verdict: NDArray[np.int8], sha
     return np.broadcast_to(problem.bar.budget - shares.offset - gained, (problem.arms,))
 
 
-def _boundary(question: Question, problem: Problem, levels: Floats, variance: Floats | None, most: float) -> Boundary:
-    rule = question.identification
-    if variance is not None or not rule.by_totals:
-        return by_formula(problem, levels, variance)
-    bar = problem.bar
-    return by_evidence(lambda n, s: evidence_from_totals(rule, n, s, bar), problem, levels, (FARTHEST + 1.0) * most)
+def _boundary(question: Question, problem: Problem, levels: Floats, most: float) -> Boundary:
+    rule, bar = question.identification, problem.bar
+    if not rule.by_totals:
+        return by_formula(problem, levels)
+    return by_evidence(lambda n, s: evidence_from_totals(rule, n, s, bar), problem, levels, most)
+
+
+def boundary_by_sums(
+    pulls: Floats, totals: Floats, logs: Floats, problem: Problem, levels: Floats, most: float, which: NDArray[np.intp]
+) -> Boundary:
+    """The boundary of `bet-mixture`, from each arm's own sums of log(1 + l_j (x - xi)); only for the arms in `which`.
+
+    An arm with mean m gains g_j per row with bet j. If rewards other than 0 become more or less frequent, so that the
+    mean is mu, it gains z_j + (g_j - z_j) mu/m, where z_j = log(1 - l_j xi) is the gain of a reward of 0. At the arm's
+    present mean this is its present evidence, and it accounts for the grid of bets: rewards that vary much may call for
+    a smaller bet than the smallest one. An arm with few rows borrows the gains of all.
+    """
+    bar, xi = problem.bar, problem.threshold
+    logs = np.pad(logs, ((0, 0), (0, 2 * STEPS - logs.shape[1])))  # without a ceiling there are no bets on a low mean
+    few, rows = _borrowed(problem), pulls[which, None] + _borrowed(problem)
+    gain = (logs[which] + few * logs.sum(axis=0) / pulls.sum()) / rows
+    mean = (totals[which, None] + few * totals.sum() / pulls.sum()) / rows
+    of_zero = np.log1p(-bets(bar) * xi)
+    counts = np.unique(np.floor(np.geomspace(1.0, max(most, 20.0), 64)))
+    shares, needed = log_shares(bar), levels[which, None]
+    gaps = []
+    for side in (-1.0, 1.0):
+        own = slice(0, STEPS) if side > 0.0 else slice(STEPS, 2 * STEPS)
+
+        def enough(gap: Floats, own: slice = own, side: float = side) -> NDArray[np.bool_]:
+            more = ((xi + side * gap) / mean)[..., None] * (gain - of_zero)[:, None, own]
+            terms = shares + counts[:, None] * (of_zero[own] + more)
+            top = terms.max(axis=-1)
+            return np.asarray(top + np.log(np.exp(terms - top[..., None]).sum(axis=-1)) >= needed)
+
+        farthest = min(bar.ceiling - xi, 1e3 * xi) if side > 0.0 else xi
+        low, high = np.full((which.size, counts.size), 1e-6 * farthest), np.full((which.size, counts.size), farthest)
+        never = ~enough(high)
+        for _ in range(20):
+            middle = np.sqrt(low * high)
+            there = enough(middle)
+            low, high = np.where(there, low, middle), np.where(there, middle, high)
+        gaps.append(np.where(never, NEVER, high * np.sqrt(counts)))
+    place = np.full(pulls.size, -1)
+    place[which] = np.arange(which.size)
+    log_counts = np.log(counts)
+
+    def boundary(n: Floats, arm: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        x = np.log(np.maximum(n, 1.0))
+        left = np.clip(np.searchsorted(log_counts, x, side="right") - 1, 0, counts.size - 2)
+        part = np.clip((x - log_counts[left]) / (log_counts[left + 1] - log_counts[left]), 0.0, 1.0)
+        row, found = place[arm], []
+        for side, gap in zip((-1.0, 1.0), gaps, strict=True):
+            before, after = gap[row, left], gap[row, left + 1]
+            at = before * (1.0 - part) + after * part
+            found.append(np.where(at < 1e-6 * NEVER, xi + side * at / np.sqrt(np.maximum(n, 1.0)), side * math.inf))
+        return found[0], found[1]
+
+    return boundary
+
+
+def _cut_at_the_ceiling(totals: Floats, sums: Sums, problem: Problem) -> Floats:
+    """The totals of min(x, ceiling), on which the evidence is based, from the two smallest bets -l and -2 l.
+
+    With D the sum of min(x, ceiling) - xi, and Q that of its squares, their sums of logarithms are about
+    -l D - l^2 Q/2 and -2 l D - 2 l^2 Q, since l is at most 0.002/(ceiling - xi).
+    """
+    if sums.logs is None or not isinstance(problem.rewards, NonNegative) or math.isinf(problem.bar.ceiling):
+        return totals
+    smallest, double = sums.logs[:, STEPS], sums.logs[:, STEPS + 1]
+    beyond = (4.0 * smallest - double) / (2.0 * bets(problem.bar)[STEPS])
+    return np.asarray(np.maximum(sums.pulls * problem.threshold + beyond, 0.0))
+
+
+def _borrowed(problem: Problem) -> float:
+    """Number of rows of all arms together that an arm's own rows are mixed with."""
+    return 300.0 if isinstance(problem.rewards, NonNegative) else 30.0
 
 
 def variance_from_sums(sums: Sums, problem: Problem, question: Question) -> Floats | None:
@@ -92,10 +176,12 @@ def variance_from_sums(sums: Sums, problem: Problem, question: Question) -> Floa
     """
     if sums.logs is None:
         return None
-    bet, n = question.bets[0], np.maximum(sums.pulls, 1.0)
-    beyond = sums.total - n * problem.threshold
-    squares = np.maximum(2.0 * (bet * beyond - sums.logs[:, 0]) / bet**2, 0.0)
+    possible = np.where(np.asarray(question.bets) == 0.0, math.inf, np.abs(question.bets))
+    smallest, n = int(np.argmin(possible)), np.maximum(sums.pulls, 1.0)
+    bet = question.bets[smallest]
+    beyond = _cut_at_the_ceiling(sums.total, sums, problem) - n * problem.threshold
+    squares = np.maximum(2.0 * (bet * beyond - sums.logs[:, smallest]) / bet**2, 0.0)
     own = np.maximum(squares / n - (beyond / n) ** 2, 0.0)
     of_all = max(float((n * own).sum() / n.sum()), 1e-6 * problem.rewards.spread(problem.threshold) ** 2)
-    few = 30.0 if not isinstance(problem.rewards, NonNegative) else 300.0
+    few = _borrowed(problem)
     return np.asarray((n * own + few * of_all) / (n + few))
