@@ -297,8 +297,8 @@ def _to_finish(
     found, near, look_bad = to_finish(
         pulls, totals, terms.problem, rule, values, levels, open_arms, quick_first=order == "quick"
     )
-    if not math.isfinite(found.low):
-        return None
+    if not math.isfinite(found.low) or not (found.told or pulls[open_arms].all()):
+        return None  # of an arm without rewards not even a lower end can be told
     high = found.high if found.told else math.inf
     waiting = look_bad if order == "good" and 2 * look_bad >= open_arms.size else 0
     return Finish(times * found.median, times * found.low, times * high, near=near, waiting=waiting)
