@@ -59,7 +59,7 @@ SMALL = {"arms": 10, "threshold": 0.5, "gap": 0.2, "runs": 6}
 def test_plan_agrees_with_simulation_and_bound() -> None:
     made = plan(**SMALL, budget=5000, seed=3)
     means = [0.7] * 5 + [0.3] * 5
-    runs = simulate("value", bernoulli(means, 0.5), horizon=5000, runs=6, seed=3)
+    runs = simulate("value+gap-mixture", bernoulli(means, 0.5), horizon=5000, runs=6, seed=3)
     assert made.asked.rounds == runs.stopped_at
     assert made.pulls_per_arm.mean == runs.stopped_at.mean / 10
     assert made.lower_bound == campaign_lower_bound(np.array(means), Problem(0.5, 10))
@@ -71,7 +71,7 @@ def test_plan_agrees_with_simulation_and_bound() -> None:
 
 def test_milestones_are_when_shares_of_the_good_arms_are_found() -> None:
     made = plan(**SMALL, budget=5000, seed=3)
-    runs = simulate("value", bernoulli([0.7] * 5 + [0.3] * 5, 0.5), horizon=5000, runs=6, seed=3)
+    runs = simulate("value+gap-mixture", bernoulli([0.7] * 5 + [0.3] * 5, 0.5), horizon=5000, runs=6, seed=3)
     for milestone, needed in zip(made.asked.milestones, (3, 4, 5), strict=True):
         at = sorted(sorted(run.verdict_rounds[run.verdicts == 1])[needed - 1] for run in runs.runs)
         assert milestone.samples == (at[2], at[0], at[5])
@@ -219,7 +219,7 @@ def test_figure_shows_what_was_simulated() -> None:
     last = max(each.rounds[-1] for outlook in (made.asked, *made.alternatives) for each in outlook.finds)
     assert last < shown.samples[-1] < 1.1 * last, "the width ends where nothing more is found"
     assert shown.budget is None, "a budget far to the right would leave the figure empty"
-    assert plan_figure.info(plan(**SMALL, budget=300)).budget == 300
+    assert plan_figure.info(plan(**SMALL, budget=300, policy="value")).budget == 300
     plan_figure.draw(shown).draw_without_rendering()
 
 

@@ -95,7 +95,7 @@ def plan(
     means: Means = None,
     prior: Prior = None,
     cases: OnCases = None,
-    policy: OnePolicy = "value",
+    policy: OnePolicy = "value+gap-mixture",
     budget: Budget = None,
     cost: Cost = None,
     runs: Simulated = None,

@@ -22,7 +22,7 @@ from goodarm.planning.guess import MeansGuess, PerMetric
 from goodarm.planning.kinds import PlannedQuestion, planned_question
 from goodarm.planning.outlook import Outlook
 from goodarm.planning.players import Limit, Progress
-from goodarm.policies import DEFAULT_POLICY, Policy
+from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Cases, Problem
 from goodarm.question import BarsGiven
 from goodarm.simulation.runs import Estimate
@@ -139,7 +139,7 @@ def plan(
     gap: PerMetric | None = None,
     means: Source | None = None,
     prior: PerMetric | None = None,
-    policy: str | Policy = DEFAULT_POLICY,
+    policy: str | Policy = LIVE_POLICY,
     budget: float | None = None,
     runs: int | None = None,
     seed: int = 0,
