@@ -18,7 +18,7 @@ def test_delta_is_a_probability(delta: float) -> None:
 
 @pytest.mark.parametrize("threshold", [0.0, 1.0, -0.1, 1.5, math.nan, math.inf])
 def test_threshold_for_bounded_rewards(threshold: float) -> None:
-    with pytest.raises(InvalidValue, match=r"threshold.*Gaussian"):
+    with pytest.raises(InvalidValue, match=r"threshold.*Bounded"):
         Problem(threshold=threshold, arms=3)
     with pytest.raises(InvalidValue, match="threshold"):
         bernoulli([0.1, 0.2], threshold).problem()
