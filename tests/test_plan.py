@@ -469,7 +469,7 @@ def test_costs_per_arm_are_summed_and_the_cheap_arms_are_found_first() -> None:
     assert made.asked is not None
     assert made.asked.money is not None
     half, end = made.asked.money.milestones[0].median, made.asked.money.end.median
-    assert half < end / 4  # the cheap arm is asked for first
+    assert half < end / 4  # the cheap arm is sampled first
     assert made.lower_cost == pytest.approx(21 / 2 * made.lower_bound)
     assert "samples cost 1 to 20, by arm" in str(made)
     assert as_json(made)["asked"]["money"]["end"]["median"] == end

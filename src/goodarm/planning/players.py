@@ -170,7 +170,7 @@ class LivePlayer(Player):
 
 
 def _block(step: LiveStep, pulls: int, prices: Floats, money: float) -> NDArray[np.int64]:
-    """The next block, of at most so many pulls and so much money; empty if the next sample is too dear."""
+    """The next block, within these pulls and this money; empty if the next sample costs more than is left."""
     dearest = float(prices.max())
     if math.isfinite(money) and pulls * dearest > money:
         pulls = max(1, int(money / dearest))

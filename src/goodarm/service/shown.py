@@ -223,8 +223,8 @@ class BlockShown(Shown):
     cases: dict[str, list[str]] | None = Field(None, description="absent without a fixed test set")
 
 
-class PlanMoney(Shown):
-    """What the samples cost until that share of the arms is decided; null for more than a trillion."""
+class PlanNumbers(Shown):
+    """What it takes until these shares of the arms are decided; null for more than a trillion."""
 
     half: float | None = Field(description="the same as `half_decided`, under its earlier name")
     half_decided: float | None = Field(
@@ -235,17 +235,14 @@ class PlanMoney(Shown):
     rounds: dict[str, float | None] = Field(description="median, low and high: until no arm is undecided")
 
 
-class PlanShown(Shown):
-    """How many samples it will take until that share of the arms is decided; null for more than a trillion."""
+class PlanMoney(PlanNumbers):
+    """The numbers of a plan as costs."""
+
+
+class PlanShown(PlanNumbers):
+    """The numbers of a plan in samples, and how they were found."""
 
     sentence: str
-    half: float | None = Field(description="the same as `half_decided`, under its earlier name")
-    half_decided: float | None = Field(
-        description="until half of all arms are decided; `goodarm plan` counts until half of the good arms are found"
-    )
-    eighty: float | None
-    ninety: float | None
-    rounds: dict[str, float | None] = Field(description="median, low and high: until no arm is undecided")
     guess: str = Field(description="what was assumed about the means")
     money: PlanMoney | None = Field(None, description="the same numbers as costs; absent without `cost`")
 
