@@ -12,7 +12,7 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Target:
-    """A limit that the issue sets on a row's ratio."""
+    """A limit on the ratio of a row."""
 
     at_least: float | None = None
     at_most: float | None = None
