@@ -139,7 +139,7 @@ def of_campaigns(setting: Setting, seed: int) -> Iterator[Case]:
     states = campaign_states(means, problem, chance)
     end = states[-1].rows
     draws = [setting.means(chance) for _ in range(99)]
-    samples, _ = PlannedThreshold(setting.xi).spent(draws, problem, Prices(), chance)
+    samples, _ = PlannedThreshold(Threshold(setting.xi)).spent(draws, problem, Prices(), chance)
     yield Case(setting, "start", in_range(samples[:, -1]), end)
     rows = np.array([state.rows for state in states])
     for at, share in (("quarter", 0.25), ("half", 0.5)):

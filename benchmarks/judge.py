@@ -91,20 +91,21 @@ def scan(path: Path, what: str, asked: dict[str, Any], most: float = 1.3) -> Row
 
 def verdicts() -> list[Row]:
     """On top of the scan: all verdicts, intervals and needs of a million arms, with equal totals and without."""
-    from goodarm.judgement.decide import decide
+    from goodarm.judgement.decide import Look, decide
     from goodarm.judgement.question import Question
 
     chance = np.random.default_rng(0)
     question = Question(threshold=0.02)
+    look = Look(question, question.problem(MANY))
     rows = []
     for words, pulls in (
         ("100 pulls each, as in the log", np.full(MANY, 100)),
         ("1 to 20,000 pulls, hardly two alike", chance.integers(1, 20_000, MANY)),
     ):
         totals = chance.binomial(pulls, chance.beta(1.0, 40.0, MANY)).astype(float)
-        decide(question, pulls[:5000].astype(float), totals[:5000], question.problem(MANY))  # compiled when it counts
+        decide(look, pulls[:5000].astype(float), totals[:5000])  # compiled when it counts
         wall, used = time.perf_counter(), time.process_time()
-        decide(question, pulls.astype(float), totals, question.problem(MANY))
+        decide(look, pulls.astype(float), totals)
         wall, used = time.perf_counter() - wall, time.process_time() - used
         cells = {"what": f"verdicts of {MANY:,} arms: {words}", "bare GROUP BY": None, "judge": wall}
         rows.append(Row(cells, used / (os.cpu_count() or 1), Target(at_most=10.0)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from goodarm.arguments import check_real, check_whole, meant_percent
 from goodarm.errors import InvalidValue
@@ -84,7 +84,15 @@ class Bounded:
     """Rewards in [0, 1], 0/1 or in between: 1/2-sub-Gaussian whatever their distribution.
 
     `Bounded(0, 1600)` is `UpTo(1600)`, rewards in another range that starts at 0.
+
+    ceiling    : the largest reward
+    assumption : assumption of a guarantee besides the range, which is checked; empty: none
+    about_bad  : the subject of a bad verdict, if not the mean of the rewards
     """
+
+    ceiling: ClassVar[float] = 1.0
+    assumption: ClassVar[str] = ""
+    about_bad: ClassVar[str] = ""
 
     def __new__(cls, *arguments: Any, **named: Any) -> Self:
         return _in_range(*arguments, **named) if cls is Bounded else super().__new__(cls)  # type: ignore[return-value]  # a family too
@@ -104,21 +112,6 @@ class Bounded:
     def check_reward(self, reward: float) -> None:
         if not 0.0 <= reward <= 1.0:
             raise InvalidValue(f"a reward must lie in [0, 1]; got {reward}. {OTHER_RANGE}")
-
-    @property
-    def ceiling(self) -> float:
-        """The largest reward."""
-        return 1.0
-
-    @property
-    def assumption(self) -> str:
-        """Assumption of a guarantee besides the range, which is checked; empty here."""
-        return ""
-
-    @property
-    def about_bad(self) -> str:
-        """The subject of a bad verdict, if not the mean of the rewards."""
-        return ""
 
     def sigma(self) -> float:
         return 0.5
@@ -203,6 +196,10 @@ class SubGaussian:
 
     scale: float
 
+    law: ClassVar[str] = "sub-Gaussian"
+    ceiling: ClassVar[float] = math.inf
+    about_bad: ClassVar[str] = ""
+
     def __post_init__(self) -> None:
         check_real(scale=self.scale)
         if not (math.isfinite(self.scale) and self.scale > 0.0):
@@ -229,10 +226,6 @@ class SubGaussian:
                 "Check its unit, or declare the scale that the rewards have."
             )
 
-    @property
-    def ceiling(self) -> float:
-        return math.inf
-
     def sigma(self) -> float:
         return self.scale
 
@@ -246,26 +239,17 @@ class SubGaussian:
     @property
     def assumption(self) -> str:
         """Assumption of a guarantee, which data can refute but not confirm."""
-        return f"rewards are sub-Gaussian with scale {self.scale:g}"
-
-    @property
-    def about_bad(self) -> str:
-        return ""
+        return f"rewards are {self.law} with scale {self.scale:g}"
 
     def __str__(self) -> str:
-        return f"sub-Gaussian rewards of scale {self.scale:g}"
+        return f"{self.law} rewards of scale {self.scale:g}"
 
 
 @dataclass(frozen=True)
 class Gaussian(SubGaussian):
     """Gaussian rewards with known standard deviation `scale`."""
 
-    @property
-    def assumption(self) -> str:
-        return f"rewards are Gaussian with scale {self.scale:g}"
-
-    def __str__(self) -> str:
-        return f"Gaussian rewards of scale {self.scale:g}"
+    law: ClassVar[str] = "Gaussian"
 
 
 @dataclass(frozen=True)
@@ -278,6 +262,8 @@ class NonNegative:
 
     cap: float | None = None
 
+    assumption: ClassVar[str] = ""
+
     def __post_init__(self) -> None:
         if self.cap is not None:
             check_real(cap=self.cap)
@@ -287,11 +273,6 @@ class NonNegative:
     @property
     def ceiling(self) -> float:
         return math.inf if self.cap is None else float(self.cap)
-
-    @property
-    def assumption(self) -> str:
-        """Assumption of a guarantee besides the range, which is checked; empty here."""
-        return ""
 
     @property
     def about_bad(self) -> str:

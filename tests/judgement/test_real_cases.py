@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import goodarm
 from goodarm.environments.datasets._tables import counts
 from goodarm.judgement import Judgement
-from goodarm.judgement.decide import decide
+from goodarm.judgement.decide import Look, decide
 from goodarm.judgement.question import Question
 
 pytestmark = pytest.mark.slow
@@ -129,10 +129,9 @@ PRICES = {
 def test_the_price_of_arms_that_may_appear_later(case: object) -> None:
     pulls, totals, threshold = case()
     question = Question(threshold=threshold)
+    problem = question.problem(pulls.size)
     found = [
-        numbers(
-            decide(question, pulls.astype(float), totals.astype(float), question.problem(pulls.size), offset).verdict
-        )
+        numbers(decide(Look(question, problem, offset), pulls.astype(float), totals.astype(float)).verdict)
         for offset in offsets(pulls.size).values()
     ]
     assert found == PRICES[case]

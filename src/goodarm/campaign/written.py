@@ -111,10 +111,6 @@ class WrittenCampaign(Written):
         return "samples"
 
     @property
-    def needs_label(self) -> str:
-        return ""
-
-    @property
     def percent(self) -> bool:
         return bool(self.asked.shown(self.terms.rewards)["shares"])
 

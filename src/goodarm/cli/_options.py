@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -43,6 +44,28 @@ def some_path(text: str | Path) -> Path:
     return Path(text)
 
 
+def option(
+    help_text: str,
+    metavar: str,
+    *names: str,
+    parser: Callable[[Any], Any] | None = None,
+    shown: bool | str = True,
+) -> Any:
+    """An option with a value. Without names it is called like its argument.
+
+    shown : whether the help shows the default, or the words it shows instead
+    """
+    return typer.Option(*names, metavar=metavar, help=help_text, parser=parser, show_default=shown)
+
+
+def check_out(out: Path | None) -> None:
+    """Refuse a folder or file to which verdicts can't be written, before anything is read."""
+    if out is not None:
+        from goodarm.judgement.files import check_target
+
+        check_target(out)
+
+
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -55,45 +78,38 @@ EnvironmentName = Annotated[
 ]
 PolicyNames = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "A policy, like hdoc or 'ucb(beta=1.5)+kt'. Repeat to compare several.",
+        "P",
         "--policy",
         "-p",
-        metavar="P",
-        show_default="value, hdoc",
-        help="A policy, like hdoc or 'ucb(beta=1.5)+kt'. Repeat to compare several.",
+        shown="value, hdoc",
     ),
 ]
-Horizon = Annotated[
-    int | None, typer.Option(parser=whole, metavar="T", show_default=_ITS_OWN, help="The last round of a run.")
-]
+Horizon = Annotated[int | None, option("The last round of a run.", "T", parser=whole, shown=_ITS_OWN)]
 NumberOfRuns = Annotated[int, typer.Option("--runs", parser=whole, metavar="R", help="Runs of each policy.")]
 Seed = Annotated[int, typer.Option(parser=whole, metavar="S", help="Same seed, same result.")]
 Delta = Annotated[float, typer.Option(parser=number, metavar="D", help="Allowed probability of error.")]
 Threshold = Annotated[
-    float | None,
-    typer.Option(parser=number, metavar="X", show_default=_ITS_OWN, help="The bar that a good arm's mean must reach."),
+    float | None, option("The bar that a good arm's mean must reach.", "X", parser=number, shown=_ITS_OWN)
 ]
 ErrorCriterion = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "What delta bounds: the probability of any wrong verdict, or the false discovery rate.",
+        "fwer|fdr",
         "--criterion",
-        metavar="fwer|fdr",
-        show_default="the policy's, else fwer",
-        help="What delta bounds: the probability of any wrong verdict, or the false discovery rate.",
+        shown="the policy's, else fwer",
     ),
 ]
 Goal = Annotated[
     str,
     typer.Option(metavar="good-arms|reward", help="What is compared: finding the good arms, or collecting reward."),
 ]
-Workers = Annotated[
-    int | None,
-    typer.Option(parser=whole, metavar="W", show_default="all cores", help="Number of runs played in parallel."),
-]
+Workers = Annotated[int | None, option("Number of runs played in parallel.", "W", parser=whole, shown="all cores")]
 Backend = Annotated[str, typer.Option(metavar="B", help="Where runs are played: threading, loky, dask or ray.")]
 OutFolder = Annotated[
-    Path | None,
-    typer.Option("--out", parser=some_path, metavar="DIR", help="Folder for the rows, the summary and the figure."),
+    Path | None, option("Folder for the rows, the summary and the figure.", "DIR", "--out", parser=some_path)
 ]
 Informed = Annotated[
     bool,
@@ -101,21 +117,22 @@ Informed = Annotated[
 ]
 StopAfter = Annotated[
     int | None,
-    typer.Option(
-        "--stop-after",
-        parser=whole,
-        metavar="N",
-        show_default="all arms decided",
-        help="End after N good arms; 1: one good arm, or none.",
+    option(
+        "End after N good arms; 1: one good arm, or none.", "N", "--stop-after", parser=whole, shown="all arms decided"
     ),
 ]
 SeveralBars = Annotated[
-    str | None,
-    typer.Option(metavar="B", help="In place of a threshold: metrics with bars, 'correct >= 0.9, slow <= 0.05'."),
+    str | None, option("In place of a threshold: metrics with bars, 'correct >= 0.9, slow <= 0.05'.", "B")
 ]
-Costs = Annotated[
-    str | None,
-    typer.Option(metavar="C|a=1,b=20", help="Cost of a sample; or give the arms' file a column cost."),
+Costs = Annotated[str | None, option("Cost of a sample; or give the arms' file a column cost.", "C|a=1,b=20")]
+Budget = Annotated[float | None, option("Maximum total cost of all samples.", "B", parser=number)]
+VerdictsOut = Annotated[
+    Path | None,
+    option(
+        "Folder for the table, the forest plot and the page; or one file: .xlsx, .csv, .parquet or .html.",
+        "DIR|FILE",
+        "--out",
+        parser=some_path,
+    ),
 ]
-Budget = Annotated[float | None, typer.Option(parser=number, metavar="B", help="Maximum total cost of all samples.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -11,6 +13,7 @@ from goodarm.arguments import families_as_text
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -22,6 +25,16 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+@contextmanager
+def progress_bar(*columns: ProgressColumn) -> Iterator[Progress]:
+    """A progress bar on stderr, in a terminal only; it disappears at the end."""
+    from rich.progress import Progress
+
+    screen = console(stderr=True)
+    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+        yield bars
 
 
 def in_options(message: str) -> str:

@@ -19,6 +19,8 @@ from goodarm.cli._options import (
     Seed,
     SeveralBars,
     StopAfter,
+    VerdictsOut,
+    check_out,
     number,
     some_path,
     whole,
@@ -346,21 +348,11 @@ def end(
 def verdicts(
     store: StoreAddress,
     name: Name,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            parser=some_path,
-            metavar="PATH",
-            help="Write .html, .xlsx, .csv or .parquet, or a folder with tables, forest plot and page.",
-        ),
-    ] = None,
+    out: VerdictsOut = None,
     json: Json = False,
 ) -> None:
     """List good, bad and undecided arms, or write them to a file."""
-    if out is not None:
-        from goodarm.judgement.files import check_target
-
-        check_target(out)
+    check_out(out)
     with _opened(store, name) as found:
         result = found.verdicts()
         if json:

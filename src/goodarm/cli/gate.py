@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from goodarm.cli._options import Delta, Json, number, some_path, whole
+from goodarm.cli import _log_options as log
+from goodarm.cli._options import Delta, Json, number, option, some_path
 from goodarm.cli._show import console, print_json
 
 EXAMPLES = (
@@ -17,35 +18,21 @@ EXAMPLES = (
 )
 
 
-def _option(help_text: str, metavar: str) -> object:
-    return typer.Option(metavar=metavar, help=help_text, show_default=False)
-
-
-def _file(help_text: str) -> object:
-    return typer.Option(parser=some_path, metavar="FILE", help=help_text, show_default=False)
-
-
 def gate(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A log as in goodarm judge, or a result file.")],
-    threshold: Annotated[float, typer.Option(parser=number, metavar="X", help="The bar that every arm must clear.")],
-    format: Annotated[str | None, _option("Result file of promptfoo, inspect or lm-eval.", "TOOL")] = None,
-    metric: Annotated[str | None, _option("The score that counts in a result file.", "NAME")] = None,
-    arm: Annotated[str | None, _option("Column of the arms' names.", "COLUMN")] = None,
-    reward: Annotated[str | None, _option("Column of the rewards.", "COLUMN")] = None,
-    case: Annotated[str | None, _option("Column of the test cases of a fixed test set.", "COLUMN")] = None,
-    cases: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="N", help="Number of cases of the test set.", show_default=False),
-    ] = None,
-    repeats: Annotated[
-        int | None,
-        typer.Option(parser=whole, metavar="R", help="Evaluations of each case; the mean counts.", show_default=False),
-    ] = None,
-    unit: Annotated[str | None, _option("Column of users, sessions or machines with several rows.", "COLUMN")] = None,
-    nulls: Annotated[str, typer.Option(metavar="error|drop|zero", help="What a missing reward means.")] = "error",
+    threshold: Annotated[float, option("The bar that every arm must clear.", "X", parser=number)],
+    format: log.Format = None,
+    metric: log.Metric = None,
+    arm: log.Arm = None,
+    reward: log.Reward = None,
+    case: log.Case = None,
+    cases: log.Cases = None,
+    repeats: log.Repeats = None,
+    unit: log.Unit = None,
+    nulls: log.Nulls = "error",
     delta: Delta = 0.05,
-    markdown: Annotated[Path | None, _file("Write a summary for a pull request.")] = None,
-    junit: Annotated[Path | None, _file("Write JUnit XML, one test case per arm.")] = None,
+    markdown: Annotated[Path | None, option("Write a summary for a pull request.", "FILE", parser=some_path)] = None,
+    junit: Annotated[Path | None, option("Write JUnit XML, one test case per arm.", "FILE", parser=some_path)] = None,
     json: Json = False,
 ) -> None:
     """Exit with 0 if every arm clears the bar, 1 if one is below it, 3 if some are undecided and none is below."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from warnings import catch_warnings, simplefilter
 
 import typer
 
-from goodarm.cli._options import Delta, ErrorCriterion, Json, number, some_path, whole
-from goodarm.cli._show import console, in_options, print_json
+from goodarm.cli import _log_options as log
+from goodarm.cli._options import Delta, ErrorCriterion, Json, VerdictsOut, check_out, number, option, whole
+from goodarm.cli._show import console, in_options, print_json, progress_bar
 from goodarm.errors import LogWarning
 
 if TYPE_CHECKING:
@@ -25,18 +25,6 @@ EXAMPLES = (
 )
 
 
-def _option(help_text: str, metavar: str, *names: str) -> object:
-    return typer.Option(*names, metavar=metavar, help=help_text, show_default=False)
-
-
-def _number(help_text: str, metavar: str) -> object:
-    return typer.Option(metavar=metavar, help=help_text, show_default=False, parser=number)
-
-
-def _whole(help_text: str, metavar: str) -> object:
-    return typer.Option(metavar=metavar, help=help_text, show_default=False, parser=whole)
-
-
 Source = Annotated[
     str,
     typer.Argument(
@@ -47,85 +35,68 @@ Source = Annotated[
 
 def judge(
     source: Source,
-    threshold: Annotated[float | None, _number("The bar that a good arm's mean must reach.", "X")] = None,
-    arm: Annotated[str | None, _option("Column of the arms' names.", "COLUMN")] = None,
-    reward: Annotated[str | None, _option("Column of the rewards.", "COLUMN")] = None,
+    threshold: Annotated[float | None, option("The bar that a good arm's mean must reach.", "X", parser=number)] = None,
+    arm: log.Arm = None,
+    reward: log.Reward = None,
     delta: Delta = 0.05,
-    where: Annotated[str | None, _option("Keep only these rows; never choose them by reward.", "SQL")] = None,
-    rewards: Annotated[
-        str, typer.Option(metavar="R", help="bounded[:LOW,HIGH], nonnegative[:CAP], gaussian:SCALE.")
-    ] = "bounded",
+    where: Annotated[str | None, option("Keep only these rows; never choose them by reward.", "SQL")] = None,
+    rewards: Annotated[str, option("bounded[:LOW,HIGH], nonnegative[:CAP], gaussian:SCALE.", "R")] = "bounded",
     criterion: ErrorCriterion = "fwer",
-    rule: Annotated[str | None, _option("Identification rule; a rule by totals, or any with --order.", "NAME")] = None,
-    by: Annotated[list[str] | None, _option("Judge each value of this column. Repeatable.", "COLUMN")] = None,
-    versus: Annotated[str | None, _option("Compare with this arm in place of a threshold.", "ARM")] = None,
-    margin: Annotated[
-        float, typer.Option(parser=number, metavar="M", help="With --versus: better by at least this much.")
-    ] = 0.0,
+    rule: Annotated[str | None, option("Identification rule; a rule by totals, or any with --order.", "NAME")] = None,
+    by: Annotated[list[str] | None, option("Judge each value of this column. Repeatable.", "COLUMN")] = None,
+    versus: Annotated[str | None, option("Compare with this arm in place of a threshold.", "ARM")] = None,
+    margin: Annotated[float, option("With --versus: better by at least this much.", "M", parser=number)] = 0.0,
     bars: Annotated[
-        str | None, _option("In place of a threshold: columns with bars, 'correct >= 0.9, slow <= 0.05'.", "B")
+        str | None, option("In place of a threshold: columns with bars, 'correct >= 0.9, slow <= 0.05'.", "B")
     ] = None,
-    order: Annotated[str | None, _option("Fold the rewards in the order of this column.", "COLUMN")] = None,
-    nulls: Annotated[str, typer.Option(metavar="error|drop|zero", help="What a missing reward means.")] = "error",
-    pulls: Annotated[str | None, _option("Of a table of totals: its column of pulls.", "COLUMN")] = None,
-    total: Annotated[str | None, _option("Of a table of totals: its column of totals.", "COLUMN")] = None,
-    propensity: Annotated[str | None, _option("Weight rows by 1/propensity; needs --cap.", "COLUMN")] = None,
-    cap: Annotated[float | None, _number("The largest weight.", "C")] = None,
-    time: Annotated[str | None, _option("Column that says when a row happened.", "COLUMN")] = None,
-    max_arms: Annotated[int | None, _whole("Maximum number of arms ever judged; each gets delta/N.", "N")] = None,
+    order: Annotated[str | None, option("Fold the rewards in the order of this column.", "COLUMN")] = None,
+    nulls: log.Nulls = "error",
+    pulls: Annotated[str | None, option("Of a table of totals: its column of pulls.", "COLUMN")] = None,
+    total: Annotated[str | None, option("Of a table of totals: its column of totals.", "COLUMN")] = None,
+    propensity: Annotated[str | None, option("Weight rows by 1/propensity; needs --cap.", "COLUMN")] = None,
+    cap: Annotated[float | None, option("The largest weight.", "C", parser=number)] = None,
+    time: Annotated[str | None, option("Column that says when a row happened.", "COLUMN")] = None,
+    max_arms: Annotated[
+        int | None, option("Maximum number of arms ever judged; each gets delta/N.", "N", parser=whole)
+    ] = None,
     ledger: Annotated[
-        str | None, _option("File that records the shares of delta between looks; created if missing.", "FILE")
+        str | None, option("File that records the shares of delta between looks; created if missing.", "FILE")
     ] = None,
     by_appearance: Annotated[
         bool,
         typer.Option("--by-appearance", help="The k-th arm to appear gets delta/(k (k+1)); no limit on arms."),
     ] = False,
-    unit: Annotated[
-        str | None, _option("Column of persons or sessions: all rows of one are one reward.", "COLUMN")
-    ] = None,
-    per_unit: Annotated[
-        str, typer.Option(metavar="mean|any|sum|ratio", help="How the rows of a unit become one reward.")
-    ] = "mean",
+    unit: log.Unit = None,
+    per_unit: Annotated[str, option("How the rows of a unit become one reward.", "mean|any|sum|ratio")] = "mean",
     denominator: Annotated[
-        str | None, _option("With --per-unit ratio: column that rewards are divided by; else rows.", "COLUMN")
+        str | None, option("With --per-unit ratio: column that rewards are divided by; else rows.", "COLUMN")
     ] = None,
     unit_limit: Annotated[
-        float | None, _number("With --per-unit ratio: the largest denominator of a unit.", "D")
+        float | None, option("With --per-unit ratio: the largest denominator of a unit.", "D", parser=number)
     ] = None,
     window: Annotated[
-        str | None, _option("Count a unit's rows for this long from its first, as 7d; needs a time.", "TIME")
+        str | None, option("Count a unit's rows for this long from its first, as 7d; needs a time.", "TIME")
     ] = None,
-    case: Annotated[str | None, _option("Column of the test cases of a fixed test set.", "COLUMN")] = None,
-    cases: Annotated[int | None, _whole("Number of cases of the test set.", "N")] = None,
-    repeats: Annotated[int | None, _whole("With --case: evaluations of each case; their mean counts.", "R")] = None,
+    case: log.Case = None,
+    cases: log.Cases = None,
+    repeats: log.Repeats = None,
     score: Annotated[
-        str | None, _option("With --case: a judge's scores, also in rows without a reward.", "COLUMN")
+        str | None, option("With --case: a judge's scores, also in rows without a reward.", "COLUMN")
     ] = None,
-    format: Annotated[str | None, _option("Result file of promptfoo, inspect or lm-eval.", "TOOL")] = None,
-    metric: Annotated[str | None, _option("The score that counts in a result file.", "NAME")] = None,
-    table: Annotated[str | None, _option("Table of a database.", "NAME")] = None,
-    query: Annotated[str | None, _option("Query of a database.", "SQL")] = None,
-    separator: Annotated[str | None, _option("For CSV files, if not detected.", "CHARACTER")] = None,
-    encoding: Annotated[str | None, _option("For CSV files, if not detected.", "NAME")] = None,
-    memory: Annotated[str | None, _option("Limit for DuckDB, as 1GiB; the rest goes through the disk.", "SIZE")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            parser=some_path,
-            metavar="DIR|FILE",
-            help="Folder for the table, the forest plot and the page; or one file: .xlsx, .csv, .parquet or .html.",
-        ),
-    ] = None,
+    format: log.Format = None,
+    metric: log.Metric = None,
+    table: Annotated[str | None, option("Table of a database.", "NAME")] = None,
+    query: Annotated[str | None, option("Query of a database.", "SQL")] = None,
+    separator: Annotated[str | None, option("For CSV files, if not detected.", "CHARACTER")] = None,
+    encoding: Annotated[str | None, option("For CSV files, if not detected.", "NAME")] = None,
+    memory: Annotated[str | None, option("Limit for DuckDB, as 1GiB; the rest goes through the disk.", "SIZE")] = None,
+    out: VerdictsOut = None,
     json: Json = False,
 ) -> None:
     """Judge the arms of a log: which clear the bar, which do not, and how much more data the others need."""
     from goodarm.judgement import judge as ask
 
-    if out is not None:
-        from goodarm.judgement.files import check_target
-
-        check_target(out)
+    check_out(out)
     with _progress(source) as progress, catch_warnings():
         simplefilter("ignore", LogWarning)  # printed with the verdicts
         found = ask(
@@ -200,11 +171,10 @@ def _print(found: Judgement, json: bool) -> None:
 
 @contextmanager
 def _progress(source: str) -> Iterator[Progress]:
-    """A progress bar on stderr while the log is read, in a terminal only."""
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+    """A progress bar while the log is read."""
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    screen = console(stderr=True)
     columns = (TextColumn("reading", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+    with progress_bar(*columns) as bars:
         task = bars.add_task(source, total=1.0)
         yield lambda share: bars.update(task, completed=share)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from goodarm.cli._options import Delta, Horizon, Json, Seed, Threshold, Workers, cores, some_path, whole
-from goodarm.cli._show import console, print_json
+from goodarm.cli._show import console, print_json, progress_bar
 from goodarm.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -186,12 +186,11 @@ def _family(
 
 @contextmanager
 def _progress(steps: int, runs: int) -> Iterator[Watch]:
-    """A progress bar on stderr with score and parameter, in a terminal only."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    """A progress bar with score and parameter."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    screen = console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+    with progress_bar(*columns) as bars:
         task = bars.add_task("learning", total=steps + runs)
 
         def watch(what: str, value: Any) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goodarm.arguments import checked_number, percentage
-from goodarm.cli._options import Delta, Json, Seed, SeveralBars, Workers, cores, number, some_path, whole
-from goodarm.cli._show import console, in_options, print_json
+from goodarm.cli._options import Delta, Json, Seed, SeveralBars, Workers, cores, number, option, some_path, whole
+from goodarm.cli._show import console, in_options, print_json, progress_bar
 
 if TYPE_CHECKING:
     from goodarm.planning import CampaignPlan
@@ -28,60 +28,39 @@ EXAMPLES = (
 )
 
 Bar = Annotated[
-    float | None,
-    typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean must reach; rewards are in [0, 1]."),
+    float | None, option("The bar that a good arm's mean must reach; rewards are in [0, 1].", "X", parser=number)
 ]
 Versus = Annotated[
     float | None,
-    typer.Option(
+    option(
+        "In place of a threshold: the mean of the control to compare with.",
+        "X",
         "--versus",
         "--control",
         parser=number,
-        metavar="X",
-        help="In place of a threshold: the mean of the control to compare with.",
     ),
 ]
-Margin = Annotated[float, typer.Option(metavar="M", help="By how much an arm must be better than the control.")]
-Arms = Annotated[int | None, typer.Option(parser=whole, metavar="K", help="Number of arms; not needed with --means.")]
+Margin = Annotated[float, option("By how much an arm must be better than the control.", "M")]
+Arms = Annotated[int | None, option("Number of arms; not needed with --means.", "K", parser=whole)]
 Gap = Annotated[
-    str | None,
-    typer.Option(metavar="G", help="Assumed distance of every mean from the threshold, half above; or a=G,b=G by bar."),
+    str | None, option("Assumed distance of every mean from the threshold, half above; or a=G,b=G by bar.", "G")
 ]
 Means = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help="Means from the columns arm and mean of a CSV or Parquet file; costs from its column cost."
-    ),
+    option("Means from the columns arm and mean of a CSV or Parquet file; costs from its column cost.", "FILE"),
 ]
-Prior = Annotated[
-    str | None, typer.Option(metavar="P", help="Means drawn from beta:A,B or uniform:LOW,HIGH; by bar 'a=P; b=P'.")
-]
-OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value or 'hdoc+kt'.")]
+Prior = Annotated[str | None, option("Means drawn from beta:A,B or uniform:LOW,HIGH; by bar 'a=P; b=P'.", "P")]
+OnePolicy = Annotated[str, option("A policy, like value or 'hdoc+kt'.", "P", "--policy", "-p")]
 OnCases = Annotated[
-    int | None,
-    typer.Option("--cases", parser=whole, metavar="N", help="A fixed test set of N cases, each drawn once per arm."),
+    int | None, option("A fixed test set of N cases, each drawn once per arm.", "N", "--cases", parser=whole)
 ]
-Budget = Annotated[
-    float | None, typer.Option(parser=number, metavar="T", help="Maximum number of samples; with --cost, of money.")
-]
-Cost = Annotated[
-    str | None,
-    typer.Option(metavar="C", help="Cost of a sample; by arm 1,1,20 or banner=20. Adds costs to the plan."),
-]
+Budget = Annotated[float | None, option("Maximum number of samples; with --cost, of money.", "T", parser=number)]
+Cost = Annotated[str | None, option("Cost of a sample; by arm 1,1,20 or banner=20. Adds costs to the plan.", "C")]
 Simulated = Annotated[
     int | None,
-    typer.Option(
-        "--runs",
-        parser=whole,
-        metavar="R",
-        show_default="as many as fit into a few seconds",
-        help="Simulated runs of each setting.",
-    ),
+    option("Simulated runs of each setting.", "R", "--runs", parser=whole, shown="as many as fit into a few seconds"),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option("--out", parser=some_path, metavar="DIR", help="Folder for plan.json and the figure."),
-]
+Out = Annotated[Path | None, option("Folder for plan.json and the figure.", "DIR", "--out", parser=some_path)]
 
 
 def plan(
@@ -156,12 +135,11 @@ def _costs(text: str) -> CostsGiven:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A progress bar on stderr, in a terminal only."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """A progress bar of simulated runs."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-    screen = console(stderr=True)
     columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeRemainingColumn())
-    with Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+    with progress_bar(*columns) as bars:
         task = bars.add_task("", total=None)
         yield lambda ended, in_all: bars.update(task, completed=ended, total=in_all)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goodarm.cli._options import Json, Seed, Workers, cores, some_path, whole
-from goodarm.cli._show import INTERRUPTED, console, print_json
+from goodarm.cli._show import INTERRUPTED, console, print_json, progress_bar
 
 if TYPE_CHECKING:
     from goodarm.paper.report import Reproduction
@@ -76,13 +76,11 @@ def reproduce(
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A progress bar on stderr, in a terminal only."""
+    """A progress bar of runs."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
 
-    screen = console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Bars(*columns, console=screen, disable=not screen.is_terminal, transient=True) as bars:
+    with progress_bar(*columns) as bars:
         task = bars.add_task("", total=None)
         yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from goodarm.cli._options import Json
+from goodarm.cli._options import Json, option
 
 EXAMPLES = (
     "goodarm serve --demo",
@@ -38,37 +38,22 @@ Store = Annotated[
         help="sqlite:///FILE or postgresql://…, as for `goodarm campaign`; file:PATH is a file that contains it.",
     ),
 ]
-Host = Annotated[str, typer.Option(metavar="H", help="Where to listen; beyond this machine it needs a token.")]
-Port = Annotated[int, typer.Option(metavar="P", help="0 chooses a free port.")]
-ServerWorkers = Annotated[int, typer.Option("--workers", metavar="N", help="Processes that answer.")]
+Host = Annotated[str, option("Where to listen; beyond this machine it needs a token.", "H")]
+Port = Annotated[int, option("0 chooses a free port.", "P")]
+ServerWorkers = Annotated[int, option("Processes that answer.", "N", "--workers")]
 Demo = Annotated[bool, typer.Option("--demo", help="A temporary store with a campaign fed by simulated visitors.")]
 Private = Annotated[bool, typer.Option("--private-webhooks", help="Webhooks may call loopback and private addresses.")]
-Origin = Annotated[
-    str | None, typer.Option(metavar="URL", help="The address that browsers see, if the server is behind a proxy.")
-]
-FailedLogins = Annotated[
-    int, typer.Option("--failed-logins", metavar="N", help="Wrong tokens per minute before an address must wait.")
-]
-WebhookPorts = Annotated[
-    str, typer.Option("--webhook-ports", metavar="P,P", help="Ports that webhooks may call, separated by commas.")
-]
+Origin = Annotated[str | None, option("The address that browsers see, if the server is behind a proxy.", "URL")]
+FailedLogins = Annotated[int, option("Wrong tokens per minute before an address must wait.", "N", "--failed-logins")]
+WebhookPorts = Annotated[str, option("Ports that webhooks may call, separated by commas.", "P,P", "--webhook-ports")]
 MostTickets = Annotated[
-    int, typer.Option("--most-tickets", metavar="N", help="Maximum outstanding tickets per campaign; more are refused.")
+    int, option("Maximum outstanding tickets per campaign; more are refused.", "N", "--most-tickets")
 ]
-MostEntries = Annotated[
-    int, typer.Option("--most-entries", metavar="N", help="Maximum entries of a journal; then asks are refused.")
-]
-RootPath = Annotated[
-    str, typer.Option("--root-path", metavar="/P", help="Path prefix behind a proxy, such as /goodarm.")
-]
-LogLevel = Annotated[
-    str, typer.Option("--log-level", metavar="L", help="debug, info (logins too), warning, error or critical.")
-]
-LogFormat = Annotated[str, typer.Option("--log-format", metavar="text|json", help="Lines of the log, on stderr.")]
-StalledAfter = Annotated[
-    float,
-    typer.Option("--stalled-after", metavar="S", help="Seconds after which an idle client is disconnected."),
-]
+MostEntries = Annotated[int, option("Maximum entries of a journal; then asks are refused.", "N", "--most-entries")]
+RootPath = Annotated[str, option("Path prefix behind a proxy, such as /goodarm.", "/P", "--root-path")]
+LogLevel = Annotated[str, option("debug, info (logins too), warning, error or critical.", "L", "--log-level")]
+LogFormat = Annotated[str, option("Lines of the log, on stderr.", "text|json", "--log-format")]
+StalledAfter = Annotated[float, option("Seconds after which an idle client is disconnected.", "S", "--stalled-after")]
 
 
 def serve(

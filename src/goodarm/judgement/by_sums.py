@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import TOTALS, compiled
 from goodarm.engine.totals import in_chunks, interval_from_totals
-from goodarm.judgement.decide import Decided, deciding_evidence, needed, rows_until
+from goodarm.judgement.decide import Decided, Look, deciding_evidence, rows_until
 from goodarm.judgement.question import Question
-from goodarm.problem import Bar, NonNegative, Problem
+from goodarm.problem import Bar, NonNegative
 from goodarm.rules.identification.bet_mixture import STEPS as STEPS_OF_BETS
 from goodarm.rules.identification.bet_mixture import bets, from_sums, log_shares
 from goodarm.rules.identification.bet_mixture import sums as one_reward
@@ -46,25 +46,16 @@ HALVINGS = 30
 """Number of bisection steps for an end of an interval."""
 
 
-def decide_by_sums(
-    question: Question,
-    pulls: Floats,
-    totals: Floats,
-    logs: Floats,
-    problem: Problem,
-    offset: Floats | float = 0.0,
-    pending: Floats | float = 0.0,
-) -> Decided:
+def decide_by_sums(look: Look, pulls: Floats, totals: Floats, logs: Floats) -> Decided:
     """Judge all arms by their sums of logarithms, together.
 
-    logs    : shape (K, J), a sum per arm and bet, in the order of `bet_mixture.bets`
-    pending : number of missing rewards: counted as 0 in the evidence for good, and as 1 in the evidence for bad
+    logs : shape (K, J), a sum per arm and bet, in the order of `bet_mixture.bets`
     """
-    bar = problem.bar
-    waiting = np.broadcast_to(pending, pulls.shape)[:, None]
+    bar = look.problem.bar
+    waiting = np.broadcast_to(look.pending, pulls.shape)[:, None]
     for_good = evidence(logs + waiting * one_reward(0.0, bar), bar)[0] if waiting.any() else evidence(logs, bar)[0]
     for_bad = evidence(logs + waiting * one_reward(1.0, bar), bar)[1] if waiting.any() else evidence(logs, bar)[1]
-    levels = needed(question.criterion, (for_good, for_bad), problem, offset)
+    levels = look.levels(for_good, for_bad)
     verdict = levels.verdicts(for_good, for_bad)
     strength = deciding_evidence(verdict, for_good, for_bad)
     with np.errstate(invalid="ignore", divide="ignore"):

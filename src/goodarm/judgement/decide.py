@@ -38,23 +38,31 @@ class Decided:
     needs: Floats  # approximate further rows until a verdict; 0 once decided
 
 
-def decide(
-    question: Question,
-    pulls: Floats,
-    totals: Floats,
-    problem: Problem,
-    offset: Floats | float = 0.0,
-    pending: Floats | float = 0.0,
-) -> Decided:
-    """Judge all arms by their totals, together.
+@dataclass(frozen=True)
+class Look:
+    """A look at a log: what the verdicts on its arms have in common.
 
     offset  : log(K w), where w is the arm's share of delta; 0 if all shares are equal
-    pending : number of missing rewards: counted as 0 in the evidence for good, and as 1 in the evidence for bad
+    pending : number of missing rewards of each arm, which count at their worst: as 0 in the evidence for good, and as 1
+              in the evidence for bad
     """
-    rule, bar = question.identification, problem.bar
+
+    question: Question
+    problem: Problem
+    offset: Floats | float = 0.0
+    pending: Floats | float = 0.0
+
+    def levels(self, for_good: Floats, for_bad: Floats) -> Levels:
+        """The evidence that each arm needs."""
+        return needed(self.question.criterion, (for_good, for_bad), self.problem, self.offset)
+
+
+def decide(look: Look, pulls: Floats, totals: Floats) -> Decided:
+    """Judge all arms by their totals, together."""
+    rule, bar, pending = look.question.identification, look.problem.bar, look.pending
     sides = [(pulls + pending, totals), (pulls + pending, totals + pending)]
     for_good, for_bad = (evidence_from_totals(rule, *side, bar)[j] for j, side in enumerate(sides))
-    levels = needed(question.criterion, (for_good, for_bad), problem, offset)
+    levels = look.levels(for_good, for_bad)
     low, high = (interval_from_totals(rule, *sides[j], bar, level)[j] for j, level in enumerate(levels.now))
     verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
     if not np.isnan(for_good).all():
@@ -179,14 +187,13 @@ def decide_log(
 
         found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
         return replace(placed(question, sums, found), when=when), notes
-    pending = open_units(question, sums)
+    look = Look(question, question.problem(sums.arm.size), shares.offset, open_units(question, sums))
     if sums.logs is not None:
         from goodarm.judgement.by_sums import decide_by_sums, notes_on_sums
 
-        problem = question.problem(sums.arm.size)
-        found = decide_by_sums(question, sums.pulls, totals, sums.logs, problem, shares.offset, pending)
+        found = decide_by_sums(look, sums.pulls, totals, sums.logs)
         return placed(question, sums, found), notes_on_sums(question)
-    found = decide(question, sums.pulls, totals, question.problem(sums.arm.size), shares.offset, pending)
+    found = decide(look, sums.pulls, totals)
     return placed(question, sums, found), ()
 
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.decide import Decided, deciding_evidence, needed, open_units, placed, rows_until
+from goodarm.judgement.decide import Decided, Look, deciding_evidence, open_units, placed, rows_until
 from goodarm.judgement.judgement import Arms
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import BY_TOTALS, Question
@@ -63,24 +63,16 @@ def log_evidence(side: float, rows: Floats, total: Floats, weight: Floats, thres
     return np.asarray(top + np.log(np.exp(terms - top).sum(axis=0)))
 
 
-def decide_weighted(
-    question: Question,
-    rows: Floats,
-    totals: Floats,
-    weights: Floats,
-    most: float,
-    problem: Problem,
-    offset: Floats | float = 0.0,
-    pending: Floats | float = 0.0,
-) -> Decided:
+def decide_weighted(look: Look, rows: Floats, totals: Floats, weights: Floats, most: float) -> Decided:
     """Judge arms by their rows, their weighted rewards and their weights.
 
-    pending : pairs that are still to come: (0, 1) for the evidence that an arm is good, (1, 1) for bad
+    Pending pairs of reward and weight count as (0, 1) in the evidence that an arm is good, as (1, 1) for bad.
     """
+    problem, pending = look.problem, look.pending
     threshold = np.full(rows.shape, problem.threshold)
     worst = {side: (rows + pending, totals + (side < 0.0) * pending, weights + pending) for side in (1.0, -1.0)}
     for_good, for_bad = (log_evidence(side, *worst[side], threshold, most) for side in (1.0, -1.0))
-    levels = needed(question.criterion, (for_good, for_bad), problem, offset)
+    levels = look.levels(for_good, for_bad)
     verdict = levels.verdicts(for_good, for_bad)
     evidence = deciding_evidence(verdict, for_good, for_bad)
     mean = np.divide(totals, weights, out=np.full(rows.shape, np.nan), where=weights > 0.0)
@@ -129,13 +121,13 @@ def decide_ratios(question: Question, columns: LogColumns, sums: Sums, shares: S
     """Arms whose mean is a ratio of weighted rewards and weights."""
     assert sums.weight is not None
     notes: tuple[str, ...] = ()
-    problem, rows, most = question.problem(sums.arm.size), sums.pulls, 1.0
+    rows, most = sums.pulls, 1.0
     if question.propensity is not None:
         assert sums.around is not None
         notes, rows = _check_propensities(question, columns, sums), sums.around
         most = 1.0 / float(question.cap or 1.0)
-    pending = open_units(question, sums)
-    found = decide_weighted(question, rows, sums.total, sums.weight, most, problem, shares.offset, pending)
+    look = Look(question, question.problem(sums.arm.size), shares.offset, open_units(question, sums))
+    found = decide_weighted(look, rows, sums.total, sums.weight, most)
     return placed(question, sums, found), notes
 
 

@@ -102,9 +102,9 @@ class Written(ABC):
         """Heading of the column with the number of samples."""
 
     @property
-    @abstractmethod
     def needs_label(self) -> str:
         """Heading of the column with the samples an undecided arm still needs; empty: there is none."""
+        return ""
 
     @property
     @abstractmethod

@@ -21,7 +21,7 @@ from goodarm.planning.costs import Prices, prices_of
 from goodarm.planning.guess import MeansGuess, PerMetric
 from goodarm.planning.kinds import PlannedQuestion, planned_question
 from goodarm.planning.outlook import Outlook
-from goodarm.planning.players import Limit, Progress
+from goodarm.planning.players import Campaigns, Limit, Progress
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Cases, Problem
 from goodarm.question import BarsGiven
@@ -206,7 +206,7 @@ def plan(
     made = question.policy(policy, guess, prices, last_round, seed, delta)
     limit = Limit(last_round, math.inf if money is None else money)
     enough = last_round >= guess.arms + len(question.question.references) and limit.money >= sum(prices.each)
-    player = question.player(guess, made, prices, many, seed, workers, progress)
+    player = question.player(Campaigns(guess, made, prices, many, seed, workers, progress))
     outlooks = player.outlooks(question.settings(guess, problem) if enough else [], limit, draws)
     if question.doubles and (samples or money) and outlooks and _falls_short(outlooks[0]):
         twice = f"budget {2 * money:,.10g}" if money else f"budget {2 * last_round:,}"

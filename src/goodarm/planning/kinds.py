@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from goodarm.numerics import bernoulli_kl
 from goodarm.planning.bounds import pulls_lower_bounds
 from goodarm.planning.costs import Prices
 from goodarm.planning.guess import MeansGuess, PerMetric, around, guess_means, guess_metrics
-from goodarm.planning.players import LivePlayer, Player, Progress, Setting, SimulatedPlayer
+from goodarm.planning.players import Campaigns, LivePlayer, Player, Setting, SimulatedPlayer
 from goodarm.planning.under_way import boundary_of
 from goodarm.policies import DEFAULT_POLICY, LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Cases, GradedCases, Problem, Rewards
@@ -61,44 +61,40 @@ CONTROL_PULLS = np.exp(np.linspace(0.02, 5.0, 60))
 """Candidate sample sizes of the control, as multiples of the minimum for the hardest arm."""
 
 
+@dataclass(frozen=True)
 class PlannedQuestion(ABC):
     """A question about arms with assumed means.
 
     question    : with made-up ids for its reference arms
+    cases       : number of cases of a fixed test set; None if rewards never run out
+    control     : the expected mean of the control, if there is one
     bar         : the mean that an arm must reach; 0 with several bars, the smallest distance from one
     knowing     : further assumption of the lower bounds, in words
-    cases       : number of cases of a fixed test set; None if rewards never run out
     most_arms   : maximum number of simulated arms; None for the common limit of plans
     doubles     : whether an insufficient budget is simulated a second time, doubled
     """
 
-    knowing: ClassVar[str] = ""
+    question: Question
     cases: int | None = None
+    control: float | None = None
+
+    knowing: ClassVar[str] = ""
     most_arms: ClassVar[int | None] = None
     doubles: ClassVar[bool] = False
 
     @property
-    @abstractmethod
-    def question(self) -> Question: ...
+    def bar(self) -> float:
+        return self.question.bar
 
     @property
-    @abstractmethod
-    def bar(self) -> float: ...
-
-    @property
-    @abstractmethod
     def words(self) -> str:
         """The bar in a sentence."""
+        return self.question.setting
 
     @property
-    @abstractmethod
     def title(self) -> str:
         """The bar in the title of a figure."""
-
-    @property
-    def control(self) -> float | None:
-        """The expected mean of the control, if there is one."""
-        return None
+        return self.words
 
     @property
     def margin(self) -> float:
@@ -204,18 +200,9 @@ class PlannedQuestion(ABC):
         """Number of campaigns per setting that fit into a few seconds."""
         return LIVE_RUNS if arms <= MANY else FEW_LIVE_RUNS
 
-    def player(
-        self,
-        guess: MeansGuess,
-        policy: Policy,
-        prices: Prices,
-        runs: int,
-        seed: int,
-        workers: int,
-        progress: Progress | None,
-    ) -> Player:
+    def player(self, campaigns: Campaigns) -> Player:
         """The simulator of campaigns."""
-        return LivePlayer(self, guess, policy, prices, runs, seed, workers, progress)
+        return LivePlayer(self, campaigns)
 
     @abstractmethod
     def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
@@ -229,13 +216,9 @@ class PlannedQuestion(ABC):
 class PlannedThreshold(PlannedQuestion):
     """Means against a threshold."""
 
-    threshold: float
-    cases: int | None = None
+    question: Threshold
 
     doubles: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_real(threshold=self.threshold)
 
     @property
     def rewards(self) -> Bounded:
@@ -246,21 +229,9 @@ class PlannedThreshold(PlannedQuestion):
         return guess.environment(threshold) if self.cases is None else guess.on_cases(threshold, self.cases)
 
     @property
-    def question(self) -> Threshold:
-        return Threshold(self.threshold)
-
-    @property
-    def bar(self) -> float:
-        return self.threshold
-
-    @property
     def words(self) -> str:
         on = "" if self.cases is None else f" of {self.cases:,} cases"
-        return f"threshold {self.threshold:g}{on}"
-
-    @property
-    def title(self) -> str:
-        return self.words
+        return self.question.setting + on
 
     def check_rewards(self, rewards: Rewards) -> None:
         rewards.check_threshold(self.bar)
@@ -311,18 +282,10 @@ class PlannedThreshold(PlannedQuestion):
             return super().runs(arms, last_round, prices)
         return int(min(max(ROUNDS_TO_SIMULATE / last_round, FEWEST_RUNS), MOST_RUNS))
 
-    def player(
-        self,
-        guess: MeansGuess,
-        policy: Policy,
-        prices: Prices,
-        runs: int,
-        seed: int,
-        workers: int,
-        progress: Progress | None,
-    ) -> Player:
-        given = (guess, policy, prices, runs, seed, workers, progress)
-        return super().player(*given) if prices.each else SimulatedPlayer(self, *given, environment=self.environment)
+    def player(self, campaigns: Campaigns) -> Player:
+        if campaigns.prices.each:
+            return super().player(campaigns)
+        return SimulatedPlayer(self, campaigns, self.environment)
 
     def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
         """By `goodarm.forecast`: draw rewards for each arm until `gap-mixture` decides."""
@@ -338,50 +301,42 @@ class PlannedThreshold(PlannedQuestion):
 class PlannedControl(PlannedQuestion):
     """Arms against a control's expected mean plus a margin. The lower bounds assume a known control."""
 
-    mean: float
-    by: float
+    question: Control
+    control: float = field(kw_only=True)
 
     knowing: ClassVar[str] = ", even if it knows the mean of the control"
     most_arms: ClassVar[int | None] = 1000
 
     def __post_init__(self) -> None:
-        check_real(control=self.mean, margin=self.by)
-        if not (0.0 < self.mean < 1.0 and 0.0 < self.mean + self.by < 1.0):
+        check_real(control=self.control)
+        if not (0.0 < self.control < 1.0 and 0.0 < self.control + self.margin < 1.0):
             raise InvalidValue(
                 "the control's mean, and that plus the margin, must lie strictly between 0 and 1; got "
-                f"control={self.mean:g}, margin={self.by:g}."
+                f"control={self.control:g}, margin={self.margin:g}."
             )
 
     @property
-    def question(self) -> Control:
-        return Control("control", self.by)
+    def margin(self) -> float:
+        return self.question.margin
 
     @property
     def bar(self) -> float:
-        return float(f"{self.mean + self.by:.12g}")
+        return float(f"{self.control + self.margin:.12g}")
 
     @property
     def words(self) -> str:
-        return f"against a control of mean {self.mean:g} by a margin of {self.by:g}"
+        return f"against a control of mean {self.control:g} by a margin of {self.margin:g}"
 
     @property
     def title(self) -> str:
-        return f"control {self.mean:g}, margin {self.by:g}"
-
-    @property
-    def control(self) -> float:
-        return self.mean
-
-    @property
-    def margin(self) -> float:
-        return self.by
+        return f"control {self.control:g}, margin {self.margin:g}"
 
     def check_rewards(self, rewards: Rewards) -> None:
         if not isinstance(rewards, Bounded):
             raise InvalidValue(f"against a control, rewards lie between 0 and 1; got {rewards}.")
 
     def with_references(self, means: Floats) -> Floats:
-        return np.append(means, self.mean)
+        return np.append(means, self.control)
 
     def policy(
         self, given: str | Policy, guess: MeansGuess, prices: Prices, last_round: int, seed: int, delta: float
@@ -405,7 +360,7 @@ class PlannedControl(PlannedQuestion):
         order = np.argsort(-np.abs(means - self.bar) / np.sqrt(each), kind="stable")
         means, each = means[order], each[order]
         wanted = (means - self.bar) ** 2 / (2.0 * evidence_needed(problem))
-        spread, of_control = means * (1.0 - means), self.mean * (1.0 - self.mean)
+        spread, of_control = means * (1.0 - means), self.control * (1.0 - self.control)
         found = [
             _least(wanted[:many], spread[:many], of_control, each[:many], of_reference) for many in _counts(means.size)
         ]
@@ -422,56 +377,40 @@ class PlannedBars(PlannedQuestion):
     as for one bar.
     """
 
-    bars: Bars
+    question: Bars
 
     knowing: ClassVar[str] = ", if the metrics are independent"
     most_arms: ClassVar[int | None] = 1000
     doubles: ClassVar[bool] = True
-
-    @property
-    def question(self) -> Bars:
-        return self.bars
-
-    @property
-    def bar(self) -> float:
-        return self.bars.bar
-
-    @property
-    def words(self) -> str:
-        return self.bars.setting
-
-    @property
-    def title(self) -> str:
-        return self.words
 
     def check_rewards(self, rewards: Rewards) -> None:
         if type(rewards) is not Bounded:
             raise InvalidValue(f"with several bars, each metric lies between 0 and 1; got {rewards}.")
 
     def problem(self, arms: int, delta: float, rewards: Rewards) -> Problem:
-        return self.bars.problem(arms, delta, rewards)
+        return self.question.problem(arms, delta, rewards)
 
     def guess(
         self, arms: int | None, gap: PerMetric | None, means: Source | None, prior: PerMetric | None
     ) -> MeansGuess:
-        return guess_metrics(self.bars, arms, gap=gap, means=means, prior=prior)
+        return guess_metrics(self.question, arms, gap=gap, means=means, prior=prior)
 
     def around(self) -> PerMetric:
-        return {metric.name: around(metric.bar) for metric in self.bars.metrics}
+        return {metric.name: around(metric.bar) for metric in self.question.metrics}
 
     def level(self, problem: Problem) -> float:
         return self.bar
 
     def distances(self, means: Floats) -> Floats:
         """Distance of each mean from its bar, positive where it clears it; same shape as `means`."""
-        each = [metric.turned(means[..., j]) - metric.threshold for j, metric in enumerate(self.bars.metrics)]
+        each = [metric.turned(means[..., j]) - metric.threshold for j, metric in enumerate(self.question.metrics)]
         return np.stack(each, axis=-1)
 
     def estimates(self, means: Floats) -> Floats:
         return np.asarray(self.distances(means).min(axis=-1))
 
     def information(self, means: Floats, problem: Problem) -> Floats:
-        each = np.stack([kl(means[:, j], metric.bar) for j, metric in enumerate(self.bars.metrics)], axis=1)
+        each = np.stack([kl(means[:, j], metric.bar) for j, metric in enumerate(self.question.metrics)], axis=1)
         fails = self.distances(means) < 0.0
         found: Floats = np.where(fails.any(axis=1), np.where(fails, each, 0.0).sum(axis=1), each.min(axis=1))
         return found
@@ -500,8 +439,8 @@ class PlannedBars(PlannedQuestion):
         means, each = _sampled(draws, prices, problem.arms, chance)
         clears, nothing = self.distances(means) >= 0.0, np.zeros(means.shape[0] * means.shape[1])
         own = np.empty(means.shape)
-        for j, metric in enumerate(self.bars.metrics):
-            levels = problem.bar.budget + np.where(clears[..., j], 0.0, math.log(len(self.bars.metrics))).ravel()
+        for j, metric in enumerate(self.question.metrics):
+            levels = problem.bar.budget + np.where(clears[..., j], 0.0, math.log(len(self.question.metrics))).ravel()
             alone = replace(problem, threshold=metric.threshold)
             boundary = boundary_of(gap_mixture, (), alone, levels, LIMIT)
             turned = np.asarray(metric.turned(means[..., j])).reshape(1, -1)
@@ -539,13 +478,13 @@ def planned_question(
                 f"no plan can be made against a control on {cases} cases: how many samples it takes depends on how "
                 "often arm and control differ on the same case. Give a threshold, or leave `cases` out."
             )
-        return PlannedControl(control, margin)
+        return PlannedControl(Control("control", margin), control=control)
     if threshold is None or margin:
         raise InvalidValue(
             "give the bar that a good arm's mean reaches, `threshold`, or the mean of a control, `control`, with its "
             "`margin`, or several `bars`."
         )
-    return PlannedThreshold(percentage(threshold), cases)
+    return PlannedThreshold(Threshold(percentage(threshold)), cases)
 
 
 def _live_policy(question: Question, given: str | Policy, prices: Prices, problem: Problem) -> Policy:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -56,32 +56,34 @@ class Planned(Protocol):
         """The lower bound on the rounds of a campaign."""
 
 
+class Campaigns(NamedTuple):
+    """The campaigns that are simulated in each setting: `runs` of them, with means from the guess."""
+
+    guess: MeansGuess
+    policy: Policy
+    prices: Prices
+    runs: int
+    seed: int
+    workers: int
+    progress: Progress | None
+
+
 class Player(ABC):
     """Simulates the settings one by one, with progress reports."""
 
-    def __init__(
-        self,
-        planned: Planned,
-        guess: MeansGuess,
-        policy: Policy,
-        prices: Prices,
-        runs: int,
-        seed: int,
-        workers: int,
-        progress: Progress | None,
-    ) -> None:
-        self.planned, self.guess, self.policy, self.prices = planned, guess, policy, prices
-        self.runs, self.seed, self.workers = runs, seed, workers
-        self.progress, self.in_all, self.ended = progress, 0, 0
+    def __init__(self, planned: Planned, campaigns: Campaigns) -> None:
+        self.planned, self.campaigns = planned, campaigns
+        self.in_all, self.ended = 0, 0
 
     def outlooks(self, settings: Sequence[Setting], limit: Limit, draws: list[Floats]) -> list[Outlook]:
         """The outlook of each setting."""
-        self.in_all += len(settings) * self.runs
+        self.in_all += len(settings) * self.campaigns.runs
+        prices = self.campaigns.prices
+        price = (prices.equal or 1.0) if prices.known else None
         found = []
         for words, problem in settings:
             runs, wrong = self.play(problem, limit)
             bound, level = self.planned.median_bound(draws, problem), self.planned.level(problem)
-            price = (self.prices.equal or 1.0) if self.prices.known else None
             found.append(outlook(words, problem, level, limit.rounds, bound, runs, wrong, price))
         return found
 
@@ -92,26 +94,29 @@ class Player(ABC):
     def report(self, ended: int) -> None:
         """Report finished campaigns."""
         self.ended += ended
-        if self.progress is not None:
-            self.progress(self.ended, self.in_all)
+        if self.campaigns.progress is not None:
+            self.campaigns.progress(self.ended, self.in_all)
 
 
 class SimulatedPlayer(Player):
     """Campaigns with immediate rewards and equal costs, by `goodarm.simulate`."""
 
-    def __init__(self, *given: Any, environment: Callable[[MeansGuess, float], Environment]) -> None:
-        super().__init__(*given)
+    def __init__(
+        self, planned: Planned, campaigns: Campaigns, environment: Callable[[MeansGuess, float], Environment]
+    ) -> None:
+        super().__init__(planned, campaigns)
         self.environment = environment
 
     def play(self, problem: Problem, limit: Limit) -> tuple[Sequence[Played], int]:
+        campaigns = self.campaigns
         played = simulate(
-            self.policy,
-            self.environment(self.guess, problem.threshold),
+            campaigns.policy,
+            self.environment(campaigns.guess, problem.threshold),
             horizon=limit.rounds,
-            runs=self.runs,
-            seed=self.seed,
+            runs=campaigns.runs,
+            seed=campaigns.seed,
             delta=problem.delta,
-            workers=self.workers,
+            workers=campaigns.workers,
             progress=self.report,
         )
         return played.runs, played.wrong_runs
@@ -138,8 +143,8 @@ class LivePlayer(Player):
 
     def play(self, problem: Problem, limit: Limit) -> tuple[Sequence[Played], int]:
         found, wrong, level = [], 0, self.planned.level(problem)
-        for run in range(self.runs):
-            each = self._campaign(problem, limit, default_rng((self.seed, run)))
+        for run in range(self.campaigns.runs):
+            each = self._campaign(problem, limit, default_rng((self.campaigns.seed, run)))
             right = np.where(each.means >= level, 1, -1)
             wrong += bool(((each.verdicts != 0) & (each.verdicts != right)).any())
             found.append(each)
@@ -148,20 +153,21 @@ class LivePlayer(Player):
 
     def _campaign(self, problem: Problem, limit: Limit, chance: Generator) -> SimulatedCampaign:
         """Play blocks until every arm is decided, the last round is reached, or the money is spent."""
-        means, arms, asked = self.guess.draw(chance), problem.arms, self.planned.asked(problem)
+        guess, policy, prices = self.campaigns.guess, self.campaigns.policy, self.campaigns.prices
+        means, arms, asked = guess.draw(chance), problem.arms, self.planned.asked(problem)
         seen = asked.problem(arms, problem.delta, problem.rewards)
         ids = [*map(str, range(arms)), *asked.references]
-        costs = self.prices.each or None
-        step = evidence_for(asked, problem.rewards).step(Setup(self.policy, seen, ids, seed=self.seed, costs=costs))
-        prices = np.array(costs or (1.0,) * len(ids))
+        costs, seed = prices.each or None, self.campaigns.seed
+        step = evidence_for(asked, problem.rewards).step(Setup(policy, seen, ids, seed=seed, costs=costs))
+        each = np.array(costs or (1.0,) * len(ids))
         rewards = _Rewards(self.planned.with_references(means), problem, chance)
         rounds, spent = 0, 0.0
         at, paid = np.zeros(arms, dtype=np.int64), np.zeros(arms)
         while rounds < limit.rounds:
-            counts = _block(step, min(max(1, int(GROWTH * rounds)), limit.rounds - rounds), prices, limit.money - spent)
+            counts = _block(step, min(max(1, int(GROWTH * rounds)), limit.rounds - rounds), each, limit.money - spent)
             if not counts.any():
                 break
-            rounds, spent = rounds + int(counts.sum()), spent + float(counts @ prices)
+            rounds, spent = rounds + int(counts.sum()), spent + float(counts @ each)
             decided = step.absorb_block(counts, rewards.totals(counts))
             at[decided], paid[decided] = rounds, spent
         verdicts = np.array([step.row(arm).verdict for arm in range(arms)], dtype=np.int8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import default_rng
@@ -25,25 +25,12 @@ FEWEST, MOST = 19, 200
 Floats = NDArray[np.float64]
 
 
-class QuickMoney(NamedTuple):
-    """What the samples of a quick plan cost."""
-
-    half: float
-    eighty: float
-    ninety: float
-    median: float
-    low: float
-    high: float
-
-
-class QuickPlan(NamedTuple):
-    """Total samples of a campaign, over draws of the means.
+@dataclass(frozen=True)
+class Spent:
+    """Samples of a campaign, or their cost, over draws of the means.
 
     half, eighty, ninety : until that share of the arms is decided, the easiest first (medians)
     median, low, high    : until no arm is undecided; half, one in ten and nine in ten of the campaigns end by then
-    guess                : the assumption about the means, in words
-    to_half              : `half` as a range
-    money                : the same numbers as costs; None if only samples are counted
     """
 
     half: float
@@ -52,9 +39,20 @@ class QuickPlan(NamedTuple):
     median: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class QuickPlan(Spent):
+    """Total samples of a campaign.
+
+    guess   : the assumption about the means, in words
+    to_half : `half` as a range
+    money   : the same numbers as costs; None if only samples are counted
+    """
+
     guess: str
     to_half: Forecast
-    money: QuickMoney | None = None
+    money: Spent | None = None
 
 
 def quick_plan(
@@ -112,7 +110,7 @@ def quick_plan(
     chance = default_rng(seed)
     samples, money = planned.spent([guess.draw(chance) for _ in range(draws)], problem, prices, chance)
     to_half = in_range(samples[:, 0])
-    return QuickPlan(*_ranges(samples), guess.words, to_half, QuickMoney(*_ranges(money)) if prices.known else None)
+    return QuickPlan(*_ranges(samples), guess.words, to_half, Spent(*_ranges(money)) if prices.known else None)
 
 
 def _ranges(spent: Floats) -> tuple[float, float, float, float, float, float]:

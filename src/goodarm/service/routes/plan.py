@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 from goodarm.campaign.words import count_words
 from goodarm.forecast import Forecast  # noqa: F401  the example
 from goodarm.planning.kinds import planned_question
-from goodarm.planning.quick import LIMIT, QuickMoney, QuickPlan, quick_plan
+from goodarm.planning.quick import LIMIT, QuickPlan, Spent, quick_plan
 from goodarm.problem import rewards_from_text
 from goodarm.service.bodies import PlanWish
 from goodarm.service.guard import route_of
@@ -62,9 +63,9 @@ def shown(plan: QuickPlan) -> dict[str, Any]:
     return {"sentence": sentence(plan), "guess": plan.guess, **figures, **money}
 
 
-def _figures(plan: QuickPlan | QuickMoney) -> dict[str, Any]:
+def _figures(spent: Spent) -> dict[str, Any]:
     """The numbers, for shares of the arms and for all (`rounds`)."""
-    found = {name: getattr(plan, name) for name in QuickMoney._fields}
+    found = {each.name: getattr(spent, each.name) for each in fields(Spent)}
     told = {name: value if value < LIMIT else None for name, value in found.items()}
     rounds = {name: told.pop(name) for name in ("median", "low", "high")}
     return {**told, "half_decided": told["half"], "rounds": rounds}
@@ -83,10 +84,10 @@ about 6.1 billion, the most for those nearest to the bar'
     return _in_samples(plan) + ("" if plan.money is None else f". {_in_money(plan.money)}")
 
 
-def _in_money(spent: QuickMoney) -> str:
+def _in_money(spent: Spent) -> str:
     """What the samples cost.
 
-    >>> _in_money(QuickMoney(4.2, 70, 90, 120, 100, 160))
+    >>> _in_money(Spent(4.2, 70, 90, 120, 100, 160))
     'Cost: about 4.2 until half of the arms are decided, 90 until nine in ten, 120 until all (nine in ten: at most 160)'
     """
     end = "no limit until all"
