@@ -351,7 +351,7 @@ def test_a_plan_against_a_control_says_what_the_campaign_takes() -> None:
     assert [each.words for each in made.alternatives] == ["delta 0.1"]
     assert any("better arms" in line for line in answer(made))
     assert "control of mean 0.3" in next(iter(headline(made)))
-    assert "control 0.3, margin 0.05" in plan_figure.info(made).title
+    assert "a control of mean 0.3 by a margin of 0.05" in plan_figure.info(made).title
 
 
 @pytest.mark.parametrize(

@@ -111,10 +111,10 @@ def test_files_against_a_control_explain_themselves(tmp_path):
     found = goodarm.judge(log, versus="now", margin=0.01)
     rows = list(csv.DictReader(found.to_csv(tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()))
     assert [(row["arm"], row["asked"], row["verdict"]) for row in rows] == [
-        ("new", found.clears, "better"),
-        ("odd", found.clears, "undecided"),
+        ("new", found.captions.clears, "better"),
+        ("odd", found.captions.clears, "undecided"),
     ]
-    assert "now" in found.clears
+    assert "now" in found.captions.clears
     assert float(rows[0]["difference"]) == pytest.approx(0.1)
     assert "mean" not in rows[0]
     book = openpyxl.load_workbook(found.to_excel(tmp_path / "a.xlsx"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ import numpy as np
 from goodarm.campaign.figure import info
 from goodarm.campaign.intervals import decides_by_intervals
 from goodarm.campaign.results import TO_THE_SECOND
-from goodarm.campaign.rows import ArmRow, Shown, Verdicts
+from goodarm.campaign.rows import ArmRow, Shown, Tally, Verdicts
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.words import headline
 from goodarm.errors import Refused
 from goodarm.forest import Forest
 from goodarm.judgement.judgement import Arms, MetricColumn
 from goodarm.judgement.words import LOOKS, figure_words, visible
-from goodarm.judgement.written import Written
+from goodarm.judgement.written import Captions, Written
 from goodarm.question import Question, amounts
 from goodarm.verdict import Guarantee
 
@@ -34,88 +35,44 @@ class WrittenCampaign(Written):
     campaign: Shown
     rows: tuple[ArmRow, ...]
     arms: Arms
+    rule: str
+    rule_guarantee: Guarantee
+    conditions: tuple[str, ...]
+    notes: tuple[str, ...]
     noun: str = "arms"
 
     @property
-    def terms(self) -> Terms:
-        return self.campaign.terms
-
-    @property
     def asked(self) -> Question:
-        return self.terms.question
-
-    @property
-    def rule(self) -> str:  # type: ignore[override]  # a judgement keeps it in a field
-        return self.terms.made.name
-
-    @property
-    def rule_guarantee(self) -> Guarantee:  # type: ignore[override]  # likewise
-        return self.terms.made.guarantee
+        return self.campaign.terms.question
 
     @property
     def sentence(self) -> str:
-        return f"{self.campaign.name}: {headline(self.terms, self.campaign.tally)}"
+        return f"{self.campaign.name}: {headline(self.campaign.terms, self.campaign.tally)}"
 
     @property
     def guarantee(self) -> str:
-        return self.rows[0].guarantee if self.rows else self.terms.label(str(self.rule_guarantee))
+        return self.rows[0].guarantee if self.rows else self.campaign.terms.label(str(self.rule_guarantee))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return (f"WARNING: {self.campaign.tally.doubt}",) if self.campaign.tally.doubt else ()
+        return doubts(self.campaign.tally)
 
-    @property
-    def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # likewise
-        out = self.campaign.tally.pending
-        waiting = "1 ticket awaits its reward" if out == 1 else f"{out:,} tickets await their reward"
-        return (*self.warnings, *([waiting] if out else []))
-
-    @property
-    def conditions(self) -> tuple[str, ...]:  # type: ignore[override]  # likewise
-        terms, labels = self.terms, self.asked.labels
-        news = "each reward is new information about its arm, whatever was told before (docs/live-verdicts.md)"
-        if terms.cases is not None:
-            news = f"the question is about these {terms.cases.count:,} cases"
-        elif terms.units is not None:
-            news = "each unit is new information about its arm, and all of its rows were told"
-        return (
-            *((terms.rewards.assumption,) if terms.rewards.assumption else ()),
-            f"{labels.fixed} fixed before anybody looked at these rewards",
-            news,
-            *(("arms do not compete with the control for the same reward",) if self.asked.references else ()),
-            "no reward was withheld, and no ticket voided, because of what the reward was",
+    @cached_property
+    def captions(self) -> Captions:
+        terms = self.campaign.terms
+        clears = self.asked.phrases(amounts(terms.rewards)).above
+        return Captions(
+            clears=clears,
+            data=f"campaign {visible(self.campaign.name)}: {self.campaign.tally.told:,} rewards",
+            setting=f"{clears}; delta {terms.delta:g}, {terms.criterion}",
+            budget=terms.promise,
+            looks=f"{LOOKS} {AT_VERDICT}" if decides_by_intervals(terms) else NO_INTERVALS,
+            counted="samples",
+            percent=bool(self.asked.shown(terms.rewards)["shares"]),
         )
 
-    @property
-    def clears(self) -> str:
-        return self.asked.phrases(amounts(self.terms.rewards)).above
-
-    @property
-    def data(self) -> str:
-        return f"campaign {visible(self.campaign.name)}: {self.campaign.tally.told:,} rewards"
-
-    @property
-    def setting(self) -> str:
-        return f"{self.clears}; delta {self.terms.delta:g}, {self.terms.criterion}"
-
-    @property
-    def budget(self) -> str:
-        return self.terms.promise
-
-    @property
-    def looks(self) -> str:
-        return f"{LOOKS} {AT_VERDICT}" if decides_by_intervals(self.terms) else NO_INTERVALS
-
-    @property
-    def counted(self) -> str:
-        return "samples"
-
-    @property
-    def percent(self) -> bool:
-        return bool(self.asked.shown(self.terms.rewards)["shares"])
-
     def estimate(self, value: float) -> str:
-        return figure_words(value, "" if not self.percent else " pp" if self.asked.labels.signed else "%")
+        return figure_words(value, "" if not self.captions.percent else " pp" if self.asked.labels.signed else "%")
 
     def parts(self) -> Iterator[tuple[str, str]]:
         yield from ()
@@ -129,16 +86,53 @@ class WrittenCampaign(Written):
         return {"arm": found.pop("arm"), **named, **found}
 
     def forest(self) -> Forest:
-        return info(self.sentence, self.terms, self.rows)
+        return info(self.sentence, self.campaign.terms, self.rows)
 
 
 def written(verdicts: Verdicts) -> WrittenCampaign:
     """The verdicts with everything that their files say."""
     if verdicts.campaign is None:
         raise Refused("these verdicts do not know their campaign. Write those of `campaign.verdicts()`.")
-    rows = tuple(row for row in verdicts.arms if verdicts.campaign.terms.question.judges(row.arm))
+    campaign, terms = verdicts.campaign, verdicts.campaign.terms
+    rows = tuple(row for row in verdicts.arms if terms.question.judges(row.arm))
     ranked = tuple(rows[i] for i in _arms(rows).ranks())
-    return WrittenCampaign(verdicts.campaign, ranked, _arms(ranked))
+    return WrittenCampaign(
+        campaign,
+        ranked,
+        _arms(ranked),
+        terms.made.name,
+        terms.made.guarantee,
+        tuple(conditions(terms)),
+        tuple(notes(campaign.tally)),
+    )
+
+
+def conditions(terms: Terms) -> Iterator[str]:
+    """The assumptions of the guarantee that the rewards can't show."""
+    if terms.rewards.assumption:
+        yield terms.rewards.assumption
+    yield f"{terms.question.labels.fixed} fixed before anybody looked at these rewards"
+    if terms.cases is not None:
+        yield f"the question is about these {terms.cases.count:,} cases"
+    elif terms.units is not None:
+        yield "each unit is new information about its arm, and all of its rows were told"
+    else:
+        yield "each reward is new information about its arm, whatever was told before (docs/live-verdicts.md)"
+    if terms.question.references:
+        yield "arms do not compete with the control for the same reward"
+    yield "no reward was withheld, and no ticket voided, because of what the reward was"
+
+
+def notes(tally: Tally) -> Iterator[str]:
+    """Notes for readers: doubts, and pending tickets."""
+    yield from doubts(tally)
+    if tally.pending:
+        yield "1 ticket awaits its reward" if tally.pending == 1 else f"{tally.pending:,} tickets await their reward"
+
+
+def doubts(tally: Tally) -> tuple[str, ...]:
+    """Evidence against what was declared about the rewards."""
+    return (f"WARNING: {tally.doubt}",) if tally.doubt else ()
 
 
 def _arms(rows: tuple[ArmRow, ...]) -> Arms:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -25,6 +26,12 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def say_written(paths: Iterable[Path], *, stderr: bool) -> None:
+    """Name the files that were written; on stderr if stdout has an object or a text of its own."""
+    for path in paths:
+        typer.echo(f"written: {path}", err=stderr)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from goodarm.cli._options import (
     cores,
 )
 from goodarm.cli._replay import LogArm, LogHigh, LogLow, LogReward, replayed, warn_of_replay
-from goodarm.cli._show import INTERRUPTED, console, print_json
+from goodarm.cli._show import INTERRUPTED, console, print_json, say_written
 
 if TYPE_CHECKING:
     from goodarm.report.rewards import RewardSummary
@@ -122,7 +122,7 @@ def _show_verdicts(results: Comparison, out: Path | None, json: bool) -> Summary
     summary = summarise(results)
     _print(summary, json)
     if out is not None and results.finished:
-        _say_written(write_files(results, summary, out), json)
+        say_written(write_files(results, summary, out), stderr=json)
     return summary
 
 
@@ -157,14 +157,8 @@ def _show_rewards(results: Comparison, out: Path | None, json: bool) -> RewardSu
             screen.print(line)
         screen.print(rewards.table(summary))
     if out is not None and results.finished:
-        _say_written(write_rewards(results, summary, out), json)
+        say_written(write_rewards(results, summary, out), stderr=json)
     return summary
-
-
-def _say_written(paths: list[Path], json: bool) -> None:
-    """Print the paths, on stderr if stdout has a JSON object."""
-    for path in paths:
-        typer.echo(f"written: {path}", err=json)
 
 
 def _say_what_is_left(summary: Summary | RewardSummary, out: Path | None) -> None:

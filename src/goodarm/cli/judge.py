@@ -11,7 +11,7 @@ import typer
 
 from goodarm.cli import _log_options as log
 from goodarm.cli._options import Delta, ErrorCriterion, Json, VerdictsOut, check_out, number, option, whole
-from goodarm.cli._show import console, in_options, print_json, progress_bar
+from goodarm.cli._show import console, in_options, print_json, progress_bar, say_written
 from goodarm.errors import LogWarning
 
 if TYPE_CHECKING:
@@ -145,8 +145,7 @@ def judge(
     if out is not None:
         from goodarm.judgement.files import write
 
-        for path in write(found, out):
-            typer.echo(f"written: {path}", err=json)
+        say_written(write(found, out), stderr=json)
 
 
 def _print(found: Judgement, json: bool) -> None:

@@ -7,11 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from goodarm.arguments import checked_number, percentage
 from goodarm.cli._options import Delta, Json, Seed, SeveralBars, Workers, cores, number, option, some_path, whole
-from goodarm.cli._show import console, in_options, print_json, progress_bar
+from goodarm.cli._show import console, in_options, print_json, progress_bar, say_written
 
 if TYPE_CHECKING:
     from goodarm.planning import CampaignPlan
@@ -116,8 +114,7 @@ def plan(
         print_json(as_json(made))
     else:
         _print(made)
-    for path in written:  # on stderr: stdout has only the text or the JSON object
-        typer.echo(f"written: {path}", err=True)
+    say_written(written, stderr=True)
 
 
 def _costs(text: str) -> CostsGiven:

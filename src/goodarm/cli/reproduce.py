@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from goodarm.cli._options import Json, Seed, Workers, cores, some_path, whole
-from goodarm.cli._show import INTERRUPTED, console, print_json, progress_bar
+from goodarm.cli._show import INTERRUPTED, console, print_json, progress_bar, say_written
 
 if TYPE_CHECKING:
     from goodarm.paper.report import Reproduction
@@ -70,8 +70,7 @@ def reproduce(
         raise typer.Exit(INTERRUPTED) from None
     found = summarise(finished)
     _print(found, json)
-    for path in write_reproduction(found, out):
-        typer.echo(f"written: {path}", err=json)
+    say_written(write_reproduction(found, out), stderr=json)
 
 
 @contextmanager
@@ -94,8 +93,7 @@ def _print(found: Reproduction, json: bool) -> None:
     from goodarm.paper.report_text import findings, notes, replication_table
 
     screen = console()
-    for note in notes(found):
-        screen.print(note, style="dim")
+    screen.print(*notes(found), sep="\n", style="dim")
     for on in found.datasets:
         if on.lines:
             screen.print(replication_table(on))

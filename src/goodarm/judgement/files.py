@@ -95,7 +95,7 @@ def _for_people(written: Written) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, values in columns.items():
         if name == "verdict":
-            found["asked"] = [written.clears] * len(values)
+            found["asked"] = [written.captions.clears] * len(values)
         found[written.asked.labels.estimate if name == "mean" else name] = values
     return found
 
@@ -117,7 +117,7 @@ def excel_file(written: Written, path: Path) -> None:
     arms, about = book.active, book.create_sheet("about")
     arms.title = "arms"
     columns, formats = _for_people(written), _formats(written)
-    arms.append([_cell(written.counted if name == "pulls" else name) for name in columns])
+    arms.append([_cell(written.captions.counted if name == "pulls" else name) for name in columns])
     columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     for row in zip(*columns.values(), strict=True):
         arms.append([_cell(value) for value in row])
@@ -139,7 +139,7 @@ def excel_file(written: Written, path: Path) -> None:
 
 def _formats(written: Written) -> dict[str, str]:
     """Excel's number formats by column: shares as percentages, counts as whole numbers."""
-    shares = "0.00%" if written.percent else "#,##0.00##"
+    shares = "0.00%" if written.captions.percent else "#,##0.00##"
     ends = ("mean", "low", "high")
     names = [
         written.asked.labels.estimate,
@@ -151,14 +151,14 @@ def _formats(written: Written) -> dict[str, str]:
 
 def _about(written: Written) -> Iterator[tuple[str, str]]:
     """Topics and lines of the second sheet."""
-    yield "question", f"Which arms are {written.clears}?"
+    yield "question", f"Which arms are {written.captions.clears}?"
     yield "answer", written.sentence
-    yield "guarantee", f"{written.guarantee}: {written.budget}"
+    yield "guarantee", f"{written.guarantee}: {written.captions.budget}"
     for number, condition in enumerate(written.conditions):
         yield "" if number else "assuming", condition
     yield "rule", written.rule
-    yield "data", written.data
-    for number, note in enumerate((*written.notes, written.looks)):
+    yield "data", written.captions.data
+    for number, note in enumerate((*written.notes, written.captions.looks)):
         yield "" if number else "notes", note
 
 

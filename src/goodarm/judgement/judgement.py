@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import LOOKS, Doubt, amounts_of, estimate, sentence, shared_budget
-from goodarm.judgement.written import VERDICTS, Written
+from goodarm.judgement.written import VERDICTS, Captions, Written
 from goodarm.plain_table import plain_table
 from goodarm.question import UNDECIDED, Bars, Control, Threshold
 from goodarm.verdict import Guarantee
@@ -151,45 +151,20 @@ class Judgement(Written):
         """The question about each arm, on the rule's scale."""
         return self.question.asked
 
-    @property
-    def clears(self) -> str:
-        """The good verdict as a part of a sentence: "above 2%"."""
-        return self.question.asked.phrases(amounts_of(self.question)).above
-
-    @property
-    def data(self) -> str:
-        """Name and number of rows of the log."""
-        return f"{self.source}: {self.rows:,} rows"
-
-    @property
-    def setting(self) -> str:
-        """The bar, delta and criterion in words."""
-        return f"{self.question.kind.described()}; delta {self.question.delta:g}, {self.question.criterion}"
-
-    @property
-    def budget(self) -> str:
-        """What delta bounds, in words."""
-        return shared_budget(self.arms.arm.size, sum(1 for _ in self.segments()), self.question)
-
-    @property
-    def looks(self) -> str:
-        """Note on intervals and repeated looks."""
-        return LOOKS
-
-    @property
-    def counted(self) -> str:
-        """Heading of the column with the number of samples: the units if a column names them."""
-        return self.question.counted if self.question.unit else "pulls"
-
-    @property
-    def needs_label(self) -> str:
-        """Heading of the column with the samples an undecided arm still needs."""
-        return self.question.needs_label
-
-    @property
-    def percent(self) -> bool:
-        """Whether means are shares."""
-        return self.question.scale.bounded and not self.question.scale.moved
+    @cached_property
+    def captions(self) -> Captions:
+        """The words around the table. The heading of the samples names the units if a column does."""
+        question = self.question
+        return Captions(
+            clears=question.asked.phrases(amounts_of(question)).above,
+            data=f"{self.source}: {self.rows:,} rows",
+            setting=f"{question.kind.described()}; delta {question.delta:g}, {question.criterion}",
+            budget=shared_budget(self.arms.arm.size, sum(1 for _ in self.segments()), question),
+            looks=LOOKS,
+            counted=question.counted if question.unit else "pulls",
+            percent=question.scale.bounded and not question.scale.moved,
+            needs=question.needs_label,
+        )
 
     def estimate(self, value: float) -> str:
         """A mean or a difference in words."""

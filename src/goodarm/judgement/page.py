@@ -55,7 +55,7 @@ def fragment(written: Written, most: int, *, tools: bool = False) -> str:
 def _footer(written: Written) -> str:
     """Notes, and the conditions of the guarantee."""
     calm = [note for note in written.notes if note not in written.warnings]
-    notes = "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in (*calm, written.looks))
+    notes = "".join(f'<p class="soft">{escape(visible(note))}</p>' for note in (*calm, written.captions.looks))
     items = "".join(f"<li>{escape(visible(each))}</li>" for each in written.conditions)
     return f"<footer><p><b>Verdicts are {written.rule_guarantee} if</b></p><ul>{items}</ul>{notes}</footer>"
 
@@ -65,7 +65,7 @@ def _opening(written: Written, element: str) -> Iterator[str]:
     for each in written.warnings:
         yield f'<p class="warning" role="note">{escape(visible(each))}.</p>'
     yield (
-        f'<p class="soft">{escape(visible(written.data))}; {escape(written.setting)}; '
+        f'<p class="soft">{escape(visible(written.captions.data))}; {escape(written.captions.setting)}; '
         f"{escape(written.rule)}, {escape(written.guarantee)}</p>"
     )
     counts = "".join(
@@ -105,9 +105,9 @@ def _table(written: Written, forest: Forest, most: int, tools: bool) -> str:
         _mean_word(written),
         "from",
         "to",
-        written.counted,
+        written.captions.counted,
         "evidence",
-        *([written.needs_label] if written.needs_label else []),
+        *([written.captions.needs] if written.captions.needs else []),
     ]
     if written.arms.when is not None:
         heads.append("known at")
@@ -133,10 +133,10 @@ def _row(written: Written, arms: Arms, i: int, bar: float, span: tuple[float, fl
     cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
     for label, value in ((_mean_word(written), arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
         cells.append(_cell(label, written.estimate(float(value)), float(value)))
-    cells.append(_cell(written.counted, whole(arms.pulls[i]), arms.pulls[i]))
+    cells.append(_cell(written.captions.counted, whole(arms.pulls[i]), arms.pulls[i]))
     cells.append(_cell("evidence", evidence_words(float(arms.evidence[i])), arms.evidence[i]))
-    if written.needs_label:
-        cells.append(_cell(written.needs_label, "" if arms.verdict[i] else needed(arms.needs[i]), arms.needs[i]))
+    if written.captions.needs:
+        cells.append(_cell(written.captions.needs, "" if arms.verdict[i] else needed(arms.needs[i]), arms.needs[i]))
     if arms.when is not None:
         when = "" if arms.when[i] is None else str(arms.when[i])
         cells.append(f'<td class="number" data-label="known at" data-value="{_plain(when)}">{_shown(when)}</td>')

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,28 @@ if TYPE_CHECKING:
 VERDICTS = {1: "good", -1: "bad", 0: "open"}
 """Names of the verdicts in JSON and style sheets, the same for every kind of question."""
 TABLES: tuple[Literal["pyarrow", "polars", "pandas"], ...] = ("pyarrow", "polars", "pandas")
+
+
+class Captions(NamedTuple):
+    """The words around the table of arms, and whether its means are shares.
+
+    clears  : the good verdict as a part of a sentence: "above 2%"
+    data    : name and size of the data: "log.csv: 1,000 rows"
+    setting : the bar, delta and criterion
+    budget  : what delta bounds
+    looks   : note on intervals and repeated looks
+    counted : heading of the column with the number of samples
+    needs   : heading of the column with the samples that undecided arms still need; empty: there is none
+    """
+
+    clears: str
+    data: str
+    setting: str
+    budget: str
+    looks: str
+    counted: str
+    percent: bool
+    needs: str = ""
 
 
 class Written(ABC):
@@ -73,43 +95,8 @@ class Written(ABC):
 
     @property
     @abstractmethod
-    def clears(self) -> str:
-        """The good verdict as a part of a sentence: "above 2%"."""
-
-    @property
-    @abstractmethod
-    def data(self) -> str:
-        """Name and size of the data: "log.csv: 1,000 rows"."""
-
-    @property
-    @abstractmethod
-    def setting(self) -> str:
-        """The bar, delta and criterion in words."""
-
-    @property
-    @abstractmethod
-    def budget(self) -> str:
-        """What delta bounds, in words."""
-
-    @property
-    @abstractmethod
-    def looks(self) -> str:
-        """Note on intervals and repeated looks."""
-
-    @property
-    @abstractmethod
-    def counted(self) -> str:
-        """Heading of the column with the number of samples."""
-
-    @property
-    def needs_label(self) -> str:
-        """Heading of the column with the samples an undecided arm still needs; empty: there is none."""
-        return ""
-
-    @property
-    @abstractmethod
-    def percent(self) -> bool:
-        """Whether means are shares."""
+    def captions(self) -> Captions:
+        """The words around the table."""
 
     @abstractmethod
     def estimate(self, value: float) -> str:
@@ -147,7 +134,7 @@ class Written(ABC):
             "guarantee": [self.guarantee] * arms.arm.size,
             "evidence": arms.evidence.tolist(),
         }
-        if self.needs_label:
+        if self.captions.needs:
             found["needs"] = [None if math.isnan(n) else n for n in arms.needs.tolist()]
         if arms.when is not None:
             found["when"] = arms.when.tolist()

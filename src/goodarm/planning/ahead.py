@@ -102,7 +102,8 @@ class CampaignPlan:
 
     @property
     def margin(self) -> float:
-        return self.question.margin
+        """The margin over the control; 0 without one."""
+        return float(self.question.question.as_json().get("margin", 0.0))
 
     def __str__(self) -> str:
         return "\n".join(_report("plan_text").in_words(self))

@@ -132,12 +132,7 @@ def _checked_arms(arms: int | None) -> int:
 
 
 def guess_metrics(
-    bars: Bars,
-    arms: int | None = None,
-    *,
-    gap: PerMetric | None = None,
-    means: Source | None = None,
-    prior: PerMetric | None = None,
+    bars: Bars, arms: int | None, gap: PerMetric | None, means: Source | None, prior: PerMetric | None
 ) -> MeansGuess:
     """The given guess for each of several metrics, which are independent of each other.
 
@@ -149,7 +144,7 @@ def guess_metrics(
     Values per metric are a mapping, or text like "correct=0.05, slow=0.02" and "correct=beta:9,1; slow=beta:1,30".
 
     >>> bars = Bars("correct >= 90%, slow <= 8%")
-    >>> guess_metrics(bars, 4, gap="correct=0.05, slow=0.02").draw(np.random.default_rng(0)).round(3).tolist()
+    >>> guess_metrics(bars, 4, "correct=0.05, slow=0.02", None, None).draw(np.random.default_rng(0)).round(3).tolist()
     [[0.95, 0.06], [0.95, 0.06], [0.85, 0.06], [0.95, 0.1]]
     """
     _check_one(gap, means, prior)

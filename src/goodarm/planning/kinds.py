@@ -91,16 +91,6 @@ class PlannedQuestion(ABC):
         """The bar in a sentence."""
         return self.question.setting
 
-    @property
-    def title(self) -> str:
-        """The bar in the title of a figure."""
-        return self.words
-
-    @property
-    def margin(self) -> float:
-        """The margin over the control."""
-        return 0.0
-
     @abstractmethod
     def check_rewards(self, rewards: Rewards) -> None:
         """Refuse rewards for which the question can't be answered."""
@@ -309,27 +299,19 @@ class PlannedControl(PlannedQuestion):
 
     def __post_init__(self) -> None:
         check_real(control=self.control)
-        if not (0.0 < self.control < 1.0 and 0.0 < self.control + self.margin < 1.0):
+        if not (0.0 < self.control < 1.0 and 0.0 < self.control + self.question.margin < 1.0):
             raise InvalidValue(
                 "the control's mean, and that plus the margin, must lie strictly between 0 and 1; got "
-                f"control={self.control:g}, margin={self.margin:g}."
+                f"control={self.control:g}, margin={self.question.margin:g}."
             )
 
     @property
-    def margin(self) -> float:
-        return self.question.margin
-
-    @property
     def bar(self) -> float:
-        return float(f"{self.control + self.margin:.12g}")
+        return float(f"{self.control + self.question.margin:.12g}")
 
     @property
     def words(self) -> str:
-        return f"against a control of mean {self.control:g} by a margin of {self.margin:g}"
-
-    @property
-    def title(self) -> str:
-        return f"control {self.control:g}, margin {self.margin:g}"
+        return f"against a control of mean {self.control:g} by a margin of {self.question.margin:g}"
 
     def check_rewards(self, rewards: Rewards) -> None:
         if not isinstance(rewards, Bounded):
@@ -393,7 +375,7 @@ class PlannedBars(PlannedQuestion):
     def guess(
         self, arms: int | None, gap: PerMetric | None, means: Source | None, prior: PerMetric | None
     ) -> MeansGuess:
-        return guess_metrics(self.question, arms, gap=gap, means=means, prior=prior)
+        return guess_metrics(self.question, arms, gap, means, prior)
 
     def around(self) -> PerMetric:
         return {metric.name: around(metric.bar) for metric in self.question.metrics}

@@ -53,7 +53,7 @@ def info(plan: CampaignPlan) -> PlanFigure:
         runs = "not simulated: the budget is too small to pull each arm once"
     reached = plan.asked.milestones if plan.asked else ()
     return PlanFigure(
-        f"{plan.arms:,} arms, {plan.question.title}, delta {plan.delta:g}",
+        f"{plan.arms:,} arms, {plan.question.words}, delta {plan.delta:g}",
         f"{plan.means.split(' (a guess')[0]}\n{plan.policy} ({plan.guarantee}), {runs}",
         samples,
         [_curve(outlook, plan, samples, of_all) for outlook in outlooks],

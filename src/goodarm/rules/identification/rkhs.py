@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Pool
-from goodarm.rules.identification._base import ANY_SUB_GAUSSIAN, ModelRule
-from goodarm.rules.identification.self_normalised import CONSTANTS
 from goodarm.rules.identification.self_normalised import factor as linear_factor
-from goodarm.verdict import Guarantee
+from goodarm.rules.identification.self_normalised import self_normalised
 
 
 def factor(
@@ -28,12 +27,10 @@ def factor(
     return linear_factor(log_det, regulariser, pool, bar, norm, sigma)
 
 
-rkhs = ModelRule(
+rkhs = replace(
+    self_normalised,
     name="rkhs",
     reference="Abbasi-Yadkori 2012 (thesis), Corollary 3.15; Chowdhury & Gopalan 2017, ICML",
-    guarantee=Guarantee.CERTIFIED_UNDER_MODEL,
-    families=ANY_SUB_GAUSSIAN,
     factor=factor,
     models=("kernel",),
-    limits=CONSTANTS,
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.learners.prior import prior_learner
-from goodarm.rules.sampling._base import IndexRule
+from goodarm.rules.sampling.dgai import dgai
 
 
 def learned_beta(pool: Pool, bar: Bar) -> float:
@@ -38,11 +39,11 @@ def index(arm: Arm, pool: Pool, bar: Bar, beta: float = 0.0) -> float:
     return arm.mean + chosen * bar.spread * arm.width
 
 
-dgai_spread = IndexRule(
+dgai_spread = replace(
+    dgai,
     name="dgai-spread",
     reference="Tsai, Tsai & Lin, Differentiable Good Arm Identification; beta as in docs/learning.md",
     learner=prior_learner,
     index=index,
-    upper_bound=True,
     limits=(("beta", 0.0, math.inf),),
 )
