@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,9 +30,12 @@ from goodarm import (
 )
 from goodarm.cli import app
 from goodarm.engine import evidence
+from goodarm.engine.compile import Patience
+from goodarm.engine.live import bars, threshold
 from goodarm.environments.names import environment as find_environment
 from goodarm.errors import GoodarmError, InvalidValue, UnknownName, UnsoundPairing
 from goodarm.question import Amounts, Phrases, Question, Threshold
+from goodarm.simulation import live_run
 from goodarm.simulation.live_run import LiveRun
 from goodarm.simulation.run import Run
 from goodarm.simulation.specification import costs_of, specify
@@ -71,6 +74,51 @@ def test_with_equal_costs_it_is_the_run_of_the_compiled_loop(policy: str, enviro
     assert live.spec.live
     assert not compiled.spec.live
     assert all(same(one, other) for one, other in zip(compiled.runs, live.runs, strict=True))
+
+
+SEVEN = bernoulli([0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.7], 0.5, horizon=2500)
+PRICES = [1, 1.5, 0.1, 1, 2, 3, 1]
+THREE = several_metrics(
+    {"a": [0.4, 0.6, 0.7, 0.8], "b": [0.1, 0.4, 0.12, 0.1], "c": [0.1, 0.1, 0.1, 0.19]},
+    "a >= 50%, b <= 20%, c <= 18%",
+    horizon=2500,
+)
+TEST_SET = matrix(np.random.default_rng(1).random((4, 60)) < [[0.3], [0.5], [0.6], [0.9]], 0.55)
+PLAYED: dict[str, tuple[Any, ...]] = {
+    "costs and a budget": ("value+gap-mixture", SEVEN, {"cost": PRICES, "budget": 2000.7}),
+    "a budget": ("hdoc+kt", SEVEN, {"budget": 2000}),
+    "in order": ("ucb+betting", beta([0.2, 0.45, 0.55, 0.7], 0.5, horizon=2500), {"cost": 2, "stop_after": 2}),
+    "by rank": ("ucb+gap-mixture:fdr", SEVEN, {"cost": PRICES}),
+    "test sets": ("ucb+gap-mixture", TEST_SET, {"cost": [1, 2, 3, 4]}),
+    "several bars": ("ucb+gap-mixture", THREE, {"cost": [1, 2, 1, 3], "budget": 3000, "trajectory": 3}),
+    "several bars of a slow rule": ("value+gap-mixture", THREE, {"stop_after": 1}),
+}
+
+
+@pytest.mark.parametrize("name", PLAYED)
+@pytest.mark.slow
+def test_compiled_code_plays_the_same_run_as_single_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the 300th round on; before it is compiled, the run is played by single steps."""
+    policy, environment, given = PLAYED[name]
+    monkeypatch.setattr(live_run, "LOOK", 100)
+    for step in (threshold, bars):
+        monkeypatch.setattr(step, "SIMULATED_ROUNDS", Patience(0, 100 if name == "test sets" else 300))
+    policy, _, criterion = policy.partition(":")
+    spec = specify(policy, environment, **given, trace=True, seed=7, criterion=criterion or None)
+    for number in range(2):
+        run, reference = LiveRun(spec, number).played(), LiveRun(spec, number, as_python=True).played()
+        for field in fields(Run):
+            if field.name not in ("seconds", "learned"):
+                found, expected = getattr(run, field.name), getattr(reference, field.name)
+                assert np.array_equal(found, expected, equal_nan=True), field.name
+
+
+def test_amounts_beyond_whole_numbers_of_the_machine_are_exact() -> None:
+    runs = simulate(POLICY, FOUR, cost=[1e-12, 1e9, 1e9, 1e9], budget=3e9, horizon=10_000)
+    assert runs.runs[0].pulls[1:].tolist() == [1, 1, 0]
+    assert runs.runs[0].spent == pytest.approx(2e9)
+    assert LiveRun(runs.spec, 0).account.prices.dtype == object
+    assert simulate(POLICY, FOUR, cost=[1e-12, 1e9, 1e9, 1e9], horizon=50).runs[0].rounds == 50
 
 
 def test_a_run_is_the_campaign_that_is_told_its_rewards() -> None:

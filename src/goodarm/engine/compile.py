@@ -79,6 +79,8 @@ DIFFERENCES = Patience(10)
 """Arms of a table of differences from a control, a tenth of a second per arm as Python."""
 JOURNAL = Patience(20_000)
 """Entries of a journal to replay in one piece."""
+SIMULATED_ROUNDS = Patience(20_000, 5000, uncached=100_000)
+"""Rounds of a simulated campaign, about 30 microseconds each as Python. Compiling their loop takes seconds."""
 BETWEEN_VERDICTS = Patience(50)
 """Entries between two verdicts of a long journal. Compiled code takes two milliseconds for any number of them."""
 
@@ -257,13 +259,19 @@ class JustInTime:
     def __call__(self, *arguments: Any) -> Any:
         if self._ready:
             return self._built(*arguments)
-        items = 1 if self._over is None else len(arguments[self._over])
+        found = self.native(1 if self._over is None else len(arguments[self._over]))
+        return self.py_func(*arguments) if found is None else found(*arguments)
+
+    def native(self, items: int) -> Any:
+        """The compiled function; None if this many more items are to run as Python, and count as done."""
+        if self._ready:
+            return self._built
         if not (self._patience.compiles(items, self._done) and self._is_due(items)):
             self._done += items
-            return self.py_func(*arguments)
+            return None
         found = self._code()
         self._ready = True  # set after the code: another thread may read it
-        return found(*arguments)
+        return found
 
     def _is_due(self, items: int) -> bool:
         """Whether to switch: the disk has the code, or it is time to wait for the compiler. Checks the disk rarely."""

@@ -1,8 +1,10 @@
 """One run by the step of a live campaign: any kind of question, unequal costs, a budget.
 
 Each sample is asked for and its reward told before the next one, as in a campaign with a single worker. With one
-threshold and equal costs a run has the same samples, evidence and verdicts as the compiled loop, bit for bit, but it
-is Python and much slower.
+threshold and equal costs a run has the same samples, evidence and verdicts as the compiled loop, bit for bit.
+
+The first rounds run as Python, so that short simulations never wait for the compiler. If
+the compiled code of the step is on the disk, or after `SIMULATED_ROUNDS`, it plays the rest, with the same bits.
 """
 
 from __future__ import annotations
@@ -20,10 +22,13 @@ from numpy.typing import NDArray
 from goodarm.arguments import exact
 from goodarm.engine.compile import compiled
 from goodarm.engine.evidence import Seen, Setup
+from goodarm.engine.live.step import Account
+from goodarm.engine.loop import NEVER
 from goodarm.engine.rule_parts import Drawn, draw_of
 from goodarm.environments import Instance
 from goodarm.question import Reward, Totals
 from goodarm.rules.parameters import Formula
+from goodarm.simulation.progress import say_if_compiling
 from goodarm.simulation.run import Run, drawn_from, stops_of
 from goodarm.simulation.specification import Specification
 from goodarm.simulation.stop import Stop
@@ -32,7 +37,11 @@ from goodarm.streams import ENVIRONMENT, derived_seed, generator, metric_key
 AHEAD = 32
 """Number of rewards of an arm to draw at a time."""
 LOOK = 1000
-"""Number of rounds between two checks of the stop token."""
+"""Number of rounds played as Python between two checks of the stop token, and of whether compiled code is due."""
+STRIDE = 100_000
+"""Number of rounds played as compiled code between two checks of the stop token."""
+LARGEST = 2**62
+"""Maximum of what a run may spend, in the units of its account, for compiled code."""
 
 
 def play_live_runs(spec: Specification, numbers: Iterable[int], stop: Stop | None = None) -> list[Run]:
@@ -41,9 +50,12 @@ def play_live_runs(spec: Specification, numbers: Iterable[int], stop: Stop | Non
 
 
 class LiveRun:
-    """The state of a run."""
+    """The state of a run.
 
-    def __init__(self, spec: Specification, number: int) -> None:
+    as_python : play every round by single steps; the reference for the compiled code
+    """
+
+    def __init__(self, spec: Specification, number: int, *, as_python: bool = False) -> None:
         self.spec, self.number, self.question = spec, number, spec.question
         environment, arms = spec.environment, spec.environment.arms
         chance = generator(spec.seed, number, ENVIRONMENT)
@@ -58,16 +70,16 @@ class LiveRun:
         self.step = spec.evidence.step(
             Setup(spec.policy, spec.problem, self.ids, horizon, features, seed, costs=spec.costs or None)
         )
-        self.prices = [exact(cost) for cost in spec.costs or (1.0,) * arms]
-        self.budget = None if spec.budget is None else exact(spec.budget)
-        self.spent, self.rounds, self.good = Fraction(0), 0, 0
+        self.unit, self.account = account_of(spec)
+        self.draws = tuple([stream.draw for stream in self.streams])
+        self.sources = tuple([stream.source for stream in self.streams])
+        self.compiles = not as_python and self.account.prices.dtype == np.int64
+        self.wanted = NEVER if spec.stop_after is None else spec.stop_after
+        self.rounds, self.good = 0, 0
         self.goes_on = True
         self.pulls = [0] * arms
-        self.totals: list[Reward] = [self.question.nothing] * arms
         self.verdicts = np.zeros(arms, dtype=np.int8)
-        self.verdict_rounds, self.verdict_spent = np.zeros(arms, dtype=np.int64), np.zeros(arms)
-        self.failed = np.full(arms if self.question.names else 0, -1, dtype=np.int64)
-        self.trace: list[int] = []
+        self.trace = np.zeros(spec.horizon if spec.trace else 0, dtype=np.int64)
 
     def played(self, stop: Stop | None = None) -> Run:
         """Play to the end and return the result."""
@@ -83,40 +95,68 @@ class LiveRun:
 
     def _advance(self, until: int, stop: Stop | None) -> None:
         """Play until this round, or until every arm is decided, enough are found, or the budget is spent."""
-        step, wanted = self.step, self.spec.stop_after
-        while self.rounds < until:
-            if stop is not None and self.rounds % LOOK == 0:
+        while self.rounds < until and self.goes_on:
+            if stop is not None:
                 stop.check()
-            arm = step.choose() if wanted is None or self.good < wanted else -1
-            if arm < 0 or (self.budget is not None and self.spent + self.prices[arm] > self.budget):
+            play = self.step.player(self.draws, min(LOOK, until - self.rounds)) if self.compiles else None
+            if play is None:
+                self._step_by_step(min(until, self.rounds + LOOK))
+                continue
+            if stop is not None:  # in a worker's process the line would appear once per worker
+                say_if_compiling(self.spec.policy.name, play.loop)
+            last = min(until, self.rounds + STRIDE)
+            self.goes_on = play(self.sources, self.account, self.wanted, last, self.trace)
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Read the state after rounds of compiled code."""
+        self.pulls = self.step.pulls().astype(np.int64).tolist()
+        self.rounds = sum(self.pulls)
+        for arm in np.flatnonzero((self.account.rounds_at > 0) & (self.verdicts == 0)).tolist():
+            self._note(arm)
+
+    def _step_by_step(self, until: int) -> None:
+        step, account = self.step, self.account
+        while self.rounds < until:
+            arm = step.choose() if self.good < self.wanted else -1
+            if arm < 0 or not account.pays(arm):
                 self.goes_on = False
                 return
+            if self.trace.size:
+                self.trace[self.rounds] = arm
             self.rounds += 1
-            self.spent += self.prices[arm]
+            account.spent[0] += account.prices[arm]
             step.ask(arm)
-            reward = self._reward(arm)
-            self.totals[arm] = self.question.plus(self.totals[arm], reward)
-            if self.spec.trace:
-                self.trace.append(arm)
-            for each in step.absorb(arm, reward):
-                self._decided(each)
+            for each in step.absorb(arm, self._reward(arm)):
+                account.rounds_at[each], account.spent_at[each] = self.rounds, account.spent[0]
+                self._note(each)
 
     def _reward(self, arm: int) -> Reward:
         n = self.pulls[arm]
         self.pulls[arm] = n + 1
-        return self.spec.environment.reward_of(tuple([stream.reward(arm, n) for stream in self.streams]))
+        values = [stream.reward(arm, n) for stream in self.streams]
+        self.account.sums[:, arm] += values
+        return self.spec.environment.reward_of(tuple(values))
 
-    def _decided(self, arm: int) -> None:
-        verdict = self.step.row(arm).verdict
-        self.verdicts[arm], self.verdict_rounds[arm] = verdict, self.rounds
-        self.verdict_spent[arm] = float(self.spent)
-        self.good += verdict > 0
-        spec = self.spec
-        seen = Seen(float(self.pulls[arm]), self.totals[arm])
-        states = spec.evidence.metrics(spec.policy, spec.problem, seen, 1.0 / spec.problem.arms, verdict)
-        for j, metric in enumerate(states):
-            if metric.failed:
-                self.failed[arm] = j
+    def _note(self, arm: int) -> None:
+        """Record the verdict of an arm."""
+        self.verdicts[arm] = self.step.row(arm).verdict
+        self.good += int(self.verdicts[arm] > 0)
+
+    def _total(self, arm: int) -> Reward:
+        return self.spec.environment.reward_of(tuple(self.account.sums[:, arm].tolist()))
+
+    def _failed(self) -> NDArray[np.int64]:
+        """Of each arm, the metric that its bad verdict names; -1 if none. Decided arms have no more rewards."""
+        spec, arms = self.spec, len(self.ids)
+        found = np.full(arms if self.question.names else 0, -1, dtype=np.int64)
+        for arm in np.flatnonzero(self.verdicts).tolist() if self.question.names else []:
+            seen, verdict = Seen(float(self.pulls[arm]), self._total(arm)), int(self.verdicts[arm])
+            states = spec.evidence.metrics(spec.policy, spec.problem, seen, 1.0 / spec.problem.arms, verdict)
+            for j, metric in enumerate(states):
+                if metric.failed:
+                    found[arm] = j
+        return found
 
     def _point(self) -> list[float]:
         counts = [self.rounds, int((self.verdicts > 0).sum()), int((self.verdicts < 0).sum()), self._collected()]
@@ -124,7 +164,10 @@ class LiveRun:
         return [*map(float, counts), bounds.get("alpha", math.nan), bounds.get("beta", math.nan)]
 
     def _collected(self) -> float:
-        return float(sum(self.question.shown_total(total) for total in self.totals))
+        return float(sum(self.question.shown_total(self._total(arm)) for arm in range(len(self.ids))))
+
+    def _money(self, units: int) -> float:
+        return float(units * self.unit)
 
     def _finished(self, seconds: float, points: list[list[float]]) -> Run:
         rows = [self.step.row(arm) for arm in range(len(self.ids))]
@@ -132,7 +175,7 @@ class LiveRun:
             number=self.number,
             means=self._truth(),
             verdicts=self.verdicts,
-            verdict_rounds=self.verdict_rounds,
+            verdict_rounds=self.account.rounds_at,
             pulls=np.array(self.pulls, dtype=np.int64),
             rounds=self.rounds,
             open_arms=int((self.verdicts == 0).sum()),
@@ -141,11 +184,11 @@ class LiveRun:
             evidence=np.array([[row.for_good, row.for_bad] for row in rows]),
             learned={},
             trajectory=np.array(points) if points else np.zeros((0, 6)),
-            trace=np.array(self.trace, dtype=np.int64),
-            spent=float(self.spent),
-            verdict_spent=self.verdict_spent,
+            trace=self.trace[: self.rounds],
+            spent=self._money(int(self.account.spent[0])),
+            verdict_spent=np.array([self._money(int(units)) for units in self.account.spent_at]),
             metric_means=self._means() if self.question.names else np.zeros((0, 0)),
-            failed=self.failed,
+            failed=self._failed(),
         )
 
     def _means(self) -> NDArray[np.float64]:
@@ -161,11 +204,34 @@ class LiveRun:
         return np.array([self.question.estimate(name, true.__getitem__) for name in self.ids])
 
 
+def account_of(spec: Specification) -> tuple[Fraction, Account]:
+    """The account of a run before its first round, and its unit: the largest in which all amounts are whole numbers.
+
+    Amounts that may exceed the machine's whole numbers are Python's, which compiled code does not know.
+    """
+    arms = spec.environment.arms
+    prices = [exact(cost) for cost in spec.costs or (1.0,) * arms]
+    budget = [] if spec.budget is None else [exact(spec.budget)]
+    unit = Fraction(1, math.lcm(*(amount.denominator for amount in [*prices, *budget])))
+    whole = [int(price / unit) for price in prices]
+    most = [int(amount / unit) for amount in budget] or [NEVER]
+    fits = spec.horizon * max(whole) < LARGEST and most[0] <= NEVER
+    kind: Any = np.int64 if fits else object
+    return unit, Account(
+        prices=np.array(whole, dtype=kind),
+        budget=np.array(most if fits or budget else [math.inf], dtype=kind),
+        spent=np.zeros(1, dtype=kind),
+        rounds_at=np.zeros(arms, dtype=np.int64),
+        spent_at=np.zeros(arms, dtype=kind),
+        sums=np.zeros((len(spec.environment.metrics), arms)),
+    )
+
+
 class _Rewards:
     """The rewards of one metric, per arm in their order."""
 
     def __init__(self, spec: Specification, draw: Formula, instance: Instance, metric: int, number: int) -> None:
-        self.fill, self.found = drawn_ahead(draw), np.empty(AHEAD)
+        self.draw, self.fill, self.found = draw, drawn_ahead(draw), np.empty(AHEAD)
         self.source: Drawn = drawn_from(instance, metric_key(spec.seed, number, metric))
         self.kept: list[list[float]] = [[]] * spec.environment.arms
 

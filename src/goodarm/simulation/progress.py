@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
+
+from goodarm.engine.compile import seconds_to_compile
 
 Progress = Callable[[str, int], None]
 """Callback with the policy's name and the number of its runs that have just ended."""
@@ -34,3 +38,14 @@ def watched(progress: bool | Progress, names: Sequence[str], runs: int) -> Itera
     with Bars(*columns, console=screen, disable=not seen, transient=True) as bars:
         tasks = {name: bars.add_task(name, total=runs) for name in names}
         yield lambda what, ended: bars.advance(tasks[what], ended)
+
+
+def say_if_compiling(name: str, loop: Any) -> None:
+    """Write one line to stderr if the first call of a policy's loop has to wait for the compiler."""
+    seconds = seconds_to_compile(loop)
+    if seconds > 0.0:
+        print(
+            f"Compiling {name}, about {seconds:.0f} s, once per kind of problem ...",
+            file=sys.stderr,
+            flush=True,
+        )

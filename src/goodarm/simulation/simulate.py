@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from goodarm.arguments import check_whole
-from goodarm.engine.compile import seconds_to_compile
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, MissingExtra, UnknownName
 from goodarm.policies import DEFAULT_POLICY, Policy
 from goodarm.question import BarsGiven
 from goodarm.simulation.live_run import play_live_runs
+from goodarm.simulation.progress import say_if_compiling
 from goodarm.simulation.run import Run, assembly_of, play_runs
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.specification import CostsGiven, Specification, specify
@@ -61,13 +61,12 @@ def simulate(
     stop_after : end a run after this many good verdicts; 1 asks for one good arm, or none (`Runs.answers`)
     bars       : several bars, for an environment whose rewards have several metrics (`several_metrics`)
     cost       : of a sample, for all arms, {arm: cost}, or one number per arm; sampling prefers what brings most per
-                 cost, as a campaign does. Such runs play the campaign's own steps in Python, which takes many times
-                 as long per round as the compiled loop without costs
+                 cost, as a campaign does
     budget     : what all samples of a run together may cost; it ends when the next one would cost too much
     progress   : called with the number of runs that have just ended
 
-    With several bars, costs or a budget, runs are played by the step of a live campaign, which is Python and much
-    slower than the compiled loop. Use `backend="loky"` to play them on several cores.
+    With several bars, costs or a budget, runs are played by the step of a live campaign. Its first 100,000 rounds run
+    as Python, and the rest as compiled code; later calls find that code on the disk.
 
     >>> result = simulate("hdoc", "kano-1", runs=20, seed=1)
     >>> result.wrong_runs, round(result.output_at[0].mean)
@@ -158,8 +157,9 @@ def play_in_parallel(
     batches = [range(start, min(start + size, last)) for start in range(first, last, size)]
     own = stop is None
     stop, play = stop or Stop(), player(spec)
-    if backend == "threading" or (workers == 1 and backend == "loky"):
-        say_if_compiling(spec)
+    here = backend == "threading" or (workers == 1 and backend == "loky")
+    if here and not spec.live:  # the step of a live campaign starts as Python
+        say_if_compiling(spec.policy.name, assembly_of(spec).loop)
     try:
         if workers == 1 and backend in ("threading", "loky"):
             with listening(stop):
@@ -178,17 +178,6 @@ def play_in_parallel(
 def player(spec: Specification) -> Callable[..., list[Run]]:
     """What plays runs of a specification: the compiled loop, or the step of a live campaign."""
     return play_live_runs if spec.live else play_runs
-
-
-def say_if_compiling(spec: Specification) -> None:
-    """Write one line to stderr if the first run has to wait for the compiler."""
-    seconds = 0.0 if spec.live else seconds_to_compile(assembly_of(spec).loop)
-    if seconds > 0.0:
-        print(
-            f"Compiling {spec.policy.name}, about {seconds:.0f} s, once per kind of problem ...",
-            file=sys.stderr,
-            flush=True,
-        )
 
 
 def _spread(spec: Specification, batches: list[range], workers: int, backend: str, stop: Stop) -> Iterator[list[Run]]:

@@ -29,7 +29,7 @@ from goodarm.engine.compile import (
     just_in_time,
     plain,
 )
-from goodarm.engine.live.step import ASK, TELL
+from goodarm.engine.live.step import ASK, TELL, Account
 from goodarm.engine.live.worst_case import (
     PENDING_COLUMN,
     columns_of,
@@ -38,7 +38,7 @@ from goodarm.engine.live.worst_case import (
     observe_totals,
     worst_case,
 )
-from goodarm.engine.loop import FRESH, OPEN, ROUND, Kind, Parts, Tables, nothing_changes
+from goodarm.engine.loop import FRESH, OPEN, ROUND, Kind, Parts, Tables, good_so_far, nothing_changes
 from goodarm.engine.rule_parts import learner_parts, learner_parts_beside_model, present_pool
 from goodarm.engine.selectors import selector_for
 from goodarm.policies import Policy
@@ -384,6 +384,63 @@ def choosing_again(
 
     run: Callable[..., tuple[Pool, int]] = compiled(again)
     return run
+
+
+@cache
+def playing(parts: Parts, select: Formula, kind: Kind, draw: Formula) -> Formula:
+    """Rounds of a simulated campaign: choose, pay, ask, and absorb the reward at once. The same bits as single steps.
+
+    The selector need not see the pending pull, since nothing is chosen before its reward is absorbed.
+
+    The function returns the pool and whether the run goes on.
+    """
+    ready, chosen, fdr = parts.prepare, plain(select), kind.fdr
+    absorb = independent.rounds(parts, kind)
+
+    def play(
+        tables: Tables,
+        pool: Pool,
+        source: Any,
+        account: Account,
+        bar: Any,
+        parameters: Any,
+        generator: Any,
+        wanted: int,
+        until: int,
+        trace: Any,
+    ) -> tuple[Pool, bool]:
+        arms, progress, none = tables.arms, tables.progress, trace[:0]
+        good = good_so_far(arms)
+        while progress[ROUND] < until:
+            now = progress[ROUND] + 1
+            present = at_round(pool, float(now))
+            i = -1
+            if good < wanted:
+                i = choose_next(ready, chosen, False, tables, present, bar, generator, parameters[0])
+            if i < 0 or account.spent[0] + account.prices[i] > account.budget[0]:
+                return pool, False
+            account.spent[0] += account.prices[i]
+            arms[i, PENDING_COLUMN] += 1.0
+            suspend_exhausted(tables, i, bar)
+            arms[i, PENDING_COLUMN] -= 1.0
+            before = arms[i, VERDICT]
+            x = draw(i, arms[i, PULLS], source)
+            account.sums[0, i] += x
+            told = ToldReward(i, x, Pool(float(now), pool.horizon, pool.learned), 0.0, 0.0)
+            pool, _ = absorb(tables, pool, told, bar, parameters, generator, now, none)
+            if trace.size > 0:
+                trace[now - 1] = i
+            if fdr:
+                for j in range(len(arms)):
+                    if tables.decided_at[j] == now:
+                        account.rounds_at[j], account.spent_at[j] = now, account.spent[0]
+                        good += 1 if arms[j, VERDICT] > 0.0 else 0
+            elif arms[i, VERDICT] != before:
+                account.rounds_at[i], account.spent_at[i] = now, account.spent[0]
+                good += 1 if arms[i, VERDICT] > 0.0 else 0
+        return pool, True
+
+    return play
 
 
 @cache

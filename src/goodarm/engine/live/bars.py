@@ -32,6 +32,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,13 +44,14 @@ from goodarm.engine.compile import (
     EVERY_ARM,
     FIT_OF_SLOW_RULE,
     INDICES,
+    SIMULATED_ROUNDS,
     SLOW_RULE,
     as_native_rounds,
     just_in_time,
 )
 from goodarm.engine.live.checks import offsets_of
 from goodarm.engine.live.scan import ScanStep, indices
-from goodarm.engine.live.step import ArmState, Asked, Tenths, as_plain, like, packed, unpacked
+from goodarm.engine.live.step import Account, ArmState, Asked, CompiledPlay, Tenths, as_plain, like, packed, unpacked
 from goodarm.engine.live.worst_case import (
     EXTRA,
     OFFSET_COLUMN,
@@ -58,16 +61,30 @@ from goodarm.engine.live.worst_case import (
     state_of,
     worst_case,
 )
-from goodarm.engine.rule_parts import learner_parts
+from goodarm.engine.loop import nothing_changes
+from goodarm.engine.rule_parts import Drawn, learner_parts
 from goodarm.engine.selectors import NO_INDEX
 from goodarm.errors import RuleFailed
 from goodarm.policies import Policy
 from goodarm.problem import Problem, bar_at
 from goodarm.question import Metric
-from goodarm.rules.beliefs import ARM_FIELDS, FOR_BAD, FOR_GOOD, PULLS, TOTAL, VERDICT, Pool, Table, at_round
+from goodarm.rules.beliefs import (
+    ARM_FIELDS,
+    FOR_BAD,
+    FOR_GOOD,
+    MEAN,
+    PULLS,
+    TOTAL,
+    VERDICT,
+    WIDTH,
+    Pool,
+    Table,
+    at_round,
+)
 from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.several_bars import evidence_for_all
 from goodarm.rules.learners.ladder import ladder_learner
+from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import IndexRule
 
 
@@ -139,6 +156,48 @@ class BarsStep(ScanStep):
 
     def _after_void(self, arm: int) -> list[int]:
         return self._look([arm])
+
+    # Simulation
+
+    def player(self, draws: tuple[Formula, ...], rounds: int) -> CompiledPlay | None:
+        """Compiled code that plays rounds with rewards drawn at once; None if it is not due yet."""
+        sampling, rule = live_sampling(self.policy.sampling), self.policy.identification
+        assert isinstance(sampling, IndexRule)
+        assert isinstance(rule, EvidenceRule)
+        loop = playing(worst_case(rule), indices(sampling.index), drawing(draws))
+        run = just_in_time(loop, SIMULATED_ROUNDS).native(rounds)
+        return None if run is None else CompiledPlay(run, self._play)
+
+    def _play(
+        self,
+        run: Formula,
+        sources: tuple[Drawn, ...],
+        account: Account,
+        wanted: int,
+        until: int,
+        trace: NDArray[np.int64],
+    ) -> bool:
+        """The loop plays rounds without verdicts and fits, which follow here as in single steps."""
+        (values, _), observing, *_ = self.parameters
+        turned = np.array([not metric.at_least for metric in self.metrics])
+        bars, good = tuple(self.bars), int((self.arms[0, :, VERDICT] > 0.0).sum())
+        while self.rounds < until:
+            if good >= wanted:
+                return False
+            stop = until if self.fit_due >= until else max(math.ceil(self.fit_due), self.rounds + 1)
+            step = (self.arms, self.index, turned, bars, tuple(self.pools))
+            arm = int(run(step, sources, account, (values, observing), self.rounds, stop, trace))
+            if np.isnan(self.index).any():
+                raise RuleFailed(NO_INDEX)
+            self.asks = self.rounds = int(self.arms[0, :, PULLS].sum())
+            if arm == ENDED:
+                return False
+            if arm >= 0 and self._look([arm]):
+                account.rounds_at[arm], account.spent_at[arm] = self.rounds, account.spent[0]
+                good += int(self.arms[0, arm, VERDICT] > 0.0)
+            if self.rounds >= self.fit_due:
+                self._fit()
+        return True
 
     # Views
 
@@ -230,3 +289,69 @@ class BarsStep(ScanStep):
             Pool(round, self.horizon, like(pool.learned, learned))
             for pool, (round, learned) in zip(self.pools, numbers["pools"], strict=True)
         ]
+
+
+# Simulated rounds, compiled.
+
+ENDED, GOES_ON = -2, -1
+"""Results of the loop other than an arm: no arm can be pulled, and the last round is reached."""
+NEARLY = 1e-9
+"""Distance from the evidence of a verdict, above rounding errors, within which the step itself decides."""
+
+
+@cache
+def drawing(draws: tuple[Formula, ...]) -> Formula:
+    """(arm, pulls, sources, j, found): draw one number of metric j and of each metric after it."""
+    if not draws:
+        return nothing_changes
+    first, rest = draws[0], drawing(draws[1:])
+
+    def draw(arm: int, pulls: float, sources: Any, j: int, found: Any) -> None:
+        found[j] = first(arm, pulls, sources[j])
+        rest(arm, pulls, sources, j + 1, found)
+
+    return draw
+
+
+@cache
+def playing(evidence: Formula, index: Formula, draw: Formula) -> Formula:
+    """Rounds of a simulated campaign up to the next verdict: choose, pay, and absorb the rewards at once.
+
+    The function returns the arm whose evidence may suffice after the last round, `GOES_ON` or `ENDED`.
+    """
+
+    def play(step: Any, sources: Any, account: Account, parameters: Any, rounds: int, until: int, trace: Any) -> int:
+        arms, latest, turned, bars, pools = step
+        choosing, observing = parameters
+        metrics, rewards, which = len(arms), np.zeros(len(arms)), np.zeros(1, dtype=np.int64)
+        while rounds < until:
+            a = int(np.argmax(latest))
+            if latest[a] == -math.inf or account.spent[0] + account.prices[a] > account.budget[0]:
+                return ENDED
+            account.spent[0] += account.prices[a]
+            draw(a, arms[0, a, PULLS], sources, 0, rewards)
+            if trace.size > 0:
+                trace[rounds] = a
+            rounds += 1
+            bottleneck, for_good, top = 0, math.inf, -math.inf
+            for j in range(metrics):
+                row, x = arms[j, a], rewards[j]
+                account.sums[j, a] += x
+                row[PULLS] += 1.0
+                row[TOTAL] += 1.0 - x if turned[j] else x
+                row[MEAN], row[WIDTH] = row[TOTAL] / row[PULLS], 1.0 / math.sqrt(row[PULLS])
+                row[FOR_GOOD], row[FOR_BAD] = evidence(row[PULLS], row[TOTAL], row[ARM_FIELDS:], bars[j], *observing)
+                for_good, top = min(for_good, row[FOR_GOOD]), max(top, row[FOR_BAD])
+                if row[ARM_FIELDS + TOLD_GOOD] < arms[bottleneck, a, ARM_FIELDS + TOLD_GOOD]:
+                    bottleneck = j
+            mean = 0.0
+            for j in range(metrics):
+                mean += math.exp(arms[j, a, FOR_BAD] - top) / metrics
+            if max(for_good, top + math.log(mean)) >= bars[0].budget - NEARLY:
+                return a
+            which[0] = a
+            pool = at_round(pools[bottleneck], float(rounds))
+            index(arms[bottleneck], which, pool, bars[bottleneck], choosing, latest)
+        return GOES_ON
+
+    return play

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goodarm.engine.live.checks import offsets_of
-from goodarm.engine.live.step import Again, Asked, Counts
+from goodarm.engine.live.step import Again, Asked, CompiledPlay, Counts
 from goodarm.engine.live.worst_case import EXTRA, OFFSET_COLUMN, PENDING_COLUMN, TOLD_BAD, TOLD_GOOD, start_at_offset
 from goodarm.errors import InvalidValue
 from goodarm.problem import Bar, Problem
@@ -167,6 +167,10 @@ class ScanStep(ABC):
     def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
         """Refused for the same reason."""
         raise InvalidValue("a journal of this campaign is replayed step by step.")
+
+    def player(self, draws: tuple[Formula, ...], rounds: int) -> CompiledPlay | None:
+        """None: rounds are played by single steps."""
+        return None
 
     def verdict_without(self, arm: int, pulls: int) -> int:
         """Not known."""

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from goodarm.engine.rule_parts import Drawn
+from goodarm.rules.parameters import Formula
 
 Counts = NDArray[np.int64]
 Tenths = Sequence[Sequence[int]]
@@ -75,6 +79,52 @@ class Again(NamedTuple):
     early: bool
 
 
+class Account(NamedTuple):
+    """What samples of a simulated campaign cost, and when arms were decided. Money is counted in whole units.
+
+    prices    : of a pull of each arm
+    budget    : of the whole run, one number; `goodarm.engine.loop.NEVER` without one
+    spent     : so far, one number
+    rounds_at : number of pulls of all arms by the time of each arm's verdict, 0 while it has none
+    spent_at  : what had been spent by then
+    sums      : of the rewards of each metric and arm, as they were drawn
+    """
+
+    prices: NDArray[Any]
+    budget: NDArray[Any]
+    spent: NDArray[Any]
+    rounds_at: NDArray[np.int64]
+    spent_at: NDArray[Any]
+    sums: NDArray[np.float64]
+
+    def pays(self, arm: int) -> bool:
+        """Whether the money left pays for a pull of this arm."""
+        return bool(self.spent[0] + self.prices[arm] <= self.budget[0])
+
+
+@dataclass(frozen=True)
+class CompiledPlay:
+    """Plays rounds of a simulated campaign.
+
+    loop : the compiled loop, the first argument of `play`
+    """
+
+    loop: Any
+    play: Callable[..., bool]
+
+    def __call__(
+        self, sources: tuple[Drawn, ...], account: Account, wanted: int, until: int, trace: NDArray[np.int64]
+    ) -> bool:
+        """Whether the run goes on after these rounds.
+
+        It plays until the pulls of all arms are `until`, `wanted` arms are good, every arm is decided, or the money
+        does not pay for the next pull, and writes the arms of the rounds into `trace` unless it is empty.
+
+        sources : of the rewards of each metric
+        """
+        return self.play(self.loop, sources, account, wanted, until, trace)
+
+
 class LiveStep(Protocol):
     """A policy on a problem, advanced by one ask or one told reward at a time. Arms are numbers.
 
@@ -119,6 +169,14 @@ class LiveStep(Protocol):
 
     def replay_choices(self, kinds: ArrayLike, arms: ArrayLike, rewards: ArrayLike) -> Again:
         """The same, with every choice made again and compared."""
+
+    def player(self, draws: tuple[Formula, ...], rounds: int) -> CompiledPlay | None:
+        """Compiled code that plays rounds with rewards drawn at once: the same bits as single steps.
+
+        None if this many rounds should be played by single steps: there is no such code, or it is not due yet.
+
+        draws : of the rewards of each metric, (i, pulls, source) -> reward
+        """
 
     def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         """Add arms, each with its share of the error probability. The problem keeps its K and delta.

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goodarm.engine import loop as independent
 from goodarm.engine.assemble import State
-from goodarm.engine.compile import BLOCK
+from goodarm.engine.compile import BLOCK, SIMULATED_ROUNDS, just_in_time
 from goodarm.engine.explain import explains_rules
 from goodarm.engine.live.assembly import (
     Events,
@@ -29,11 +29,26 @@ from goodarm.engine.live.assembly import (
     kind_of_live,
     live_parts,
     note_ask,
+    playing,
     showing,
     suspend_exhausted,
 )
 from goodarm.engine.live.checks import by_totals, check_live, offsets_of
-from goodarm.engine.live.step import ASK, TELL, Again, ArmState, Asked, Counts, Tenths, as_plain, like, packed, unpacked
+from goodarm.engine.live.step import (
+    ASK,
+    TELL,
+    Account,
+    Again,
+    ArmState,
+    Asked,
+    CompiledPlay,
+    Counts,
+    Tenths,
+    as_plain,
+    like,
+    packed,
+    unpacked,
+)
 from goodarm.engine.live.worst_case import (
     EXTRA,
     OFFSET,
@@ -47,7 +62,8 @@ from goodarm.engine.live.worst_case import (
     worst_case,
 )
 from goodarm.engine.loop import FIT_DUE, FRESH, NO_TRACE, OPEN, ROUND, Tables, nothing_changes
-from goodarm.engine.selectors import tree_for
+from goodarm.engine.rule_parts import Drawn
+from goodarm.engine.selectors import refuse_nan, tree_for
 from goodarm.errors import InvalidValue
 from goodarm.fingerprint import functions_in, package_of
 from goodarm.policies import Policy
@@ -69,6 +85,7 @@ from goodarm.rules.beliefs import (
 )
 from goodarm.rules.identification import EvidenceRule, with_scores
 from goodarm.rules.identification.false_discovery import decide_by_rank, empty_ledger, needed_by_rank
+from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling import ChoiceRule
 from goodarm.streams import POLICY, generator
 from goodarm.verdict import Criterion
@@ -334,6 +351,45 @@ class ThresholdStep:
         """Whether a journal can be replayed without keeping the pool of every ask."""
         bets_on_the_pool = not self.by_totals and self.policy.identification.learner is not None
         return self.assembly.model is None and not bets_on_the_pool
+
+    # Simulation
+
+    def player(self, draws: tuple[Formula, ...], rounds: int) -> CompiledPlay | None:
+        """Compiled code that plays rounds with rewards drawn at once; None with a model, or if it is not due yet."""
+        parts = self.parts
+        if parts.live is None:
+            return None
+        loop = playing(parts.live, parts.select, kind_of_live(self.policy), draws[0])
+        run = just_in_time(loop, SIMULATED_ROUNDS).native(rounds)
+        return None if run is None else CompiledPlay(run, self._play)
+
+    def _play(
+        self,
+        run: Formula,
+        sources: tuple[Drawn, ...],
+        account: Account,
+        wanted: int,
+        until: int,
+        trace: NDArray[np.int64],
+    ) -> bool:
+        self._wake()
+        state, assembly = self.state, self.assembly
+        state.pool, goes_on = run(
+            state.tables,
+            state.pool,
+            sources[0],
+            account,
+            assembly.bar,
+            assembly.parameters,
+            self.generator,
+            wanted,
+            until,
+            trace,
+        )
+        refuse_nan(state.tables.kept)
+        self.asks = state.round
+        self._new_version()
+        return bool(goes_on)
 
     # New arms and suspension
 
@@ -628,6 +684,10 @@ class ScoredStep(ThresholdStep):
         first = len(self.state.arms)
         super().add_arms(weights, costs=costs)
         self._remember(first, tenths)
+
+    def player(self, draws: tuple[Formula, ...], rounds: int) -> CompiledPlay | None:
+        """None: simulated cases have no scores."""
+        return None
 
     def _remember(self, first: int, tenths: Sequence[Sequence[int]]) -> None:
         for arm, each in enumerate(tenths, first):
