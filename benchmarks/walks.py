@@ -34,6 +34,8 @@ ENDINGS = ExitStack()
 """Closes what the walks have opened."""
 CALLS = 3
 """Number of calls; the smallest count is reported, since other tasks of a service may run during a call."""
+WARM = 20_100
+"""Number of rewards after which all rules are compiled, also if the disk has no compiled code yet."""
 found: set[tuple[str, int, str]] = set()
 """Functions of goodarm that were called by any thread: file, line, name."""
 
@@ -76,9 +78,8 @@ def simulated_round() -> Callable[[], Any]:
 def told_reward() -> Callable[[], Any]:
     """`Campaign.tell` with the default policy, without a verdict."""
     campaign = Campaign.create("memory:", "walk", ["a", "b", "c"], threshold=0.5)
-    tickets = iter(campaign.ask(60))
-    for _ in range(55):  # the rules are compiled by then
-        campaign.tell(next(tickets), 0.5)
+    tickets = iter(campaign.ask(WARM + 2 * CALLS))
+    campaign.tell_many((next(tickets), 0.5) for _ in range(WARM))
     return lambda: campaign.tell(next(tickets), 0.5)
 
 

@@ -68,7 +68,7 @@ class Totals(NamedTuple):
 
 def read_reward(reward: Any) -> float:
     """Convert a numeric reward to float without checking its range; True is 1 and False is 0."""
-    found = number(float(reward) if truth_value(reward) else reward)
+    found = reward if type(reward) is float else number(float(reward) if truth_value(reward) else reward)
     if found is None:
         raise InvalidValue(f"a reward must be a number; got {shown(reward)}. Write 1.0 for a success and 0.0 for none.")
     if not math.isfinite(found):

@@ -202,14 +202,16 @@ at most 5%
 
     def tell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
         """Tell the reward of a ticket. Repeating the same reward changes nothing; a different one is refused."""
-        told = self.tell_many([(ticket, reward)])
+        told = self._tell([(ticket, reward)])
         if told.late:
             raise LateReward(operations.too_late(self._session.fold, told.late[0]))
         return told
 
     def tell_many(self, rewards: Mapping[TicketGiven, RewardGiven] | Iterable[tuple[TicketGiven, RewardGiven]]) -> Told:
         """Tell many rewards in one transaction: all of them, or none if one is refused. Late ones are only recorded."""
-        pairs = operations.pairs_of(rewards)
+        return self._tell(operations.pairs_of(rewards))
+
+    def _tell(self, pairs: list[tuple[TicketGiven, RewardGiven]]) -> Told:
         with self._writing():
             late = operations.tell(self._session, pairs)
             return Told(self._own_verdicts(), late)

@@ -152,6 +152,6 @@ def _instead(scatter: Scatter) -> str:
 
 def warn_once(fold: Fold) -> None:
     """Issue the doubt as a Python warning, for programs that only ask and tell."""
-    if not fold.doubted and (found := doubt(fold)):
+    if fold.scatter is not None and not fold.doubted and (found := doubt(fold)):
         fold.doubted = True
         warnings.warn(f"{found}.", ScaleWarning, stacklevel=5)

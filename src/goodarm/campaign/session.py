@@ -97,24 +97,32 @@ class Session:
         with self._thread:
             fold = self.fold
             if not self._under_way:
-                before = fold.number
-                self._take(self._newer(fold))
-                if self.fold.number > before:
+                if self._catch_up(fold):
                     self.store.flush()  # the process that wrote these entries may still be waiting for the disk
                 self._note_newest(fold)
             return self.fold
 
-    def _newer(self, fold: Fold) -> Iterator[Event]:
-        """Entries after those of the fold. The store must still have the last of these.
+    def _catch_up(self, fold: Fold) -> bool:
+        """Apply entries that other processes have written; returns whether there were any.
 
-        It may have lost entries, as when an older copy was restored under a running process. What this process wrote
-        next would follow a gap.
+        The store must still have the last entry of the fold. It may have lost entries, as when an older copy was
+        restored under a running process. What this process wrote next would follow a gap.
         """
-        events = iter(self.store.newer(self.campaign, fold.number - 1))
-        last = next(events, None)
-        if last is None or (last.number, last.chain) != (fold.number, fold.chain):
+        found = list(self.store.newer(self.campaign, fold.number - 1))
+        if not found or (found[0].number, found[0].chain) != (fold.number, fold.chain):
             raise _shortened(self.name, fold.number)
-        return events
+        if len(found) == 1:
+            return False
+        try:
+            with reading_back(lambda: fold.number):
+                for event in verified(found[1:], fold.number, fold.chain):
+                    fold.apply(event)
+                    if event.kind == journal.VERDICT:
+                        self.verdicts_seen.append(event)
+        except BaseException:
+            self._throw_away(fold.number)
+            raise
+        return True
 
     def _note_newest(self, fold: Fold) -> None:
         _newest.setdefault(self.store, {})[self.campaign] = fold.number, fold.chain
@@ -126,19 +134,6 @@ class Session:
             found = next(iter(self.store.read(self.campaign, number - 1, number)), None)
             if found is None or found.chain != chain:
                 raise _shortened(self.name, number)
-
-    def _take(self, events: Any) -> None:
-        """Apply entries that other processes have written."""
-        fold = self.fold
-        try:
-            with reading_back(lambda: fold.number):
-                for event in verified(events, fold.number, fold.chain):
-                    fold.apply(event)
-                    if event.kind == journal.VERDICT:
-                        self.verdicts_seen.append(event)
-        except BaseException:
-            self._throw_away(fold.number)
-            raise
 
     def _load(self) -> Fold:
         """Load from a valid snapshot, or else from the first entry."""
@@ -181,11 +176,12 @@ class Session:
             with self.store.transaction(self.campaign):
                 fold = self.fold
                 self._under_way = True
-                self._take(self._newer(fold))
+                self._catch_up(fold)
                 committed = fold.number
                 if fold.disagreement:
                     raise _other_rules(fold)
-                self._lapse_all()
+                if fold.deadlines:
+                    self._lapse_all()
                 yield self.fold
                 if self._fold is None:  # the caller may have caught the error and continued
                     raise _half_done()

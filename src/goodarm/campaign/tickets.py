@@ -45,13 +45,8 @@ TicketGiven = Ticket | WaitingTicket | str
 """Forms in which a caller may pass a ticket: from `ask`, from `waiting`, or its text."""
 
 
-def check_letters(key: str, number: int) -> str:
-    """Four check letters that detect tickets of another campaign and typing errors."""
-    return blake2b(f"{key}{number}".encode(), digest_size=2).hexdigest()
-
-
 def spell(key: str, number: int) -> str:
-    """The text form of a ticket.
+    """The text form of a ticket. Its four check letters detect tickets of another campaign and typing errors.
 
     >>> spell("a campaign's key", 17)
     '17-a8f0'
@@ -70,10 +65,10 @@ def read_ticket(key: str, given: Any, handed_out: int) -> int:
     number, _, letters = text.partition("-") if isinstance(text, str) else ("", "", "")
     if not (number.isascii() and number.isdigit() and len(number) < 19 and letters):
         raise UnknownTicket(
-            f"{text!r} is not a ticket. A ticket is a string such as '17-{check_letters(key, 17)}', as ask returns it."
+            f"{text!r} is not a ticket. A ticket is a string such as {spell(key, 17)!r}, as ask returns it."
         )
     found = int(number)
-    if letters != check_letters(key, found) or str(found) != number:
+    if text != spell(key, found):
         raise UnknownTicket(f"the ticket {text!r} does not belong to this campaign; was it handed out by another one?")
     if not 0 < found <= handed_out:
         raise UnknownTicket(f"the ticket {text!r} has not been handed out by this campaign.")

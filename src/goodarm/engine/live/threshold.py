@@ -225,7 +225,8 @@ class ThresholdStep:
     @explains_rules
     def absorb(self, arm: int, reward: float, asked: Asked | None = None) -> list[int]:
         """Absorb the reward of a pending pull; returns the arms that it decides."""
-        arms = self.state.arms
+        tables = self.state.tables
+        arms = tables.arms
         if arms[arm, PENDING_COLUMN] < 1.0:
             raise InvalidValue(f"arm {arm} has no pull under way: ask for it before its reward is told.")
         if self.fdr:
@@ -236,7 +237,7 @@ class ThresholdStep:
         pool = Pool(float(known.round), self.horizon, self.versions[known.version])
         source = ToldReward(arm, float(reward), pool, known.mean, known.width)
         assembly = self.parts.resting if self._resting and self.parts.resting is not None else self.assembly
-        assembly.advance(self.state, source, self.generator, self.state.round + 1, NO_TRACE)
+        assembly.advance(self.state, source, self.generator, int(tables.progress[ROUND]) + 1, NO_TRACE)
         self.stale.discard(arm)
         self._new_version()
         if self.fdr:
