@@ -335,3 +335,15 @@ def test_a_cut_that_depends_on_rewards_would_break_the_promise() -> None:
             campaign.close_units(str(person))
         wrong += campaign.tally().good > 0
     assert binomial_tail(wrong, runs, delta) < 1e-6
+
+
+def test_a_unit_with_rows_can_not_be_voided() -> None:
+    """Its rewards are known, and voiding it would be a way around the window."""
+    campaign = made(window="1d")
+    (ticket,) = campaign.ask(unit="anna")
+    campaign.tell_unit("anna", 0.0)
+    with pytest.raises(Refused, match="the unit 'anna' has 1 row, whose rewards are known"):
+        campaign.void(ticket, "changed my mind")
+    (unseen,) = campaign.ask(unit="ben")
+    campaign.void(unseen, "the page was never shown")
+    assert (campaign.tally().pending, campaign.tally().void) == (1, 1)

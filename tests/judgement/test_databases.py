@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,100 @@ def test_postgresql_sums_up_units_as_duckdb_does(address: str, log: pl.DataFrame
     assert got.notes == wanted.notes
 
 
+DAY = 86_400.0
+WINDOWS = {"unit": "person", "time": "at", "window": "2d"}
+CUT: dict[str, dict[str, Any]] = {
+    "rows": {"versus": "now", "rewards": "nonnegative:9"},
+    "segments": {"versus": "now", "rewards": "nonnegative:9", "by": "country"},
+    "bar": {"threshold": 1.5, "rewards": "nonnegative:9"},
+    "sums": {"versus": "now", "rewards": "nonnegative:9", "per_unit": "sum", **WINDOWS},
+    "means": {"versus": "now", "rewards": "nonnegative:9", "nulls": "zero", **WINDOWS},
+    "sums-bar": {"threshold": 2.5, "rewards": "nonnegative:9", "per_unit": "sum", **WINDOWS},
+    "fdr": {"threshold": 0.3, "reward": "bought", "per_unit": "any", "criterion": "fdr", **WINDOWS},
+    "bars": {"bars": "bought >= 0.2, left <= 0.6", **WINDOWS},
+}
+"""Rewards cut at a cap, and windows of which some are open."""
+
+
+@pytest.fixture(scope="module")
+def sales() -> pl.DataFrame:
+    """Persons who come one to four times within four days, in an order that has nothing to do with their times."""
+    chance = np.random.default_rng(12)
+    person = chance.permutation(np.repeat(np.arange(1500), chance.integers(1, 5, 1500)))
+    first = chance.uniform(0.0, 10.0 * DAY, 1500)[person]
+    later = chance.uniform(0.0, 4.0 * DAY, person.size)
+    bought = chance.random(person.size) < np.array([0.2, 0.5, 0.22])[person % 3]
+    return pl.DataFrame(
+        {
+            "page": np.array(["now", "new", "same"])[person % 3], "person": [f"p {j}" for j in person],
+            "paid": np.where(bought, np.round(chance.lognormal(1.2, 1.0, person.size), 2), 0.0),
+            "bought": bought.astype(np.int64), "left": (chance.random(person.size) < 0.4).astype(np.int64),
+            "country": np.where(person % 2 == 0, "FR", "DE"),
+            "at": [datetime(2026, 5, 1) + timedelta(seconds=round(x)) for x in first + later],
+        }
+    )  # fmt: skip
+
+
+def cut_alike(data: Any, sales: pl.DataFrame, options: dict[str, Any], **more: Any) -> None:
+    given = {"arm": "page", "max_arms": 10} | ({} if "bars" in options else {"reward": "paid"}) | options
+    wanted, got = goodarm.judge(sales, **given), goodarm.judge(data, **given, **more)
+    assert got.arms.arm.tolist() == wanted.arms.arm.tolist()
+    assert got.arms.pulls.tolist() == wanted.arms.pulls.tolist()
+    assert got.arms.verdict.tolist() == wanted.arms.verdict.tolist()
+    assert np.abs(got.arms.verdict).sum() > 0  # something is decided
+    assert got.arms.evidence == pytest.approx(wanted.arms.evidence, rel=1e-9)
+    assert got.arms.mean == pytest.approx(wanted.arms.mean, rel=1e-9)
+    assert (got.conditions, got.sentence) == (wanted.conditions, wanted.sentence)
+    counts = [[note for note in each.notes if not note.startswith("WARNING")] for each in (got, wanted)]
+    assert counts[0] == counts[1]
+    assert ("window" in options) == any("whose window of 2d is not over" in note for note in got.notes)
+
+
+HOLES = {"arm": "page", "reward": "paid", "threshold": 1.5, "rewards": "nonnegative:9", "max_arms": 10}
+
+
+@pytest.fixture(scope="module")
+def shop(address: str, sales: pl.DataFrame) -> str:
+    import psycopg
+
+    with psycopg.connect(address) as con:
+        kinds = 'page text, person text, paid float8, bought bigint, "left" bigint, country text, at timestamp'
+        con.execute(f"CREATE TABLE sales ({kinds})")
+        with con.cursor().copy("COPY sales FROM STDIN") as copy:
+            for row in sales.iter_rows():
+                copy.write_row(row)
+        con.execute("CREATE VIEW exact AS SELECT page, person, paid::numeric AS paid, country, at FROM sales")
+    return address
+
+
+@pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")  # rows of the same person, without a unit
+@pytest.mark.parametrize("options", CUT.values(), ids=CUT)
+def test_postgresql_cuts_rewards_and_leaves_open_units_out(
+    shop: str, sales: pl.DataFrame, tmp_path: Any, options: dict[str, Any]
+) -> None:
+    cut_alike(shop, sales, options, table="sales")
+    if "reward" not in options and "bars" not in options:
+        cut_alike(shop, sales, options, table="exact")
+    sales.write_parquet(tmp_path / "sales.parquet")
+    cut_alike(tmp_path / "sales.parquet", sales, options)
+
+
+def test_postgresql_refuses_rows_that_have_no_place_in_a_window(shop: str) -> None:
+    undated = "SELECT page, person, paid, CASE WHEN country = 'FR' THEN at END AS at FROM sales"
+    with pytest.raises(GoodarmError, match="rows have no at, and so no place in a window"):
+        goodarm.judge(shop, query=undated, **HOLES, **WINDOWS)
+    endless = "SELECT page, person, paid, 'NaN'::float8 AS at FROM sales"
+    with pytest.raises(GoodarmError, match="rows have no at, and so no place in a window"):
+        goodarm.judge(shop, query=endless, **HOLES, **(WINDOWS | {"window": 2}))
+    cancelled = "SELECT page, person, CASE WHEN country = 'FR' THEN 'inf'::float8 ELSE '-inf' END AS paid FROM sales"
+    with pytest.raises(GoodarmError, match="not all values of paid keep to it"):
+        goodarm.judge(shop, query=cancelled, unit="person", per_unit="sum", **HOLES)
+    as_text = "SELECT page, person, paid, at::text AS at FROM sales"
+    for more in (WINDOWS, {"by_appearance": True, "time": "at", "max_arms": None}):
+        with pytest.raises(GoodarmError, match="the column 'at' holds neither times nor numbers"):
+            goodarm.judge(shop, query=as_text, **(HOLES | more))
+
+
 @pytest.mark.filterwarnings("ignore::goodarm.errors.LogWarning")
 def test_postgresql_warns_of_visitors_that_come_back(address: str) -> None:
     query = 'SELECT *, hour % 900 AS visitor FROM "Log"'
@@ -264,3 +359,17 @@ def test_spark_breaks_ties_and_weighs_as_duckdb_does(spark: Any, tmp_path: Any) 
     ties_and_weights_alike(table)
     with pytest.raises(GoodarmError, match="some rows have no day"):
         goodarm.judge(table.selectExpr("item", "click", "nullif(day, 3) AS day"), **TIES)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_spark_cuts_rewards_and_leaves_open_units_out(spark: Any, sales: pl.DataFrame, tmp_path: Any) -> None:
+    sales.write_parquet(tmp_path / "sales.parquet")
+    table = spark.read.parquet(str(tmp_path / "sales.parquet"))
+    for name in ("segments", "means", "sums-bar", "fdr"):
+        cut_alike(table, sales, CUT[name])
+    undated = table.selectExpr("page", "person", "paid", "CASE WHEN country = 'FR' THEN at END AS at")
+    with pytest.raises(GoodarmError, match="rows have no at, and so no place in a window"):
+        goodarm.judge(undated, **HOLES, **WINDOWS)
+    cancelled = table.selectExpr("page", "person", "double(if(country = 'FR', 'Infinity', '-Infinity')) AS paid")
+    with pytest.raises(GoodarmError, match="not all values of paid keep to it"):
+        goodarm.judge(cancelled, unit="person", per_unit="sum", **HOLES)

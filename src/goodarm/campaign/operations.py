@@ -309,12 +309,24 @@ def void(session: Session, given: Any, reason: str) -> None:
     if ticket in fold.blocks:
         session.write(journal.REST, ticket=ticket, content={"as": "void", "reason": reason})
     elif ticket in fold.pending:
+        _refuse_rows(fold, ticket)
         session.write(journal.VOID, ticket=ticket, arm=fold.pending[ticket][0], content={"reason": reason})
     else:
         found = session.ending(ticket, "")
         if found is None or found.kind not in (journal.VOID, journal.REST):
             how = "told in full" if found is None else found.kind
             raise Refused(f"the ticket {spell(fold.terms.key, ticket)} can't be voided: it is {how} already.")
+
+
+def _refuse_rows(fold: Fold, ticket: int) -> None:
+    """Refuse to void a unit that has rows: to leave it out could depend on its rewards, which are known."""
+    unit = None if fold.units is None else fold.units.open.get(ticket)
+    if unit is not None and unit.rows:
+        rows = "1 row" if unit.rows == 1 else f"{unit.rows:,} rows"
+        raise Refused(
+            f"the unit {unit.unit!r} has {rows}, whose rewards are known, so it can't be voided: leaving it out "
+            "could depend on them. It counts once it is closed. Only units without rows can be voided."
+        )
 
 
 def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:

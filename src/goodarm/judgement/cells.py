@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,17 +31,18 @@ from goodarm.rules.identification.gap_mixture import CERTAIN
 from goodarm.rules.identification.with_scores import DRAWN, first_memory, score_bets, tenth
 
 SEED = 20_261
-"""Seed of the random order of cases with the same draw time."""
+"""Seed of the hashes that order cases with the same draw time."""
 Rows = list[tuple[Any, ...]]
 
 
-def on_cases(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> Question:
-    """The same question with the size of the test set, checked against the log."""
+def on_cases(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[Question, list[str]]:
+    """The same question with the size of the test set, checked against the log, and the cases in the log."""
     by_cell = question.cell_by_cell
     if not by_cell:
-        _refuse_repeats(source, columns, sums)
+        _refuse_repeats(source, question, columns, sums)
     by_case = replace(columns, arm=columns.unit or "", unit=columns.arm)
-    seen = source.sums(by_case, question, silent).arm.size
+    cases = [name for name in source.sums(by_case, question, silent).arm.tolist() if name is not None]
+    seen = len(cases)
     if question.cases is None and question.score is None and (sums.pulls < seen).any():
         fewest = int(np.argmin(sums.pulls))
         raise InvalidValue(
@@ -55,13 +57,15 @@ def on_cases(source: LogSource, question: Question, columns: LogColumns, sums: S
         )
     if by_cell or _graded(source, question, columns, sums):
         family: GradedCases = GradedCases(count) if question.score is None else ScoredCases(count)
-        return replace(question, cases=count, scale=replace(question.scale, family=family))
-    return replace(question, cases=count, scale=replace(question.scale, family=Cases(count)))
+        return replace(question, cases=count, scale=replace(question.scale, family=family)), cases
+    return replace(question, cases=count, scale=replace(question.scale, family=Cases(count))), cases
 
 
-def _refuse_repeats(source: LogSource, columns: LogColumns, sums: Sums) -> None:
+def _refuse_repeats(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> None:
     repeated = sums.rows > sums.pulls
-    if repeated.any():
+    if question.nulls == "drop" and repeated.any():  # rows may be more only because some lack a case or a result
+        read_cells(source, question, columns, sums.arm.tolist())
+    elif repeated.any():
         arm = int(np.argmax(repeated))
         raise UnreadableTable(
             f"{source.title}: {sums.arm[arm]!r} has {int(sums.rows[arm]):,} rows on {int(sums.pulls[arm]):,} values of "
@@ -81,7 +85,7 @@ class Cells(NamedTuple):
     """Results of a log, arms × cases.
 
     result : mean of a cell's rewards; NaN if some are missing
-    place  : rank of the last of them in the order of the draws; NaN without such an order
+    place  : rank of its first draw; NaN if it was not drawn, or without such an order
     score  : the judge's score; NaN if there is none
     """
 
@@ -111,27 +115,35 @@ def read_cells(source: LogSource, question: Question, columns: LogColumns, arms:
                     f"{source.title}: the score of {arm!r} on {case!r} must lie in [0, 1]; got {given}."
                 )
             scores[cell] = given
+        if reward is not None or question.score is not None:  # a drawn case without a label waits for it
+            place[cell] = np.fmin(place[cell], rank)
         if reward is not None:
             told[cell] += 1
             total[cell] += reward
-            place[cell] = np.fmax(place[cell], rank)
     _refuse_duplicates(source, columns, told, times, arms, cases)
     return Cells(cases, np.where(told == times, total / times, np.nan), place, scores)
 
 
 def _ranks(rows: Rows, drawn: str | None) -> Floats:
-    """Rank of each row in the order of the draws. Rows with the same time get a random order with a fixed seed."""
+    """Rank of each row in the order of the draws; NaN for rows without a place in it.
+
+    Cases with the same time are in the order of hashes of their names. That order does not depend on results, and it
+    stays the same when rows are added, as repeated looks need: with a new random order at each look, a wrong verdict
+    would have another chance at each look.
+    """
     if drawn is None:
         return np.full(len(rows), np.nan)
     if any(row[3] is None and row[2] is not None for row in rows):
         raise UnreadableTable(f"some results have no {drawn}, and so no place in the order of the draws.")
-    shuffled = np.random.default_rng(SEED).permutation(len(rows))
-    plain = sorted(range(len(rows)), key=lambda j: (str(rows[j][0]), str(rows[j][1])))
-    mixed = [plain[j] for j in shuffled]
+    mixed = sorted(range(len(rows)), key=lambda j: _hash(rows[j][0], rows[j][1]))
     ordered = sorted((j for j in mixed if rows[j][3] is not None), key=lambda j: rows[j][3])
     ranks = np.full(len(rows), np.nan)
     ranks[ordered] = np.arange(len(ordered))
     return ranks
+
+
+def _hash(arm: str, case: str) -> bytes:
+    return blake2b(f"{SEED}:{len(arm)}:{arm}:{case}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _refuse_duplicates(

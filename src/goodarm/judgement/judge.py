@@ -206,10 +206,12 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
     if columns.pulls is not None:  # found by their names; a table of totals has no squares
         question = replace(question, pulls=columns.pulls, total=columns.total)
     rows = int(sums.rows.sum())
+    alike = _look_alikes(sums.arm.tolist(), "arms", "are judged as two arms; if they are one, correct the names")
     if question.case is not None:
         from goodarm.judgement.cells import on_cases
 
-        question = on_cases(source, question, columns, sums)
+        question, cases = on_cases(source, question, columns, sums)
+        alike += _look_alikes(cases, "cases", "count as two cases; if they are one, correct the names")
     judged = question.kind.judged(sums, source.title)
     with shared(question, columns, sums, judged) as shares:
         made, notes = question.kind.arms(source, read, judged, shares, progress)
@@ -229,7 +231,8 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
                 *read.notes,
                 *_late_arms(source, question, columns, sums),
                 *_repeated_units(source, question, columns, rows),
-                *_look_alikes(sums),
+                *_units_in_several_arms(source, question, columns, sums),
+                *alike,
                 *_one_row_each(source, columns, sums),
                 *_growing_units(question, columns, sums),
                 *notes,
@@ -241,6 +244,34 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         forecast=forecast,
         by=columns.by,
         table_kind=getattr(source, "kind", None),
+    )
+
+
+def _units_in_several_arms(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[Doubt, ...]:
+    """A warning if arms are compared with a control and the same persons, sessions or machines are in several arms.
+
+    The proof of `versus` needs rewards of an arm and of the control that are independent. Where one person's two
+    rewards are opposite, the variance of the difference is twice as large as the test assumes.
+    """
+    if not question.asked.references or question.case is not None or columns.pulls is not None:
+        return ()
+    column = columns.unit or unit_like(columns, source.names())
+    if column is None:
+        return ()
+    in_all = source.distinct(replace(columns, arm=column), question, column)
+    if columns.unit is None:
+        in_arms = source.distinct(columns, question, column)
+    else:
+        in_arms = int(sums.pulls.sum() + (0.0 if sums.pending is None else np.nansum(sums.pending)))
+    if in_all < FEWEST or in_arms < SHARED * in_all:
+        return ()
+    return (
+        Doubt(
+            f"the same values of {column} are in several arms: {in_arms:,} pairs of about {in_all:,} values and arms. "
+            "If these are persons, sessions or machines, a comparison with a control is not certified: their rewards "
+            "in the arm and in the control depend on each other. Give every one a single arm",
+            condition=f"rewards of the same {column} in an arm and in the control do not depend on each other",
+        ),
     )
 
 
@@ -261,18 +292,21 @@ def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums:
     )
 
 
-def _look_alikes(sums: Sums) -> tuple[Doubt, ...]:
-    """A warning if names of arms differ only in what people don't see or don't mean."""
-    pairs = look_alikes(dict.fromkeys(sums.arm.tolist()))
+def _look_alikes(names: list[str], what: str, outcome: str) -> tuple[Doubt, ...]:
+    """A warning if names differ only in what people don't see or don't mean.
+
+    what, outcome : what the names are, in the plural, and how two of them count
+    """
+    pairs = look_alikes(dict.fromkeys(names))
     if not pairs:
         return ()
     (first, second), more = pairs[0], len(pairs) - 1
     others = "" if not more else f", and {more:,} more {'pair' if more == 1 else 'pairs'}"
     return (
         Doubt(
-            f"the arms {first!a} and {second!a} differ only in blanks, case or invisible characters{others}. They are "
-            "judged as two arms; if they are one, correct the names",
-            condition=f"{first!a} and {second!a} are different arms",
+            f"the {what} {first!a} and {second!a} differ only in blanks, case or invisible characters{others}. They "
+            f"{outcome}",
+            condition=f"{first!a} and {second!a} are different {what}",
         ),
     )
 
@@ -308,6 +342,10 @@ def _growing_units(question: Question, columns: LogColumns, sums: Sums) -> tuple
 
 REPEATED, FEWEST = 1.1, 30
 """Minimum rows per value of an unused column within an arm, and minimum number of values, for a warning."""
+
+
+SHARED = 1.2
+"""Minimum number of arms per unit for a warning. DuckDB's estimate of the units has a standard error of 3%."""
 
 
 def _repeated_units(source: LogSource, question: Question, columns: LogColumns, rows: int) -> tuple[Doubt, ...]:

@@ -220,7 +220,7 @@ class Question:
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
         """Options that must be the same at every look of a ledger: all that affect an arm's evidence."""
-        fixed = ("threshold", "delta", "margin", "nulls", "where", "cap", "unit_limit", "seconds", "cases")
+        fixed = ("threshold", "delta", "margin", "nulls", "where", "cap", "unit_limit", "seconds", "cases", "repeats")
         return {
             **{name: getattr(self, name) for name in fixed},
             **self.kind.terms(),
@@ -232,6 +232,7 @@ class Question:
             "time": columns.time if self.window is not None else None,
             "per_unit": self.per_unit if columns.unit else None,
             "denominator": columns.denominator,
+            **{name: getattr(self, name) for name in ("drawn", "score")},
         }
 
     @property

@@ -27,6 +27,7 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
         which = " that `where` keeps" if question.where else ""
         raise UnreadableTable(f"{source.title}: there is no row{which}.")
     _check_range(source, columns, question, sums)
+    _check_times(source, columns, sums)
     if question.propensity is not None:
         sums = replace(sums, around=per_segment(sums, sums.rows))
     sums, notes = _without_nulls(source, columns, question, sums)
@@ -81,6 +82,17 @@ def _check_range(source: LogSource, columns: LogColumns, question: Question, sum
         f"The first {what}: {found.value} of arm {found.arm!r}. "
         f"{advice}"
     )
+
+
+def _check_times(source: LogSource, columns: LogColumns, sums: Sums) -> None:
+    """Refuse rows without a time if units have a window: whether such a row counts can't be known."""
+    timeless = int(np.nansum(sums.timeless)) if sums.timeless is not None else 0
+    if timeless:
+        raise UnreadableTable(
+            f"{source.title}: {timeless:,} rows have no {columns.time}, and so no place in a window. Correct them, or "
+            f"leave them out with `where='{columns.time} IS NOT NULL'`, which is right only if that has nothing to do "
+            "with the reward."
+        )
 
 
 def _without_nulls(

@@ -57,10 +57,14 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
     if question.case is not None:
         news = f"the question is about these {question.cases:,} cases; an arm that lacks some has drawn at random"
     elif unit is not None:
-        whole = "within its window" if question.window is not None else "and no more rows of it will come"
+        whole = "and no more rows of it will come"
+        if question.window is not None:
+            whole = "within its window, and the log has every row up to its last time"
         news = f"each {visible(unit)} is new information, {whole}"
     assumed = (question.scale.family.assumption,) if question.scale.family.assumption else ()
     cut = (f"the cap of {question.scale.high:g} was fixed before anybody looked at these rewards",)
+    placed = question.order or question.drawn
+    in_time = (f"rows enter the log in the order of {placed}, and every look had all rows of its last one",)
     return (
         *assumed,
         *(cut if question.scale.cut else ()),
@@ -70,6 +74,7 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
         "no row was left out because of its reward"
         + (", or of the arm that was shown" if question.propensity is not None else ""),
         "which arm was shown did not depend on the reward being judged; it may depend on the past",
+        *(in_time if placed is not None else ()),
         {
             "fixed": f"the set of arms was fixed in advance: every look had all {arms:,} of them. If arms may come "
             "later, give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",

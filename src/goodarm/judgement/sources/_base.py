@@ -21,6 +21,8 @@ NULLISH = ("", "null", "na", "n/a", "nan", "none", "nil", "\\n")
 WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
 """Words that are rewards, in files that know only text."""
 
+LATEST = 1e300
+"""Times beyond this, and before its negative, are no times: NaN or infinite."""
 FITS = 1.0 - 1e-9
 """A propensity times the cap below this is too small for the cap; it may be rounded."""
 
@@ -50,6 +52,7 @@ class Sums:
     capped, improper : rows whose weight was cut, or whose propensity is not a probability; only with propensities
     pending  : units whose window is still open; they are in `rows` and in nothing else
     unnamed  : rows without a unit; likewise
+    timeless : rows whose time is missing or infinite; only with a window, and then refused
     over     : is any unit larger than `unit_limit`?
     around   : rows of the arm's segment, those without an arm or a reward included; only with propensities
     first    : time of its first row, in seconds or the column's own unit; only where a time is known
@@ -72,6 +75,7 @@ class Sums:
     first: Floats | None = None
     pending: Floats | None = None
     unnamed: Floats | None = None
+    timeless: Floats | None = None
     over: Floats | None = None
     logs: Floats | None = None
     around: Floats | None = None

@@ -11,9 +11,9 @@ import numpy as np
 from goodarm.arguments import shown
 from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
-from goodarm.judgement.question import Question
+from goodarm.judgement.question import LARGEST_AMOUNT, Question
 from goodarm.judgement.sources import sql
-from goodarm.judgement.sources._base import FITS, Batch, Cell, Progress, Stray, Sums
+from goodarm.judgement.sources._base import FITS, LATEST, Batch, Cell, Progress, Stray, Sums
 from goodarm.judgement.sources.duck import DuckSource, connect, first_line
 from goodarm.judgement.sources.streamed import STREAMED, streamed
 from goodarm.problem import SubGaussian
@@ -90,32 +90,42 @@ class FrameSource:
         names = [
             nw.col(name).cast(nw.String).alias(key) for name, key in zip((*columns.by, columns.arm), keys, strict=True)
         ]
-        x = _number(schema, columns.reward or "")
-        made = [*names, nw.col(columns.unit or "").cast(nw.String).alias("unit"), x.alias("seen")]
+        seen = _number(schema, columns.reward or "")
+        finite = (seen >= -LARGEST_AMOUNT) & (seen <= LARGEST_AMOUNT)
+        x = nw.when(finite).then(seen)  # infinite ones are refused, and their sum may have no value
+        made = [*names, nw.col(columns.unit or "").cast(nw.String).alias("unit"), seen.alias("seen")]
         made.append((nw.when(~x.is_null()).then(x).otherwise(0.0) if question.nulls == "zero" else x).alias("x"))
         if columns.denominator is not None:
             made.append(_number(schema, columns.denominator).alias("d"))
         if columns.time is not None:
-            made.append(nw.col(TIME).alias("t"))
+            at = nw.col(TIME)
+            made.append(nw.when((at > -LATEST) & (at < LATEST)).then(at).alias("t"))
         rows, within = frame.select(*made), [*keys, "unit"]
         now = None
         if question.seconds is not None:
-            now = float(self._collected(rows.select(nw.col("t").max()))["t"].to_list()[0])
+            latest = self._collected(rows.select(nw.col("t").max()))["t"].to_list()[0]
+            now = -math.inf if latest is None else float(latest)
             rows = rows.with_columns(nw.col("t").min().over(*within).alias("start"))
-            rows = rows.filter(nw.col("t") < nw.col("start") + question.seconds)
+            rows = rows.with_columns(nw.when(nw.col("t").is_null()).then(1).otherwise(0).alias("timeless"))
+            rows = rows.filter(nw.col("t").is_null() | (nw.col("t") < nw.col("start") + question.seconds))
         low, high = question.scale.limits
         over = nw.col("d") if columns.denominator is not None else nw.lit(high)
         bad = (nw.col("x") < low) | (nw.col("x") > over)
+        endless = (nw.col("seen") < -LARGEST_AMOUNT) | (nw.col("seen") > LARGEST_AMOUNT)
         bad = bad | (nw.col("d") < 0.0) | nw.col("d").is_null() if columns.denominator is not None else bad
         rows = rows.with_columns(
             nw.when(bad).then(1).otherwise(0).alias("bad"),
+            nw.when(endless).then(1).otherwise(0).alias("endless"),
             nw.when(nw.col("x") > 0.0).then(1.0).otherwise(0.0).alias("positive"),
             nw.when(nw.col("seen").is_null()).then(1).otherwise(0).alias("lost"),
         )
         asked = [nw.len().alias("rows"), nw.col("x").count().alias("n"), nw.col("x").sum().alias("sum")]
-        asked += [nw.col(name).max().alias(name) for name in ("bad", "positive")] + [nw.col("lost").sum().alias("lost")]
+        asked += [nw.col(name).max().alias(name) for name in ("bad", "endless", "positive")] + [
+            nw.col("lost").sum().alias("lost")
+        ]
         asked += [nw.col("d").sum().alias("size")] if columns.denominator is not None else []
         asked += [nw.col("t").min().alias("start")] if columns.time is not None else []
+        asked += [nw.col("timeless").sum().alias("timeless")] if question.seconds is not None else []
         units = rows.group_by(within).agg(*asked)
         n, total, limit = nw.col("n"), nw.col("sum"), question.unit_limit or 1.0
         value = {
@@ -132,6 +142,7 @@ class FrameSource:
         size = (nw.col("size") if columns.denominator is not None else n.cast(nw.Float64)) / limit
         least, most = scale.unit_limits
         wrong = (nw.col("bad") > 0) if question.per_unit != "sum" else (value < least) | (value > most)
+        wrong = wrong | (nw.col("endless") > 0)
         units = units.with_columns(
             nw.when(counts).then(_cut(question, value)).otherwise(0.0).alias("value"),
             nw.when(counts).then(size).otherwise(0.0).alias("weight"),
@@ -144,6 +155,7 @@ class FrameSource:
             (nw.col("value") * nw.col("value")).alias("squares"), nw.when(counts).then(nw.col("value")).alias("kept")
         )
         added = ["rows", "lost", "value", "squares", "weight", "pulls", "pending", "unnamed"]
+        added += ["timeless"] if question.seconds is not None else []
         last = [nw.col(name).sum().alias(name) for name in added]
         last += [nw.col(name).max().alias(name) for name in ("outside", "over")]
         last += [nw.col("start").min().alias("first")] if columns.time is not None else []
@@ -165,7 +177,7 @@ class FrameSource:
 
         if question.where is not None:
             return self._filtered(question).distinct(columns, _without_where(question), column)
-        different = self.frame.select([*columns.by, columns.arm, column]).unique()
+        different = self.frame.select(list(dict.fromkeys([*columns.by, columns.arm, column]))).unique()
         return int(self._collected(different.select(nw.len().alias("rows")))["rows"].to_list()[0])
 
     def times(self) -> list[str]:

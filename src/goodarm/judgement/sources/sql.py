@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from goodarm.errors import UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
-from goodarm.judgement.sources._base import FITS, NULLISH, WORDS, Sums
+from goodarm.judgement.sources._base import FITS, LATEST, NULLISH, WORDS, Sums
 from goodarm.rules.identification.bet_mixture import STEPS
 
 FIELDS = (
@@ -29,7 +30,7 @@ FIELDS = (
     "first",
     "graded",
 )
-OF_UNITS = ("pending", "unnamed", "over")
+OF_UNITS = ("pending", "unnamed", "timeless", "over")
 """Columns of a database's answer."""
 
 
@@ -115,6 +116,11 @@ def _nullish(name: str) -> str:
 
 def sums_query(table: Table, columns: LogColumns, question: Question, no_nan: bool = False) -> str:
     """One row per segment and arm; the checks of NULLs and range come out of the same scan."""
+    if table.time is None and (question.seconds is not None or question.by_appearance):
+        raise UnreadableTable(
+            f"the column {columns.time!r} holds neither times nor numbers, so nothing says when a row happened. Turn "
+            "its values into times; PostgreSQL does so in a `query`, as at::timestamp."
+        )
     keys = [*columns.by, columns.arm]
     double = table.double
     # whole numbers are written out later: with many arms, doing it in the query would take as long as the scan
@@ -213,10 +219,10 @@ def _per_unit(table: Table, columns: LogColumns, question: Question, no_nan: boo
     if table.time is not None:
         start = f", min({table.time}) AS goodarm_start"
     if question.seconds is not None:
-        now = f"(SELECT max({table.time}) FROM {relation})"
-        began = f"min({table.time}) OVER (PARTITION BY {keys})"
-        inner = f"SELECT *, {table.time} AS goodarm_t, {began} AS goodarm_0 FROM {relation}"
-        relation = f"({inner}) AS timed WHERE goodarm_t < goodarm_0 + {question.seconds!r}"
+        at = f"CASE WHEN {table.time} > {-LATEST!r} AND {table.time} < {LATEST!r} THEN {table.time} END"
+        now = f"(SELECT max({at}) FROM {relation})"
+        inner = f"SELECT *, {at} AS goodarm_t, min({at}) OVER (PARTITION BY {keys}) AS goodarm_0 FROM {relation}"
+        relation = f"({inner}) AS timed WHERE goodarm_t IS NULL OR goodarm_t < goodarm_0 + {question.seconds!r}"
         live = f"CASE WHEN min(goodarm_0) + {question.seconds!r} > {now} THEN 1 ELSE 0 END"
     chosen = {
         "rows": "count(*)",
@@ -227,6 +233,7 @@ def _per_unit(table: Table, columns: LogColumns, question: Question, no_nan: boo
         "size": f"CAST({size} AS {double}) / {question.unit_limit or 1.0!r}",
         "open": live,
         "named": f"CASE WHEN {quoted(columns.unit)} IS NULL THEN 0 ELSE 1 END",
+        "timeless": "0" if question.seconds is None else "count(*) - count(goodarm_t)",
     }
     shown = ", ".join(f"{formula} AS goodarm_{name}" for name, formula in chosen.items())
     return f"(SELECT {keys}, {shown}{start} FROM {relation} GROUP BY {keys}) AS units"
@@ -245,6 +252,7 @@ def _of_units(table: Table, question: Question) -> dict[str, str]:
         "outside": "max(goodarm_outside)",
         "pending": "count(CASE WHEN goodarm_named = 1 AND goodarm_open = 1 THEN 1 END)",
         "unnamed": "sum(CASE WHEN goodarm_named = 1 THEN 0 ELSE goodarm_rows END)",
+        "timeless": "sum(goodarm_timeless)",
     }
     if question.per_unit == "sum":
         low, high = question.scale.unit_limits
