@@ -1,20 +1,27 @@
-"""The first answer of a fresh process: a judgement, a live campaign, plans and simulations."""
+"""The first answer of a fresh process: a judgement, a live campaign, commands, plans and simulations."""
 
 from __future__ import annotations
 
 import compileall
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import goodarm
-from benchmarks.processes import fresh
+from benchmarks.processes import GOODARM, command, fresh
 from benchmarks.section import Row, Section, Target
 from benchmarks.timing import median
 
 REPETITIONS = 3
-"""Processes with a filled cache, whose median is shown. With an empty one a single process, since it takes long."""
+"""Processes with a filled cache, whose median is shown. With an empty one a single process, since it takes long.
+
+Commands of a campaign compile nothing, so that both of their figures are medians.
+"""
+COMMANDS = ("ask", "tell")
+ARMS = 50
+"""Arms of the campaign that the commands work on."""
 WHOLE = """
 import json, sys, time
 sys.modules["scipy"] = None
@@ -66,7 +73,8 @@ def run() -> Section:
             "Processor time of the whole process: Python's own start, the imports and the task. SciPy is hidden, since "
             "numba imports it where it is installed and goodarm does not need it. Python's bytecode is there, as after "
             "an installation. A live campaign runs its rules as Python until their compiled code is in the cache, so "
-            "that its first 500 rewards fill a part of it only."
+            "that its first 500 rewards fill a part of it only. `goodarm campaign ask` and `tell` open a campaign of "
+            f"{ARMS} arms in SQLite for one ticket or one reward."
         ],
     )
 
@@ -74,6 +82,7 @@ def run() -> Section:
 def rows() -> Iterator[Row]:
     # an installer compiles the bytecode; in a checkout the first process would
     compileall.compile_dir(Path(goodarm.__file__).parent, quiet=2)
+    yield from commands()
     for what, (task, most) in TASKS.items():
         with TemporaryDirectory() as folder:
             cold = measured(task, folder)
@@ -84,6 +93,34 @@ def rows() -> Iterator[Row]:
 def measured(task: str, folder: str) -> float:
     """Seconds of a process whose caches are in the folder."""
     places = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    caches = {"NUMBA_CACHE_DIR": folder, "XDG_CACHE_HOME": folder, "PYTHONPATH": os.pathsep.join(places)}
-    seconds: float = fresh(WHOLE.format(task=task), **caches)
+    seconds: float = fresh(WHOLE.format(task=task), PYTHONPATH=os.pathsep.join(places), **caches(folder))
     return seconds
+
+
+def caches(folder: str) -> dict[str, str]:
+    return {"NUMBA_CACHE_DIR": folder, "XDG_CACHE_HOME": folder}
+
+
+def commands() -> Iterator[Row]:
+    """`goodarm campaign ask` and `tell`, whole processes."""
+    with TemporaryDirectory() as folder:
+        words = [GOODARM, "campaign"]
+        place = [f"sqlite:///{folder}/commands.db", "first"]
+        names = ",".join(f"arm-{i}" for i in range(ARMS))
+        command([*words, "create", *place, "--arms", names, "--threshold", "0.5"])
+
+        def ask_and_tell(cache: str) -> tuple[float, ...]:
+            asked = command([*words, "ask", *place, "--json"], **caches(cache))
+            (ticket,) = json.loads(asked.printed)["tickets"]
+            told = command([*words, "tell", *place, ticket["ticket"], "1"], **caches(cache))
+            return asked.processor, told.processor
+
+        ask_and_tell(folder)  # keeps the bytecode of everything that it imports
+        cold = []
+        for _ in range(REPETITIONS):
+            with TemporaryDirectory() as empty:
+                cold.append(ask_and_tell(empty))
+        warm = [ask_and_tell(folder) for _ in range(REPETITIONS)]
+    for verb, empty_cache, filled in zip(COMMANDS, zip(*cold, strict=True), zip(*warm, strict=True), strict=True):
+        what = {"what": f"`goodarm campaign {verb}`, {ARMS} arms", "filled cache, s": median(list(filled))}
+        yield Row(what, median(list(empty_cache)), Target(at_most=0.5))

@@ -6,15 +6,35 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
+import time
+from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
+from typing import Any, NamedTuple
+
+GOODARM = str(Path(sys.executable).with_name("goodarm"))
+"""The command of the environment that runs the benchmark."""
+
+
+class Finished(NamedTuple):
+    """A command that has ended: seconds of processor time, seconds on the wall, and what it printed."""
+
+    processor: float
+    wall: float
+    printed: str
 
 
 def fresh(program: str, **environment: str) -> Any:
-    """Run a program in a new interpreter, which may keep its bytecode, and return what it prints as JSON."""
+    """Run a program in a new interpreter and return what it prints as JSON."""
+    return json.loads(command([sys.executable, "-c", program], **environment).printed.splitlines()[-1])
+
+
+def command(words: list[str], **environment: str) -> Finished:
+    """Run a command, which may keep its bytecode: without it each process would compile every module again."""
     own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=own | environment, capture_output=True, text=True, check=False
-    )
+    before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
+    done = subprocess.run(words, env=own | environment, capture_output=True, text=True, check=False)
+    wall, after = time.perf_counter() - started, getrusage(RUSAGE_CHILDREN)
     if done.returncode:
-        raise RuntimeError(f"a measured program failed:\n{program}\n{done.stderr}")
-    return json.loads(done.stdout.splitlines()[-1])
+        raise RuntimeError(f"a measured command failed:\n{' '.join(words)}\n{done.stderr}")
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Finished(used, wall, done.stdout)

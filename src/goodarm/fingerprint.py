@@ -164,6 +164,7 @@ def source_fingerprint(functions: Iterable[FunctionType], packages: Collection[s
 Written = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
+@lru_cache(maxsize=4096)
 def _source_names(function: FunctionType) -> set[str]:
     """All names and attributes in the source of a function, or in its byte code if there is no source."""
     node = _node(function)

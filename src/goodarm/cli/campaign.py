@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -102,6 +103,8 @@ SINK = {"ignore_unknown_options": True}
 
 @contextmanager
 def _opened(store: str, name: str) -> Iterator[Campaign]:
+    # OpenBLAS starts its threads with numpy. By default an idle one spins for about 0.1 s before it sleeps.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     from goodarm.campaign import Campaign
 
     with Campaign.open(store, name) as found:

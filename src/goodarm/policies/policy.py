@@ -24,7 +24,7 @@ from goodarm.policies.certificate import Certificate
 from goodarm.policies.checks import certified_rule_for, check_policy, check_rewards
 from goodarm.policies.file import read_model, read_policy
 from goodarm.policies.identity import identity
-from goodarm.policies.names import identification_names, identification_rule, named_model, sampling_names, sampling_rule
+from goodarm.policies.names import identification_rule, named_model, sampling_names, sampling_rule
 from goodarm.policies.parameters import chosen, listed, owners_of, setting_of, with_owners, written
 from goodarm.problem import Bounded, Problem, Rewards
 from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
@@ -330,8 +330,6 @@ def _read(
 
 def _read_rule(text: str, whole: str) -> tuple[IdentificationRule, dict[str, float]]:
     name, given = _read_term(text, whole)
-    if name not in identification_names():
-        raise UnknownName("identification rule", name, identification_names())
     return identification_rule(name), given
 
 
