@@ -110,7 +110,7 @@ def compiled(loop: Callable[..., Any]) -> Any:
     assert isinstance(loop, FunctionType)
     register([loop])
     loop.__qualname__ = f"{loop.__qualname__}.{fingerprint([loop])[:24]}"
-    dispatcher = njit(nogil=True, error_model="numpy")(loop)
+    dispatcher = njit(nogil=True, error_model="numpy", **FOR_PYTHON_ONLY)(loop)
     keep_on_disk(dispatcher)
     return Explained(dispatcher)
 
@@ -131,7 +131,7 @@ def is_on_disk(function: Any) -> bool:
     return is_kept(function.dispatcher)
 
 
-BYTES_PER_SECOND = 2000.0
+BYTES_PER_SECOND = 3000.0
 """Approximate bytes of byte code compiled per second."""
 
 
@@ -145,8 +145,14 @@ def seconds_to_compile(function: Any) -> float:
     return sum(len(each.__code__.co_code) for each in reachable([function.py_func])) / BYTES_PER_SECOND
 
 
+FOR_PYTHON_ONLY: Any = {"no_cfunc_wrapper": True}
+"""numba also wraps each function for calls from C. That takes a tenth of the time to compile, and nothing uses it."""
+LARGE = 1300
+"""Bytes of byte code above which a function is called, not inlined. A copy would be compiled again in each caller."""
+
+
 def inlined(function: Formula) -> Formula:
-    """Mark a function of the inner loop for inlining, together with the functions it calls.
+    """Mark a function of the inner loop for inlining, together with the functions it calls, except `LARGE` ones.
 
     The compiler would not inline the larger ones by itself. Their calls pass thirty arguments and count the references
     of every array, which takes up to a tenth of a round.
@@ -226,10 +232,16 @@ def register(functions: Iterable[FunctionType]) -> None:
             _registered.add(borrowed)
         for function in reachable(functions):
             if function not in _registered:
-                options: Any = {"forceinline": True} if function in _inlined else {}
                 implementation = _always(named_by_content(function, fingerprint([function])))
-                overload(function, strict=False, jit_options=options)(implementation)
+                overload(function, strict=False, jit_options=_options(function))(implementation)
                 _registered.add(function)
+
+
+def _options(function: FunctionType) -> Any:
+    """How numba compiles a function that others call. Where inlining is not given, it is that of the caller."""
+    if function in _inlined:
+        return FOR_PYTHON_ONLY | {"forceinline": True}
+    return FOR_PYTHON_ONLY | {"forceinline": False} if len(function.__code__.co_code) > LARGE else FOR_PYTHON_ONLY
 
 
 def _always(implementation: FunctionType) -> Any:
