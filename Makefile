@@ -31,8 +31,9 @@ docs: $(DOCS_READY)
 wheel: | $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-# What to run before a pull request: nothing but Python packages is installed.
-check: lint types contract fast
+# What to run before a pull request: nothing but Python packages is installed. The tests start while mypy still runs.
+check: $(READY)
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) lint types contract fast
 
 # Everything, and the slowest tests at the end. As root it installs Chromium, PostgreSQL, nginx and Java by apt-get.
 test: lint types contract pytest

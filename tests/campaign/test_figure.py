@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from goodarm import Campaign
-from goodarm.campaign.figure import info
+from goodarm.campaign.written import forest_of
 from goodarm.forest import FEW, MOST
 
 
@@ -19,7 +19,7 @@ def test_a_figure_shows_every_arm_against_the_bar() -> None:
             campaign.tell_arm("low", 0.0)
             campaign.tell_arm("high", 1.0)
         campaign.tell_arm("new", 1.0)
-        shown = info("sentence", campaign.terms, campaign.arms())
+        shown = forest_of("sentence", campaign.terms, campaign.arms())
         assert (list(shown.names), shown.verdict.tolist()) == (["high", "low", "new"], [1, -1, 0])
         assert shown.low[0] >= 0.5 >= shown.high[1]
         assert (shown.bar, shown.percent, shown.signed) == (0.5, True, False)
@@ -31,7 +31,7 @@ def test_against_a_control_it_shows_differences_and_leaves_the_control_out() -> 
     with Campaign.create("memory:", "c", ["now", "new"], control="now", margin=0.1) as campaign:
         campaign.tell_arm("now", 0.0)
         campaign.tell_arm("new", 1.0)
-        shown = info("sentence", campaign.terms, campaign.arms())
+        shown = forest_of("sentence", campaign.terms, campaign.arms())
         assert (list(shown.names), shown.mean.tolist(), shown.bar, shown.signed) == (["new"], [1.0], 0.1, True)
 
 
@@ -39,8 +39,8 @@ def test_against_a_control_it_shows_differences_and_leaves_the_control_out() -> 
 def test_before_the_first_reward_and_with_many_arms() -> None:
     arms = [f"arm {i}" for i in range(MOST + 40)]
     with Campaign.create("memory:", "c", arms, threshold=0.5) as campaign:
-        shown = info("sentence", campaign.terms, campaign.arms())
+        shown = forest_of("sentence", campaign.terms, campaign.arms())
         assert (len(shown.names), np.isnan(shown.mean).all()) == (FEW, True)
         campaign.plot().draw_without_rendering()
         campaign.tell_arm("arm 3", 1.0)
-        assert sum(int(counts.sum()) for counts in info("", campaign.terms, campaign.arms()).counts.values()) == 1
+        assert sum(int(counts.sum()) for counts in forest_of("", campaign.terms, campaign.arms()).counts.values()) == 1

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 import goodarm
 from goodarm.cli import app
-from goodarm.judgement.figure import info
 from goodarm.judgement.page import page
 
 TOTALS = {
@@ -235,7 +234,7 @@ def test_the_density_is_linear_and_says_which_arms_lie_beyond_it() -> None:
     means = [0.02] * 300 + [0.03] * 149 + [0.9]
     log = {"arm": list(map(str, range(450))), "pulls": [2000] * 450, "total": [2000 * mean for mean in means]}
     found = goodarm.judge(log, threshold=0.01)
-    forest = info(found)
+    forest = found.forest()
     assert forest.beyond == 1
     assert forest.edges[-1] < 0.1
     drawn = page(found).split('class="density"')[1].split("</p>")[0]

@@ -18,7 +18,6 @@ from typer.testing import CliRunner
 import goodarm
 from goodarm.cli import app
 from goodarm.errors import GoodarmError, LogWarning
-from goodarm.judgement.figure import info
 from goodarm.numerics import binomial_tail
 from goodarm.report.gate import junit, markdown
 from goodarm.testing.error_rates import LAW_LEVEL
@@ -93,7 +92,7 @@ def test_the_warning_is_beside_every_verdict(tmp_path: Path) -> None:
     assert html.index('class="warning"') < html.index('class="counts"')
     assert html.count("WARNING: user_id repeats") == 1
     assert "user_id repeats" in found._repr_html_()
-    assert words in info(found).setting
+    assert words in found.forest().setting
     assert "> WARNING: user\\_id repeats" in markdown(found)
     assert words in junit(found)
     assert pickle.loads(pickle.dumps(found)).warnings == copy.deepcopy(found).warnings == found.warnings

@@ -11,7 +11,7 @@ import pytest
 
 from goodarm.environments import bernoulli, gaussian
 from goodarm.errors import CertificateLost, InvalidValue, NotCalibrated
-from goodarm.learning import attempts, calibrate, learn, train
+from goodarm.learning import calibrate, learn, train
 from goodarm.learning.train import LearnedPolicy
 from goodarm.numerics import binomial_tail, clopper_pearson_upper
 from goodarm.simulation.runs import Runs
@@ -138,11 +138,11 @@ def test_attempts_are_counted_and_each_must_be_surer(tmp_path: Path) -> None:
         learn(easy, "ucb", seed=3, **{**settings, "tests": 116})
     # a file says of its attempt, to another process too
     made[2].save(tmp_path / "p.json")
-    attempts._made.clear()
+    calibrate._made.clear()
     again = learn(easy, "ucb", seed=9, earlier=tmp_path / "p.json", **settings)
     assert again.policy.certificate is not None
     assert again.policy.certificate.attempt == 4
-    attempts._made.clear()
+    calibrate._made.clear()
     same = learn(easy, "ucb", seed=2, earlier=tmp_path / "p.json", **settings)
     assert same.policy.certificate == made[2].policy.certificate
 

@@ -108,7 +108,7 @@ def test_the_first_sentence_says_whether_the_paper_holds_and_what_gave_no_verdic
     )
     none = sum(line.runs - line.deciding_runs for line in certified)
     assert none > 0
-    assert second.endswith(f"; {none} gave none.")
+    assert second.endswith(f"; {none} runs gave no verdict.")
     silent = next(line for line in certified if line.deciding_runs == 0)
     assert cells(silent)[HEADINGS.index("wrong runs")] == "no verdict"
     assert HEADINGS[:3] == ("policy", "wrong runs", "exploit score"), "a narrow screen shows these"

@@ -460,10 +460,10 @@ at most 5%
 
     def plot(self) -> Figure:
         """The forest plot: each arm's interval and the bar. Needs the extra `report`."""
-        from goodarm.campaign.figure import info
+        from goodarm.campaign.written import forest_of
         from goodarm.forest import draw
 
-        return draw(info(str(self).partition("\n")[0], self.terms, self.arms()))
+        return draw(forest_of(str(self).partition("\n")[0], self.terms, self.arms()))
 
     def head(self) -> Head:
         """The number and chain of the newest entry. Keep it outside the store: `check` compares the journal with it."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from goodarm.campaign.figure import info
 from goodarm.campaign.intervals import decides_by_intervals
 from goodarm.campaign.results import TO_THE_SECOND
 from goodarm.campaign.rows import ArmRow, Shown, Tally, Verdicts
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.words import headline
 from goodarm.errors import Refused
-from goodarm.forest import Forest
+from goodarm.forest import MOST, Forest, density, drawn, short
 from goodarm.judgement.judgement import Arms, MetricColumn
 from goodarm.judgement.words import LOOKS, figure_words, visible
 from goodarm.judgement.written import Captions, Written
@@ -86,7 +85,7 @@ class WrittenCampaign(Written):
         return {"arm": found.pop("arm"), **named, **found}
 
     def forest(self) -> Forest:
-        return info(self.sentence, self.campaign.terms, self.rows)
+        return forest_of(self.sentence, self.campaign.terms, self.rows)
 
 
 def written(verdicts: Verdicts) -> WrittenCampaign:
@@ -165,3 +164,33 @@ def _column(rows: tuple[ArmRow, ...], place: int, end: str) -> np.ndarray[tuple[
     """One end or the mean of a metric; NaN where it is unknown."""
     found = [row.metrics[place].get(end) if row.metrics else None for row in rows]
     return np.array([math.nan if value is None else value for value in found])
+
+
+def forest_of(sentence: str, terms: Terms, rows: Sequence[ArmRow]) -> Forest:
+    """Data of the forest plot: good arms, then bad, then undecided, each by decreasing evidence."""
+    question = terms.question
+    words = question.shown(terms.rewards)
+    judged = [row for row in rows if question.judges(row.arm)]
+    judged.sort(key=lambda row: ((1, -1, 0).index(row.sign), 0.0 if math.isnan(row.evidence) else -row.evidence))
+    mean, low, high = (np.array([getattr(row, name) for row in judged]) for name in ("mean", "low", "high"))
+    verdict = np.array([row.sign for row in judged], np.int8)
+    lines = drawn(verdict)
+    many = len(judged) > MOST
+    edges, counts, beyond = density(mean, verdict, question.bar) if many else (np.zeros(0), {}, 0)
+    return Forest(
+        sentence,
+        f"{sum(row.pulls for row in rows):,} rewards; {terms.policy}, {terms.criterion} at delta {terms.delta:g}",
+        question.bar,
+        [short(judged[i].label) for i in lines],
+        mean[lines],
+        low[lines],
+        high[lines],
+        verdict[lines],
+        {1: question.good, -1: question.bad, 0: "undecided"},
+        edges,
+        counts,
+        beyond,
+        words["shares"],
+        question.labels.estimate,
+        question.labels.signed,
+    )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
-from goodarm.judgement.words import LOOKS, Doubt, amounts_of, estimate, sentence, shared_budget
+from goodarm.judgement.words import LOOKS, Doubt, amount, amounts_of, estimate, sentence, shared_budget, visible
 from goodarm.judgement.written import VERDICTS, Captions, Written
 from goodarm.plain_table import plain_table
 from goodarm.question import UNDECIDED, Bars, Control, Threshold
@@ -176,10 +176,33 @@ class Judgement(Written):
             yield ", ".join(f"{key} {value}" for key, value in by.items()), self.sentence_of(arms)
 
     def forest(self) -> Forest:
-        """Data of the forest plot."""
-        from goodarm.judgement.figure import info
+        """Data of the forest plot: lines for the first arms of each verdict, and a histogram of all means."""
+        from goodarm.forest import MOST, Forest, density, drawn, short
 
-        return info(self)
+        arms, question = self.arms, self.question
+        first = arms.taken(drawn(arms.verdict))
+        names = [" / ".join(map(str, key)) for key in zip(*first.segment, first.arm, strict=True)]
+        bar = question.kind.bar
+        many = arms.arm.size > MOST
+        edges, counts, beyond = density(arms.mean, arms.verdict, bar) if many else (np.zeros(0), {}, 0)
+        return Forest(
+            self.sentence,
+            f"{self.captions.data}; {visible(question.kind.described())}, delta {question.delta:g}, "
+            f"{self.rule} ({self.guarantee})",
+            bar,
+            [short(visible(name)) for name in names],
+            first.mean,
+            first.low,
+            first.high,
+            first.verdict,
+            self.verdict_labels,
+            edges,
+            counts,
+            beyond,
+            amount(0.5, question).endswith("%"),
+            question.asked.labels.estimate,
+            question.asked.labels.signed,
+        )
 
     @property
     def good(self) -> list[Any]:

@@ -4,19 +4,28 @@ Learn, then test. Learning plays runs with a generous alpha. The largest student
 shows at which smaller alphas a run would have erred. Testing plays fresh runs with the chosen alpha and counts wrong
 ones: the certificate. Without a certificate there is no `calibrated` label. The test's runs come from a separate stream
 derived from everything that the certificate covers, so no other call plays them, whatever its seed.
+
+Attempts are counted for each family: if several are made and one is kept, each needs a higher confidence. The count
+includes the attempts of this process and those recorded in the earlier policy file. A repeated call is the same
+attempt, since it plays the same runs.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.errors import InvalidValue, UnreadablePolicy
 from goodarm.numerics import clopper_pearson_upper
+from goodarm.policies.file import read_policy
 from goodarm.simulation.runs import Runs
+from goodarm.simulation.specification import Specification
 
 GENEROUS = 6.5
 """Initial alpha, at which almost no arm of any problem errs."""
@@ -117,3 +126,48 @@ def learned_alpha(
         alpha = smallest_alpha(latches, delta, tests=tests, confidence=confidence)
     watch("alpha", alpha)
     return alpha
+
+
+_made: dict[str, list[str]] = {}
+"""Calls of this process by family, in order."""
+
+
+class Attempt(NamedTuple):
+    """One calibration attempt: its number, and the identities of its family and call."""
+
+    number: int
+    family: str
+    call: str
+
+
+def count_attempt(spec: Specification, given: int, earlier: str | Path | None, *call: object) -> Attempt:
+    """The number of this attempt: the largest of `given`, this process's count and the file's count."""
+    if given < 1:
+        raise InvalidValue(f"attempt must be at least 1; got {given}. It counts the calibrations of this family.")
+    made, problem = spec.policy, spec.problem
+    model = made.model.name if made.model else ""
+    family = _short(
+        spec.environment.description, problem.threshold, problem.delta, spec.horizon, made.sampling.name, model
+    )
+    this = _short(made.description, spec.seed, *call)
+    calls = _made.setdefault(family, [])
+    if this not in calls:
+        calls.append(this)
+    return Attempt(max(given, calls.index(this) + 1, _after(earlier, family, this)), family, this)
+
+
+def _after(earlier: str | Path | None, family: str, call: str) -> int:
+    """The number after the attempt in an earlier file; 1 if the file is of another family or not a policy."""
+    if earlier is None or not Path(earlier).exists():
+        return 1
+    try:
+        told: Mapping[str, Any] = read_policy(earlier).learned_on.get("attempt") or {}
+    except UnreadablePolicy:
+        return 1
+    if told.get("family") != family:
+        return 1
+    return int(told["number"]) + int(told["call"] != call)
+
+
+def _short(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

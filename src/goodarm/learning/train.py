@@ -16,8 +16,7 @@ import numpy as np
 from goodarm.arguments import check_whole
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, NotCalibrated
-from goodarm.learning.attempts import Attempt, count_attempt
-from goodarm.learning.calibrate import learned_alpha, most_wrong
+from goodarm.learning.calibrate import Attempt, count_attempt, learned_alpha, most_wrong
 from goodarm.learning.epochs import GradientEpoch, learn_by_gradient, least_budget
 from goodarm.learning.offline import LearningStep, learn_parameter
 from goodarm.policies import DEFAULT_POLICY, Policy, rounded, spelled

@@ -37,14 +37,14 @@ HEADINGS = (
     "runs",
     "guarantee",
 )
-"""What matters most comes first: a narrow screen shows the policy, its wrong runs and its score."""
+"""In order of importance: a narrow screen shows only the policy, its wrong runs and its score."""
 
 PRINTED = ("printed score", "printed ratio")
-"""Only beside runs that are as long as the paper's."""
+"""Columns that are shown only for runs as long as the paper's."""
 
 
 def times(value: float) -> str:
-    """A ratio.
+    """A ratio as text.
 
     >>> times(57.3), times(1.264), times(float("nan"))
     ('57x', '1.26x', '-')
@@ -74,12 +74,12 @@ def cells(line: PolicyScore) -> list[str]:
 
 
 def _wrong(line: PolicyScore) -> str:
-    """Wrong runs among those that gave any verdict: deciding nothing earns no credit."""
+    """Wrong runs, out of the runs with at least one verdict."""
     return f"{line.wrong_runs}/{line.deciding_runs}" if line.deciding_runs else "no verdict"
 
 
 def values(line: PolicyScore) -> list[float | str]:
-    """What the cells sort by."""
+    """The values by which the cells are sorted."""
     return [
         line.entry,
         line.wrong_runs / line.runs,
@@ -98,7 +98,7 @@ def values(line: PolicyScore) -> list[float | str]:
 
 
 def shown(on: OnDataset) -> list[int]:
-    """The columns that a dataset's table has: printed scores and ratios only where there are any."""
+    """Indices of the columns to show. Printed scores and ratios are left out if a dataset has none."""
     left_out: set[str] = set()
     if not any(math.isfinite(line.printed) for line in on.lines):
         left_out |= set(PRINTED)
@@ -108,7 +108,7 @@ def shown(on: OnDataset) -> list[int]:
 
 
 def setting(on: OnDataset) -> str:
-    """Arms, threshold, rounds and yardsticks of a dataset."""
+    """Arms, threshold, rounds, ceiling and limit of a dataset."""
     shortened = f" (its own: {on.own_horizon:,})" if on.horizon != on.own_horizon else ""
     return (
         f"{on.arms:,} arms, {plain(on.good_arms)} good; threshold {on.threshold:.4g}; "
@@ -117,13 +117,13 @@ def setting(on: OnDataset) -> str:
 
 
 def markdown(found: Reproduction) -> str:
-    """table1.md: every dataset's table, with what was asked."""
+    """The file table1.md: the answer, the settings, and the table of every dataset."""
     lines = ["# Table 1, reproduced", "", *(f"{line}\n" for line in answer(found)), f"`{found.request.command()}`", ""]
     lines += [f"{note}\n" for note in notes(found)]
     for on in found.datasets:
         if not on.lines:
             continue
-        model = f" Model: {on.model}; hdoc plays without it." if on.model else ""
+        model = f" Model: {on.model}; hdoc does not use it." if on.model else ""
         lines += [f"## {on.name}", "", f"{setting(on)}.{model}", f"Reading: {on.reading}.", ""]
         columns = shown(on)
         lines += [_row([HEADINGS[c] for c in columns]), _row(["---"] + ["---:"] * (len(columns) - 1))]
@@ -134,8 +134,9 @@ def markdown(found: Reproduction) -> str:
 
 
 SWEPT = (
-    f"The paper's training on {SWEEP} with {SWEEP_HORIZON:,} rounds: eta1 = eta2 = eta, and D as printed, "
-    "alpha U - |mu - m|, or in its covering sign, |mu - m| - alpha U. What was learned is then played on fresh rewards."
+    f"The paper's training on {SWEEP} with {SWEEP_HORIZON:,} rounds and eta1 = eta2 = eta. D is as printed, "
+    "alpha U - |mu - m|, or has the opposite, covering sign, |mu - m| - alpha U. The learned alpha and beta are then "
+    "tested on fresh rewards."
 )
 SWEEP_HEADINGS = ("D", "eta", "alpha", "beta", "wrong runs", "wrong verdicts per run", "of ceiling", "runs")
 
@@ -167,33 +168,35 @@ def _row(words: list[str] | tuple[str, ...]) -> str:
 
 
 def notes(found: Reproduction) -> Iterator[str]:
-    """What was played, and what was not."""
+    """Settings of the runs, and definitions of the columns."""
     request, scale = found.request, found.request.scale
     if request.quick:
         yield (
-            "This is the quick reproduction: fewer repetitions and shorter horizons than the paper's. Its scores are "
-            "not the paper's, so there are no printed numbers to compare them with, and no bound is calibrated. Leave "
-            "out --quick for the rest."
+            "This is the quick reproduction, with fewer repetitions and shorter horizons than the paper. Its scores "
+            "can't be compared with the printed ones, and no bound is calibrated. Leave out --quick for the full "
+            "reproduction."
         )
     yield (
-        f"Seed {request.seed}, delta 0.05. {_counted(scale.runs)}; {_counted(scale.slow_runs)} of tt-ts, which looks "
-        f"at every arm in every round, on all datasets but synth-small; {scale.structured_runs} where arms have "
-        f"features; {scale.slow_runs} of tt-ts-printed, on synth-small only. Of Figure 4: "
-        f"{_counted(scale.reward_runs)}, {scale.slow_reward_runs} of thompson and dgai-reward-printed."
+        f"Seed {request.seed}, delta 0.05. Each policy has {_counted(scale.runs)}, with these exceptions: tt-ts, which "
+        f"evaluates every arm in every round, has {scale.slow_runs} except on synth-small; tt-ts-printed has "
+        f"{scale.slow_runs} and is run on synth-small only; policies with features have {scale.structured_runs}. In "
+        f"Figure 4 each policy has {_counted(scale.reward_runs)}; thompson and dgai-reward-printed have "
+        f"{scale.slow_reward_runs}."
     )
     yield (
-        f"dgai-offline: {scale.epochs} epochs of at most {scale.training_horizon:,} rounds on the arms of the run "
-        f"itself ({scale.structured_epochs} with features), the gradient taken at one round in a thousand, then one "
-        "run on fresh rewards; dgai-offline-covering: the same with D turned around. dgai-online and softucb-g: a step "
-        f"every {BATCH} rounds. dgai learns beta within each run. dgai learned offline starts from the beta of "
-        f"{scale.budget} training runs on other seeds. dgai-spread computes beta by a formula."
+        f"dgai-offline is trained for {scale.epochs} epochs ({scale.structured_epochs} with features) of at most "
+        f"{scale.training_horizon:,} rounds on the arms of the same run, with the gradient computed in one round of a "
+        "thousand. It is then run once on fresh rewards. dgai-offline-covering is the same with the opposite sign of "
+        f"D. dgai-online and softucb-g make a gradient step every {BATCH} rounds. dgai learns beta within each run. "
+        f"dgai learned offline starts from the beta of {scale.budget} training runs on other seeds. dgai-spread "
+        "computes beta by a formula."
     )
     yield (
-        "Wrong runs: of those that gave any verdict. "
-        "Score: sum over the arms called good of (rounds left) x (mean - threshold), mean and standard deviation over "
-        "runs; a bad arm called good subtracts. Ceiling: every good arm known from the start. Limit: an oracle that "
-        "knows the means and still has to collect the evidence. Ratio: to HDoC on the same runs; - where HDoC "
-        "scores less than 1% of the ceiling."
+        "Wrong runs are counted among the runs with at least one verdict. The score of a run is the sum, over the "
+        "arms called good, of (rounds left) x (mean - threshold); a bad arm called good reduces it. The tables have "
+        "its mean and standard deviation over the runs. The ceiling is the score if every good arm is known from the "
+        "start. The limit is the score of an oracle that knows the means and still has to collect the evidence. The "
+        "ratio is to HDoC's score on the same runs; it is left out (-) where HDoC scores less than 1% of the ceiling."
     )
 
 
@@ -202,7 +205,7 @@ def _counted(runs: int) -> str:
 
 
 def answer(found: Reproduction) -> Iterator[str]:
-    """Does the paper hold? The first sentence says it; then what is certified, and what gave no verdict."""
+    """Whether the paper's method keeps its error probability, and how many runs of certified policies were wrong."""
     lines = [line for on in found.datasets for line in on.lines]
     printed = [line for line in lines if line.kind == "paper"]
     certified = [line for line in lines if line.guarantee == str(Guarantee.CERTIFIED)]
@@ -211,25 +214,25 @@ def answer(found: Reproduction) -> Iterator[str]:
         low = clopper_pearson(wrong, decided, 0.95)[0] if decided else 0.0
         verdict = "The paper does not hold as printed" if low > DELTA else "Nothing here contradicts the paper"
         yield (
-            f"{verdict}: its method gave wrong verdicts in {wrong} of the {decided} runs in which it gave any, where "
-            f"delta allows {DELTA:.0%}{_none(printed)}."
+            f"{verdict}: its method gave wrong verdicts in {wrong} of the {decided} runs with a verdict, and delta "
+            f"allows {DELTA:.0%}{_none(printed)}."
         )
     if certified:
         wrong, decided = sum(line.wrong_runs for line in certified), sum(line.deciding_runs for line in certified)
         yield (
-            f"Certified policies, HDoC and ours among them, were wrong in {wrong} of the {decided} runs that gave a "
+            f"Certified policies, which include HDoC and ours, were wrong in {wrong} of the {decided} runs with a "
             f"verdict{_none(certified)}."
         )
 
 
 def _none(lines: list[PolicyScore]) -> str:
-    """How many runs gave no verdict at all, which earns no credit."""
+    """The number of runs without a verdict, as the end of a sentence."""
     none = sum(line.runs - line.deciding_runs for line in lines)
-    return f"; {none} gave none" if none else ""
+    return f"; {none} runs gave no verdict" if none else ""
 
 
 def findings(found: Reproduction) -> Iterator[str]:
-    """One sentence per dataset, from the numbers alone."""
+    """One sentence per dataset: scores of HDoC, of the paper's method and of `value`, with their wrong verdicts."""
     for on in found.datasets:
         by_name = {line.entry: line for line in on.lines}
         if HDOC not in by_name or "value" not in by_name:
@@ -264,15 +267,15 @@ def _paper_line(line: PolicyScore) -> str:
 
 
 def impossible(seed: int = 0) -> Iterator[str]:
-    """Where the printed numbers are impossible, with the numbers that show it."""
+    """For each dataset, the printed scores that no policy can reach, and why."""
     for dataset in DATASETS[:2]:
         ceiling = _ceiling(f"{dataset.name}-printed", seed)
         yield (
             f"{dataset.name}: with means in [0.49975, 0.5005] as printed, no policy can score more than "
             f"{short(ceiling.mean, 3)} ± {short(ceiling.sd, 2)} (mean and standard deviation over draws of the arms); "
             f"{_above(dataset, ceiling)}. After a million pulls of one arm the baselines' radius "
-            "is still 0.004, eight times the largest distance of any mean from the threshold: they can decide "
-            f"nothing. We take [0.475, 0.55], with a ceiling of {short(_ceiling(dataset.name, seed).mean, 2)}."
+            "is still 0.004, eight times the largest distance of any mean from the threshold, so they can't decide any "
+            f"arm. We use [0.475, 0.55], with a ceiling of {short(_ceiling(dataset.name, seed).mean, 2)}."
         )
     movielens, open_bandit, sample = DATASETS[2:5]
     most = _Ceiling(0.05 * 9527 * (1.0 - 0.071) * 1e5, 0.0)
@@ -287,7 +290,7 @@ def impossible(seed: int = 0) -> Iterator[str]:
         f"open-bandit: with the click rates of the full random log no policy can score more than {short(full.mean, 3)} "
         f"in ten million rounds; {_above(open_bandit, full)}. With the rates of the 10,000-row sample, which are "
         f"mostly noise, the ceiling is {short(_ceiling(sample.name, seed).mean, 4)}, and the largest printed score is "
-        "1.5M: the sample is very likely what was used. It is a dataset of its own here."
+        "1.5M: the paper very likely used the sample. We treat it as a separate dataset."
     )
 
 
@@ -313,19 +316,19 @@ def _above(dataset: PaperDataset, ceiling: _Ceiling) -> str:
 
 
 READINGS = (
-    "The draw: the experiments take the arm of the largest probability, Algorithm 2 draws it. We take the largest.",
+    "The experiments pull the arm with the largest probability; Algorithm 2 draws an arm. We pull the largest.",
     "The confidence level inside gamma is not delta: with 0.05, gamma is negative for up to 18 arms. We use 0.99.",
-    "beta starts at 0 as printed, raised to 0.001: at 0 the index divides by 0. alpha starts at 0 as printed.",
-    "Objectives are means over rounds, and penalties means over arms: as sums they step by hundreds at rate 0.1.",
+    "beta starts at 0.001, not at the printed 0, where the index divides by 0. alpha starts at 0 as printed.",
+    "Objectives are means over rounds, and penalties are means over arms. Sums would step by hundreds at rate 0.1.",
     "Means are shrunk towards the threshold, not towards 0, by V_0 = I.",
-    f"The batch b of online learning is not given: we step every {BATCH} rounds.",
-    "apt-g pulls the smallest sqrt(N) |mean - threshold| as in Kano et al.; apt-g-printed the printed largest of "
-    "mean + sqrt(N) |mean - threshold|, which stays on one arm until it is decided.",
+    f"The batch size b of online learning is not given. We make a step every {BATCH} rounds.",
+    "apt-g pulls the arm with the smallest sqrt(N) |mean - threshold|, as in Kano et al. apt-g-printed pulls the one "
+    "with the largest mean + sqrt(N) |mean - threshold|, as printed, which stays on one arm until it is decided.",
     "tt-ts is randomised as in Russo 2016; tt-ts-printed pulls the arm that is second most likely to be the best.",
-    "D in the identification objective is as printed, which pushes alpha down; dgai-offline-covering turns it around.",
+    "D in the identification objective is as printed, which pushes alpha down; dgai-offline-covering reverses it.",
     "Each arm is pulled once, then only the pulled arm is judged (Algorithm 1), with and without a model.",
 )
-"""What the text leaves open or cannot mean literally; docs/replication.md says more."""
+"""Our choices where the paper is ambiguous or can't be meant literally. docs/replication.md has the details."""
 
 
 ON_SCREEN = (
