@@ -46,6 +46,7 @@ BENCHMARKS = {
     "costs": "benchmarks.costs",
     "families": "benchmarks.families",
     "revenue": "benchmarks.revenue",
+    "lifts": "benchmarks.lifts",
     "units": "benchmarks.units",
     "pending": "benchmarks.pending",
     "pruners": "benchmarks.pruners",

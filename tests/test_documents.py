@@ -32,6 +32,7 @@ DOCUMENTS = (
     "docs/campaign.md",
     "docs/resume.md",
     "docs/bars.md",
+    "docs/revenue.md",
     "docs/faq.md",
     "docs/structured.md",
 )

@@ -14,7 +14,7 @@ from scipy.stats import binom
 import goodarm
 from goodarm.judgement.decide import Decided
 from goodarm.judgement.question import Question
-from goodarm.judgement.versus import decide_by_squares
+from goodarm.judgement.versus import decide_by_squares, rewards_for_lifts
 from goodarm.rules.identification import versus_squares
 from goodarm.rules.identification.versus_squares import (
     BETS,
@@ -193,3 +193,43 @@ def test_promised_rows_decide_the_log_repeated_and_about_half_of_fresh_logs() ->
         grown, other = seen[:, i] + of(means[i], more), control[:, 0] + of(base, more)
         fresh += int(decided(Moments(*grown[:, None]), Moments(*other[:, None]), arms).verdict[0] != 0)
     assert 0.25 <= fresh / told.size <= 0.8
+
+
+# How many rewards a lift needs
+
+PAID = 0.05
+
+
+def payments(rng: np.random.Generator, lift: float, shape: tuple[int, ...]) -> Floats:
+    """Cut at 1; a share of users pays, and a lift makes it larger."""
+    return np.where(rng.random(shape) < PAID * (1.0 + lift), np.minimum(rng.lognormal(-2.0, 1.0, shape), 1.0), 0.0)
+
+
+def test_half_of_the_arms_with_a_lift_are_called_after_the_rewards_that_the_note_names() -> None:
+    """Of 100 arms at the number in the note between 25 and 75 are called, at a quarter of it fewer than 25, at four
+    times as many all but 5. If half of them are, the first fails with probability 5e-7.
+    """
+    rng, level, lift = np.random.default_rng(1), math.log(20.0), 0.6
+    n = rewards_for_lifts(moments(payments(rng, 0.0, (1_000_000,))), level, [lift])[0]
+    called = []
+    for share in (0.25, 1.0, 4.0):
+        own, other = (moments(payments(rng, each, (100, int(share * n)))) for each in (lift, 0.0))
+        called.append(int((better_by_squares(own, other, 0.0) >= level).sum()))
+    assert called[0] < 25 <= called[1] <= 75
+    assert called[2] >= 95
+
+
+def compared(**given: Any) -> goodarm.Judgement:
+    rng = np.random.default_rng(4)
+    log = {"arm": ["now"] * 500 + ["new"] * 500, "user": list(range(1000))}
+    log["reward"] = payments(rng, 0.0, (1000,)).tolist()
+    settings: dict[str, Any] = {"versus": "now", "unit": "user", "per_unit": "sum", "rewards": "nonnegative:1", **given}
+    return goodarm.judge(log, **settings)
+
+
+def test_a_comparison_of_amounts_says_how_many_users_a_lift_needs() -> None:
+    (note,) = [note for note in compared().notes if "higher" in note]
+    assert note.startswith("by the spread of the rewards of now, an arm whose mean is 5%, 10%, 20% or 50% higher")
+    assert note.endswith("users, with as many of now")
+    assert not [note for note in compared(margin=0.01).notes if "higher" in note]
+    assert not [note for note in compared(rewards="bounded:-1,1").notes if "higher" in note]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -31,6 +31,10 @@ from goodarm.rules.identification.versus_squares import (
 CHOICE = 4.0
 """About what it costs, in evidence, not to know the best bet."""
 LOOKS = 8
+LIFTS = (0.05, 0.1, 0.2, 0.5)
+"""Lifts of the control's mean for which a note says how many rewards they need."""
+FEWEST, LONGEST, HALVINGS = 100, 1e10, 14
+"""Minimum and maximum number of rewards in that note, and the steps in which it is found, to half a percent."""
 STEPS = 14
 """Maximum number of steps in which the rows still needed are interpolated."""
 
@@ -265,4 +269,57 @@ def decide_segments(
         "the arm, if the control grows in proportion"
     )
     keys = tuple(key[which] for key in sums.segment)
-    return Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs), (note,)
+    found_arms = Arms(keys, sums.arm[which], sums.pulls[which], mean, low, high, verdict, evidence, needs)
+    return found_arms, (note, *_power(question, sums, judged, found_arms))
+
+
+def _power(question: Question, sums: Sums, judged: NDArray[np.bool_], found: Arms) -> tuple[str, ...]:
+    """A note on the rewards that lifts of the control's mean need, if arms are undecided and there is one control."""
+    controls = np.flatnonzero(~judged)
+    if controls.size != 1 or not question.by_squares or question.margin or not (found.verdict == 0).any():
+        return ()
+    assert sums.squares is not None
+    control = Moments(*(np.atleast_1d(each[controls[0]]) for each in (sums.pulls, sums.total, sums.squares)))
+    if control.pulls[0] < FEWEST or control.total[0] <= 0.0 or question.scale.low != 0.0:
+        return ()
+    problem = question.asked.problem(int(judged.sum()), question.delta, question.scale.family)
+    needed = [f"{_rounded(n):,.0f}" for n in rewards_for_lifts(control, problem.bar.budget, LIFTS)]
+    lifts, name, counted = [f"{lift:.0%}" for lift in LIFTS], visible(str(question.versus)), visible(question.counted)
+    return (
+        f"by the spread of the rewards of {name}, an arm whose mean is {_either(lifts)} higher is called better after "
+        f"about {_either(needed)} {counted}, with as many of {name}",
+    )
+
+
+def _either(texts: list[str]) -> str:
+    """
+    >>> _either(["5%", "10%", "20%"])
+    '5%, 10% or 20%'
+    """
+    return f"{', '.join(texts[:-1])} or {texts[-1]}"
+
+
+def _rounded(number: float) -> float:
+    return float(f"{number:.2g}")
+
+
+def rewards_for_lifts(control: Moments, level: float, lifts: Sequence[float]) -> Floats:
+    """Rewards of an arm, and as many of the control, until a lift of the control's mean is called better.
+
+    The arm is assumed to have the control's rewards, with those above 0 more frequent by the lift. Half of such arms
+    need more, and half of them less. The evidence of expected sums is computed for several numbers of rewards.
+
+    >>> clicks = Moments(*(np.array([each]) for each in (10_000.0, 200.0, 200.0)))
+    >>> [float(f"{n:.2g}") for n in rewards_for_lifts(clicks, math.log(20.0), (0.1, 0.2, 0.5))]
+    [130000.0, 35000.0, 6500.0]
+    """
+    mean, square = control.total[0] / control.pulls[0], control.squares[0] / control.pulls[0]
+    more = 1.0 + np.asarray(lifts, dtype=np.float64)
+    few, many = np.full(more.size, math.log(FEWEST)), np.full(more.size, math.log(LONGEST))
+    for _ in range(HALVINGS):
+        middle = 0.5 * (few + many)
+        n = np.exp(middle)
+        arms = Moments(n, n * np.minimum(mean * more, 1.0), n * np.minimum(square * more, 1.0))
+        enough = better_by_squares(arms, Moments(n, n * mean, n * square), 0.0) >= level
+        few, many = np.where(enough, few, middle), np.where(enough, middle, many)
+    return np.exp(many)
