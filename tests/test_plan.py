@@ -329,6 +329,9 @@ def test_a_quick_plan_against_a_control_grows_with_what_is_asked() -> None:
     assert quick_plan(control=0.3, arms=3, prior="uniform:0.2999999,0.3").median == LIMIT  # never decided
     with pytest.raises(InvalidValue, match="strictly between 0 and 1"):
         quick_plan(control=0.9, margin=0.2, arms=3)
+    assert quick_plan(control=0.3, margin="2%", arms=3) == quick_plan(control=0.3, margin=0.02, arms=3)
+    with pytest.raises(InvalidValue, match="margin must be a number; got 'much'"):
+        quick_plan(control=0.3, margin="much", arms=3)
 
 
 def test_a_quick_plan_for_gaussian_rewards_scales_with_the_square_of_gap_over_scale() -> None:

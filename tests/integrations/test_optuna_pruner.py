@@ -84,7 +84,14 @@ def test_orders_are_permutations_and_differ() -> None:
     assert all(sorted(order) == list(range(50)) for order in orders)
 
 
-@pytest.mark.parametrize("wrong", [{"cases": 0}, {"cases": 5, "delta": 1.0}, {"cases": 5, "margin": 1.0}])
+def test_a_margin_may_be_a_percentage() -> None:
+    assert CertifiedPruner(50, margin="5%").problem == CertifiedPruner(50, margin=0.05).problem
+
+
+WRONG = [{"cases": 0}, {"cases": 5, "delta": 1.0}, {"cases": 5, "margin": 1.0}, {"cases": 5, "margin": "much"}]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_arguments(wrong: dict) -> None:
     with pytest.raises(InvalidValue):
         CertifiedPruner(**wrong)

@@ -71,6 +71,38 @@ def test_a_narrow_terminal_leaves_room_for_names(tmp_path: Path) -> None:
         assert "What nobody" in ran.stdout
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--threshold", "0.3"],
+        ["--versus", "new and improved"],
+        ["--threshold", "0.3", "--unit", "user"],
+        ["--threshold", "0.3", "--order", "user"],
+        ["--bars", "reward >= 30%, slow <= 50%"],
+    ],
+    ids=lambda options: " ".join(options[-2:]),
+)
+@pytest.mark.parametrize("columns", [80, 100])
+def test_tables_by_segments_fit_the_terminal(tmp_path: Path, options: list[str], columns: int) -> None:
+    rows, names = [], ["new and improved", "What nobody says about bread", "Brot für alle, jeden Tag"]
+    for user in range(360):
+        name, shop, device = names[user % 3], f"shop in the north no. {user % 2}", ("phone", "computer")[user // 2 % 2]
+        rows.append(f'"{name}","{shop}",{device},{user},{user % 5 % 2},{user % 2}')
+    path = tmp_path / "log.csv"
+    path.write_text("arm,shop,device,user,reward,slow\n" + "\n".join(rows), encoding="utf-8")
+    given = ["judge", str(path), "--by", "shop", "--by", "device", "--arm", "arm", *options]
+    given += [] if "--bars" in options else ["--reward", "reward"]
+    ran = CliRunner().invoke(app, given, env={"COLUMNS": str(columns)})
+    assert ran.exit_code == 0, ran.output
+    sentences = "combinations are", "arms are"
+    lines = [line for line in ran.stdout.splitlines() if not any(each in line for each in sentences)]
+    assert max(map(len, lines)) <= columns
+    heading = next(line for line in lines if line.startswith(" shop"))
+    assert heading.split()[-1] in ("verdict", "at", "about")
+    rows = lines[lines.index(heading) : next(i for i, line in enumerate(lines) if line.startswith("verdicts are"))]
+    assert sum("undecided" in line or " bad" in line or " failing" in line for line in rows) in (8, 12)
+
+
 def test_verdicts_have_markers_of_their_own_and_the_legend_covers_nothing() -> None:
     figure = goodarm.judge(TOTALS, threshold=0.02).plot()
     figure.draw_without_rendering()

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 import goodarm
 from goodarm.cli import app
 from goodarm.errors import GoodarmError, LogWarning
+from goodarm.judgement.weighted import log_evidence
 from goodarm.numerics import binomial_tail
 from goodarm.report.gate import junit, markdown
 from goodarm.testing.error_rates import LAW_LEVEL
@@ -341,3 +342,20 @@ def test_units_that_may_grow_are_warned_of() -> None:
     assert found.guarantee == "certified only if no more rows of these users will come"
     assert not goodarm.judge(log, **options).warnings  # no time is known
     assert not goodarm.judge(log, time="at", window=7, **options).warnings
+
+
+def test_a_limit_far_above_the_rows_of_a_unit_is_said_with_its_price() -> None:
+    rng = np.random.default_rng(3)
+    users = np.repeat(np.arange(400), 5)
+    log = {"arm": ["a"] * 2000, "user": users.tolist(), "reward": (rng.random(2000) < 0.3).astype(int).tolist()}
+    asked: dict[str, Any] = {"threshold": 0.2, "unit": "user", "per_unit": "ratio"}
+    (note,) = [note for note in goodarm.judge(log, **asked, unit_limit=50).notes if "times as many" in note]
+    assert note.startswith("a user has 5 rows on average and may have 50. For the same evidence this takes about 100 ")
+    assert not [note for note in goodarm.judge(log, **asked, unit_limit=5).notes if "times as many" in note]
+    one, units = np.ones(1), 20_000.0
+    whole, tenth = (
+        log_evidence(1.0, n * one, 0.22 * share * n * one, share * n * one, 0.2 * one, 1.0)[0]
+        for n, share in ((units, 1.0), (100.0 * units, 0.1))
+    )
+    assert tenth == pytest.approx(whole, rel=0.15)
+    assert whole > 10.0

@@ -218,6 +218,9 @@ def test_a_quick_report_says_that_it_is_one_and_names_its_command(found: Reprodu
         assert REQUEST.command() in said
     full = found._replace(request=REQUEST._replace(quick=False))
     assert not any("quick" in note for note in notes(full))
+    assert "features it runs" not in text
+    whole = next(notes(found._replace(request=Request(quick=True))))
+    assert "Of the problems whose arms have features it runs linear, not bumps and network." in whole
     assert __version__ in text
 
 

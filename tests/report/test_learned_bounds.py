@@ -98,7 +98,9 @@ def test_the_axis_holds_a_negative_alpha() -> None:
 def test_the_trained_beta_is_shown() -> None:
     arm = Arm(100.0, 50.0, 0.5, 0.1, 0.0, 0.0, 0.0, 0.0)
     assert sampling_bound(policy("dgai-offline"), arm, Pool(1000.0), BAR) == 1.0
-    assert sampling_bound(policy("dgai-offline(beta=0.4)"), arm, Pool(1000.0), BAR) == 0.4
+    for name in ("dgai-offline", "dgai-offline-softmax"):
+        assert sampling_bound(policy(f"{name}(beta=0.4)"), arm, Pool(1000.0), BAR) == 0.4
+    assert math.isnan(sampling_bound(policy("thompson"), arm, Pool(1000.0), BAR))
     assert math.isnan(sampling_bound(policy("value"), arm, Pool(1000.0), BAR))
 
 

@@ -34,7 +34,7 @@ from optuna.pruners import BasePruner
 from optuna.study import StudyDirection
 from optuna.trial import TrialState
 
-from goodarm.arguments import check_real, check_whole
+from goodarm.arguments import check_real, check_whole, checked_number, percentage
 from goodarm.errors import InvalidValue
 from goodarm.numerics.shuffle import shuffled
 from goodarm.problem import Bar, GradedCases, Problem
@@ -55,14 +55,16 @@ class CertifiedPruner(BasePruner):
 
     cases  : how many cases the test set has; a step of `trial.report` is the number of a case, from 0
     delta  : probability that any trial is pruned wrongly
-    margin : prune trials whose mean is certainly below the incumbent's plus this
+    margin : prune trials whose mean is certainly below the incumbent's plus this, a number or a percentage like "2%"
     seed   : of the orders of the cases
     """
 
-    def __init__(self, cases: int, *, delta: float = 0.05, margin: float = 0.0, seed: int = 0) -> None:
-        check_real(delta=delta, margin=margin)
+    def __init__(self, cases: int, *, delta: float = 0.05, margin: float | str = 0.0, seed: int = 0) -> None:
+        check_real(delta=delta)
         self.cases, self.seed = check_whole("cases", cases, 1), check_whole("seed", seed, 0)
-        self.problem = Problem(paired_threshold(margin), ONE_ARM, delta, GradedCases(self.cases))
+        self.problem = Problem(
+            paired_threshold(checked_number("margin", percentage(margin))), ONE_ARM, delta, GradedCases(self.cases)
+        )
         self._compared: dict[tuple[str, int], Comparison] = {}
 
     def order(self, trial: Trial | FrozenTrial) -> Iterator[int]:

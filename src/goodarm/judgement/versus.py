@@ -322,4 +322,4 @@ def rewards_for_lifts(control: Moments, level: float, lifts: Sequence[float]) ->
         arms = Moments(n, n * np.minimum(mean * more, 1.0), n * np.minimum(square * more, 1.0))
         enough = better_by_squares(arms, Moments(n, n * mean, n * square), 0.0) >= level
         few, many = np.where(enough, few, middle), np.where(enough, middle, many)
-    return np.exp(many)
+    return np.asarray(np.exp(many))

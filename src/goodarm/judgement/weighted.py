@@ -43,6 +43,8 @@ from goodarm.problem import Problem
 from goodarm.rules.identification.gap_mixture import GAPS, LOG_WEIGHTS
 
 Floats = NDArray[np.float64]
+CROWDED = 0.5
+"""Average share of the limit on a unit's rows below which a note says what the limit costs."""
 STEPS = 40
 """Number of bisection steps for an end of an interval."""
 
@@ -126,9 +128,30 @@ def decide_ratios(question: Question, columns: LogColumns, sums: Sums, shares: S
         assert sums.around is not None
         notes, rows = _check_propensities(question, columns, sums), sums.around
         most = 1.0 / float(question.cap or 1.0)
+    else:
+        notes = _power(question, columns, sums)
     look = Look(question, question.problem(sums.arm.size), shares.offset, open_units(question, sums))
     found = decide_weighted(look, rows, sums.total, sums.weight, most)
     return placed(question, sums, found), notes
+
+
+def _power(question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
+    """A note on units that are far smaller than the limit D, with r rows on average.
+
+    A unit brings at most g r/D (mean - t) of evidence at the price of g^2 t (1 - t)/2, since E b is bounded by 1: the
+    best g gives (r/D)^2 of what units with D rows would bring.
+    """
+    assert sums.weight is not None
+    units, limit = float(sums.pulls.sum()), float(question.unit_limit or 1.0)
+    share = float(sums.weight.sum()) / units if units else 0.0
+    if not 0.0 < share < CROWDED:
+        return ()
+    what = "rows" if question.denominator is None else columns.denominator
+    return (
+        f"a {columns.unit} has {share * limit:.2g} {what} on average and may have {limit:g}. For the same evidence "
+        f"this takes about {share**-2:,.0f} times as many {question.counted} as if each had {limit:g}. Lower "
+        f"`unit_limit` if none can have as many, or judge the mean over {question.counted}: `per_unit='mean'`",
+    )
 
 
 def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from goodarm.environments.names import environment as find_environment
 from goodarm.numerics import clopper_pearson
 from goodarm.paper.report import DELTA, HDOC, OnDataset, PolicyScore, Reproduction, SweepLine
-from goodarm.paper.scope import BATCH, DATASETS, SWEEP, SWEEP_HORIZON, PaperDataset
+from goodarm.paper.scope import BATCH, DATASETS, STRUCTURED, SWEEP, SWEEP_HORIZON, PaperDataset, Request
 from goodarm.report.numbers import NOTHING, percent, plain, short
 from goodarm.streams import ENVIRONMENT, generator
 from goodarm.theory import exploit_ceiling
@@ -167,14 +167,23 @@ def _row(words: list[str] | tuple[str, ...]) -> str:
     return "| " + " | ".join(words) + " |"
 
 
+def _left_out(request: Request) -> str:
+    """The problems with features that the quick reproduction leaves out, with a space after it; empty if none."""
+    played = [each.name for each in request.datasets if each in STRUCTURED]
+    others = [each.name for each in STRUCTURED if each.name not in played]
+    if not played or not others:
+        return ""
+    return f"Of the problems whose arms have features it runs {' and '.join(played)}, not {' and '.join(others)}. "
+
+
 def notes(found: Reproduction) -> Iterator[str]:
     """Settings of the runs, and definitions of the columns."""
     request, scale = found.request, found.request.scale
     if request.quick:
         yield (
             "This is the quick reproduction, with fewer repetitions and shorter horizons than the paper. Its scores "
-            "can't be compared with the printed ones, and no bound is calibrated. Leave out --quick for the full "
-            "reproduction."
+            "can't be compared with the printed ones, and no bound is calibrated. "
+            f"{_left_out(request)}Leave out --quick for the full reproduction."
         )
     yield (
         f"Seed {request.seed}, delta 0.05. Each policy has {_counted(scale.runs)}, with these exceptions: tt-ts, which "

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import default_rng
 from numpy.typing import NDArray
 
+from goodarm.arguments import checked_number, percentage
 from goodarm.errors import InvalidValue
 from goodarm.forecast import Forecast, in_range
 from goodarm.planning.costs import prices_of
@@ -59,7 +60,7 @@ def quick_plan(
     *,
     threshold: float | str | None = None,
     control: float | None = None,
-    margin: float = 0.0,
+    margin: float | str = 0.0,
     arms: int,
     delta: float = 0.05,
     gap: PerMetric | None = None,
@@ -76,8 +77,8 @@ def quick_plan(
     campaign takes the sum over its arms. `PlannedControl.spent` has a formula against a control. `plan` is slower: it
     simulates the policy itself.
 
-    control, margin : in place of a threshold: the expected mean of the control, and by how much better an arm must be;
-                      `arms` does not count the control
+    control, margin : in place of a threshold: the expected mean of the control, and by how much better an arm must be,
+                      a number or a percentage like "2%"; `arms` does not count the control
     gap, prior : as in `plan`; with neither, means spread around the bar: Beta(1, b) or Beta(b, 1) with the bar as mean;
                  for Gaussian rewards normal, with the standard deviation of one reward. Their prior is normal:MEAN,SD
     cases      : the number of cases of a fixed test set, with 0/1 results, each drawn at most once per arm
@@ -97,7 +98,7 @@ def quick_plan(
     >>> round(made.median), round(made.money.median)
     (6625, 662)
     """
-    planned = planned_question(threshold, control, margin, cases, bars)
+    planned = planned_question(threshold, control, checked_number("margin", percentage(margin)), cases, bars)
     if cases is not None:
         if rewards != Bounded():
             raise InvalidValue(f"results of {cases} cases are 0 or 1; got {rewards}. Leave `rewards` or `cases` out.")

@@ -18,7 +18,7 @@ from goodarm.problem import Bar
 from goodarm.rules.beliefs import PULLS, VERDICT, Arm, Nothing, Pool, Table, read_arm
 from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.parameters import parameters_of, take
-from goodarm.rules.sampling import IndexRule, LineRule
+from goodarm.rules.sampling import ChoiceRule, IndexRule, LineRule
 
 HALVINGS = 60
 """Steps of the bisection for the total at which evidence reaches the budget."""
@@ -29,7 +29,8 @@ FARTHEST = 50.0
 def sampling_bound(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
     """beta_t: how many standard errors the sampling rule adds to the arm's mean; NaN for an index of another form.
 
-    An index that shrinks the mean, like that of `dgai-offline`, has its parameter `beta` for this.
+    An index that shrinks the mean, like that of `dgai-offline`, has its parameter `beta` for this, and so has a draw by
+    such indices (`dgai-offline-softmax`).
 
     >>> from goodarm.policies import policy
     >>> from goodarm.problem import Problem
@@ -43,7 +44,7 @@ def sampling_bound(policy: Policy, arm: Arm, pool: Pool, bar: Bar) -> float:
         return math.nan
     if isinstance(rule, IndexRule) and rule.upper_bound:
         return (float(rule.index(arm, pool, bar, *take(own, rule.defaults))) - arm.mean) / step
-    if isinstance(rule, IndexRule) and "beta" in own:
+    if isinstance(rule, IndexRule | ChoiceRule) and "beta" in own:
         return float(own["beta"])
     if isinstance(rule, LineRule):
         slope = rule.slope(arm, bar, *take(own, parameters_of(rule.slope, skip=2)))

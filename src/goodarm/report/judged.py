@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,8 @@ EACH = 20
 """Maximum rows of bad arms, and of undecided arms, in the terminal."""
 WIDE, WIDER, NARROWEST = 100, 132, 14
 """Terminal width in which the whole table fits, also with segments, times or a control; minimum letters of a name."""
+SEGMENT, SPACES = 8, 2
+"""Minimum letters of a segment's value, and the number of spaces of a column."""
 LONGEST = 100
 """Maximum letters of a name in the terminal."""
 STYLES = {1: "green", -1: "red", 0: ""}
@@ -49,7 +51,8 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
     """All good arms and the first of the others, with columns that fit the terminal.
 
     A narrow terminal omits the guarantee, which is the same for all arms and stated in the notes. With segments, times
-    or a control it also omits the rows needed, and the guarantee needs a wider terminal.
+    or a control it also omits the rows needed, and the guarantee needs a wider terminal. With several segments it may
+    omit the samples, and then the mean. The interval and the verdict are never cut.
     """
     from rich import box
     from rich.table import Table
@@ -57,34 +60,62 @@ def table(judgement: Judgement, each: int = EACH, width: int = WIDE) -> Table:
 
     arms, question = judgement.arms, judgement.question
     wide, crowded = width >= WIDE, bool(judgement.by or question.kind.differences) or arms.when is not None
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for name in judgement.by:
-        made.add_column(visible(name), overflow="fold")
-    made.add_column("arm", style="bold", overflow="fold", min_width=NARROWEST)
+    rows = [
+        int(i) for value in (1, -1, 0) for i in np.flatnonzero(arms.verdict == value)[: None if value == 1 else each]
+    ]
     cells: dict[str, Callable[[int], Text]] = {
         visible(question.counted) if question.unit else "samples": lambda i: Text(whole(arms.pulls[i])),
         question.asked.labels.estimate: lambda i: Text(estimate(arms.mean[i], question)),
     }
+    numbers = list(cells)
     if not np.isnan(arms.low).all():
         cells["interval"] = lambda i: Text(interval(arms.low[i], arms.high[i], question))
-    for name in cells:
-        made.add_column(name, justify="right", no_wrap=True)
     cells["verdict"] = lambda i: Text(_verdict(judgement, i), style=STYLES[int(arms.verdict[i])])
-    made.add_column("verdict", no_wrap=True)
     if width >= (WIDER if crowded else WIDE):
         cells["guarantee"] = lambda i: Text(judgement.guarantee if arms.verdict[i] else "", overflow="fold")
-        made.add_column("guarantee", overflow="fold")
     if wide or not crowded:
         cells[question.needs_label] = lambda i: Text("" if arms.verdict[i] else needed(arms.needs[i]))
-        made.add_column(question.needs_label, justify="right", no_wrap=True)
     if (when := arms.when) is not None:
         cells["known at"] = lambda i: Text("" if when[i] is None else str(when[i]))
-        made.add_column("known at", no_wrap=True)
-    for value in (1, -1, 0):
-        for i in np.flatnonzero(arms.verdict == value)[: None if value == 1 else each]:
-            names = [Text(_name(key[i])) for key in (*arms.segment, arms.arm)]
-            made.add_row(*names, *(cell(int(i)) for cell in cells.values()))
+    taken = {name: _widest(name, (cell(i).plain for i in rows)) + SPACES for name, cell in cells.items()}
+    taken["guarantee"] = len("guarantee") + SPACES if "guarantee" in cells else 0
+    headings = [*map(visible, judgement.by), "arm"]
+    keys = [[_name(key[i]) for i in rows] for key in (*arms.segment, arms.arm)]
+    leasts = [*(SEGMENT for _ in judgement.by), NARROWEST]
+    natural = [_widest(heading, each_key) for heading, each_key in zip(headings, keys, strict=True)]
+
+    def room() -> int:
+        return width - SPACES * len(headings) - sum(taken[name] for name in cells)
+
+    for name in numbers:
+        if room() < sum(min(letters, least) for letters, least in zip(natural, leasts, strict=True)):
+            del cells[name]
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    for heading, most in zip(headings, shared(natural, max(room(), len(headings))), strict=True):
+        made.add_column(heading, style="bold" if heading is headings[-1] else "", overflow="fold", max_width=most)
+    for name in cells:
+        left = name in ("verdict", "guarantee", "known at")
+        made.add_column(name, justify="left" if left else "right", no_wrap=name != "guarantee", overflow="fold")
+    for j, i in enumerate(rows):
+        made.add_row(*(Text(each_key[j]) for each_key in keys), *(cell(i) for cell in cells.values()))
     return made
+
+
+def _widest(heading: str, texts: Iterable[str]) -> int:
+    return max(len(heading), *map(len, texts), 0)
+
+
+def shared(natural: Sequence[int], room: int) -> list[int]:
+    """Widths of columns in this room: those that need less than an equal share have what they need.
+
+    >>> shared([4, 30, 20], 40), shared([4, 8], 40)
+    ([4, 18, 18], [4, 8])
+    """
+    found, left = list(natural), room
+    for done, place in enumerate(sorted(range(len(natural)), key=natural.__getitem__)):
+        found[place] = min(natural[place], max(1, left // (len(natural) - done)))
+        left -= found[place]
+    return found
 
 
 def _verdict(judgement: Judgement, i: int) -> str:
