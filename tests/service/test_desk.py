@@ -26,7 +26,7 @@ class Ledger:
         self.closed = False
 
     @contextmanager
-    def together(self) -> Iterator[None]:
+    def together(self, keys: list[str]) -> Iterator[None]:
         before = list(self.entries)
         self.entered.set()
         self.may_commit.wait(10)

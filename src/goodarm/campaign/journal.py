@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -60,8 +61,12 @@ KINDS = {
 }
 ENDINGS = frozenset({TOLD, GIVEN, VOID, MISSING, REST})
 """Kinds that end a ticket. A ticket has at most one entry of these kinds."""
+MARKED = {PART: "part", ROW: "row", REQUEST: "key"}
+"""Kinds that carry a string of the caller's choice in this field. A ticket has at most one entry with each string."""
 REWARDED = frozenset({TOLD, GIVEN, LATE})
 """Kinds that carry a reward: a number, or a record in their content."""
+REQUESTS = 0
+"""In place of a ticket, in entries of requests with a key."""
 CHAIN_BYTES = 16
 HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * CHAIN_BYTES}}}")
 
@@ -89,14 +94,15 @@ class Event(NamedTuple):
         """A mark that, together with the ticket, is unique in a journal; None for entries that may repeat."""
         if self.kind in ENDINGS:
             return ""
-        if self.kind == PART:
-            return digest(self.content["part"])
-        if self.kind == ROW:
-            found = self.content.get("row")
-            return None if found is None else digest(found)
-        if self.kind == REQUEST:
-            return digest(self.content["key"])
-        return None
+        name = MARKED.get(self.kind)
+        return None if name is None or self.payload is None else _mark(self.payload, name)
+
+
+@lru_cache(maxsize=1024)
+def _mark(payload: str, name: str) -> str | None:
+    """The digest of a field of a payload, asked for when the entry is queued and again when it is stored."""
+    found = json.loads(payload).get(name)
+    return None if found is None else digest(found)
 
 
 class Head(NamedTuple):
@@ -135,9 +141,12 @@ def digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode
+
+
 def as_payload(content: dict[str, Any]) -> str:
     """JSON in one form: sorted, without spaces, ASCII, so that the same content is the same text everywhere."""
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _encode(content)
 
 
 _NUMBERS = struct.Struct("<qqqdd").pack

@@ -24,7 +24,7 @@ def answered(session: Session, key: str | None, what: str, **asked: Any) -> dict
     """The earlier answer to a request with the same key; None if the request is new, or has no key."""
     if key is None:
         return None
-    found = session.ending(0, digest(check_key(key)))
+    found = session.ending(journal.REQUESTS, digest(check_key(key)))
     if found is None:
         return None
     content = found.content
@@ -36,7 +36,7 @@ def answered(session: Session, key: str | None, what: str, **asked: Any) -> dict
 def keep(session: Session, key: str | None, what: str, **content: Any) -> None:
     """Record how a request with a key was answered."""
     if key is not None:
-        session.write(journal.REQUEST, ticket=0, content=request_content(key, what, **content))
+        session.write(journal.REQUEST, ticket=journal.REQUESTS, content=request_content(key, what, **content))
 
 
 def opening(terms: Terms, at: float, key: str | None, by: str = "") -> list[Event]:
@@ -45,7 +45,7 @@ def opening(terms: Terms, at: float, key: str | None, by: str = "") -> list[Even
     Fold(events[0])  # rules and model refuse bad terms before anything is written to the store
     if key is not None:
         payload = as_payload(request_content(key, "create"))
-        events.append(chained(events[0].chain, 2, journal.REQUEST, at, ticket=0, payload=payload))
+        events.append(chained(events[0].chain, 2, journal.REQUEST, at, ticket=journal.REQUESTS, payload=payload))
     if by:
         payload = as_payload({"note": "created", "by": by})
         events.append(chained(events[-1].chain, len(events) + 1, journal.NOTE, at, payload=payload))
@@ -93,7 +93,7 @@ def request_content(key: str, what: str, **content: Any) -> dict[str, Any]:
 
 def request(store: Store, campaign: int, key: str) -> Event | None:
     """The entry of a key, if it was used before."""
-    return store.ending(campaign, 0, digest(check_key(key)))
+    return store.ending(campaign, journal.REQUESTS, digest(check_key(key)))
 
 
 def check_key(key: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import Event, as_payload, chained, reading_back, verified
+from goodarm.campaign.journal import REQUESTS, Event, as_payload, chained, digest, reading_back, verified
 from goodarm.campaign.replay import fold_all
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.stores import Snapshot, Store, found_in
@@ -57,6 +57,8 @@ class Session:
         self._written: list[Event] = []
         self._endings: dict[tuple[int | None, str], Event] = {}
         """Entries of this transaction that `Store.ending` would find after the commit."""
+        self._looked_up: dict[str, Event | None] = {}
+        """What the store has of the keys that `expect` announced, by mark."""
         self._unsaved = 0
         self._fold: Fold | None = None
         self._heard = 0
@@ -249,13 +251,26 @@ class Session:
         if ending is not None:
             self._endings[event.ticket, ending] = event
 
+    def expect(self, keys: Sequence[str]) -> None:
+        """Look up the keys of the requests that follow in this transaction, with one question to the store."""
+        marks = [digest(key) for key in keys]
+        found = self.store.endings(self.campaign, REQUESTS, marks) if marks else {}
+        self._looked_up = {mark: found.get(mark) for mark in marks}
+
     def ending(self, ticket: int, ending: str) -> Event | None:
         """The entry that ended a ticket or a part of a block, committed or queued."""
-        return self._endings.get((ticket, ending)) or self.store.ending(self.campaign, ticket, ending)
+        queued = self._endings.get((ticket, ending))
+        if queued is not None:
+            return queued
+        if ticket == REQUESTS and ending in self._looked_up:
+            return self._looked_up[ending]
+        return self.store.ending(self.campaign, ticket, ending)
 
     def _clear(self) -> None:
+        """Forget what is queued, and what the store had before it."""
         self._written.clear()
         self._endings.clear()
+        self._looked_up.clear()
 
     def own_verdicts(self) -> list[int]:
         """The arms that the current operation has decided."""

@@ -56,7 +56,7 @@ class Campaigns:
     def __init__(self, settings: Settings) -> None:
         self._store: Store = open_store(settings.store)
         self._limits = Limits(settings.most_tickets, settings.most_entries)
-        self.desk: Desk[Hosted] = Desk(self._open, Hosted.transaction, Hosted.close, settings.most_waiting)
+        self.desk: Desk[Hosted] = Desk(self._open, Hosted.together, Hosted.close, settings.most_waiting)
         self.beside = Beside()
         self._trails: dict[str, Trail] = {}
         self._peeking: dict[str, demo.Peeking] = {}
@@ -102,7 +102,7 @@ class Campaigns:
         """Change a campaign on behalf of a request's caller."""
         return await self.write_for(request.state.caller.id, name, operation)
 
-    async def write_for(self, by: str, name: str, operation: Callable[[Hosted], T]) -> T:
+    async def write_for(self, by: str, name: str, operation: Callable[[Hosted], T], key: str | None = None) -> T:
         """Change a campaign; entries of the journal carry the id of the caller's token."""
 
         def change(campaign: Hosted) -> T:
@@ -112,7 +112,7 @@ class Campaigns:
             finally:
                 campaign.act_for("")
 
-        return await self.desk.write(name, change)
+        return await self.desk.write(name, change, key)
 
     async def names(self) -> list[str]:
         """The names of all campaigns."""

@@ -40,6 +40,7 @@ class _Waiting(Generic[Subject]):
     name: str
     operation: Callable[[Subject], Any]
     writes: bool
+    key: str | None
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     result: Any = None
@@ -50,7 +51,7 @@ class Desk(Generic[Subject]):
     """Runs operations on named subjects in one thread, for any number of event loops.
 
     open         : opens the subject (a campaign) with a given name; it stays open until an operation fails
-    together     : context manager that makes all changes of a subject one transaction
+    together     : context manager that makes all changes of a subject one transaction; it is told their keys
     close        : releases a subject
     most_waiting : maximum number of waiting operations; more are refused
     """
@@ -58,7 +59,7 @@ class Desk(Generic[Subject]):
     def __init__(
         self,
         open: Callable[[str], Subject],
-        together: Callable[[Subject], AbstractContextManager[Any]],
+        together: Callable[[Subject, list[str]], AbstractContextManager[Any]],
         close: Callable[[Subject], None],
         most_waiting: int = 10_000,
     ) -> None:
@@ -98,13 +99,15 @@ class Desk(Generic[Subject]):
         """Run an operation that changes nothing."""
         return await self._submit(name, operation, writes=False)
 
-    async def write(self, name: str, operation: Callable[[Subject], T]) -> T:
-        """Run an operation that changes the subject; returns after the commit."""
-        return await self._submit(name, operation, writes=True)
+    async def write(self, name: str, operation: Callable[[Subject], T], key: str | None = None) -> T:
+        """Run an operation that changes the subject, of a request with this key; returns after the commit."""
+        return await self._submit(name, operation, writes=True, key=key)
 
-    async def _submit(self, name: str, operation: Callable[[Subject], T], *, writes: bool) -> T:
+    async def _submit(
+        self, name: str, operation: Callable[[Subject], T], *, writes: bool, key: str | None = None
+    ) -> T:
         loop = asyncio.get_running_loop()
-        waiting = _Waiting(name, operation, writes, loop, loop.create_future())
+        waiting = _Waiting(name, operation, writes, key, loop, loop.create_future())
         with self._wake:
             if self._ending:
                 raise is_ending()
@@ -164,7 +167,7 @@ class Desk(Generic[Subject]):
                 self._forget(name)
 
     def _commit(self, subject: Subject, writes: list[_Waiting[Subject]]) -> None:
-        with self._together(subject):
+        with self._together(subject, [waiting.key for waiting in writes if waiting.key]):
             for waiting in writes:
                 _try(waiting, subject)
         self.transactions += 1

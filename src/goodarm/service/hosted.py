@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,13 @@ class Hosted(Campaign):
     def act_for(self, by: str) -> None:
         """Set the id of the token whose changes follow; empty for none."""
         self._session.by = by
+
+    @contextmanager
+    def together(self, keys: Sequence[str]) -> Iterator[None]:
+        """Commit several operations together, some of which have these keys."""
+        with self.transaction():
+            self._session.expect(keys)
+            yield
 
     def chunks(self, after: int) -> Iterator[list[Row]]:
         """Stored entries after a number. It does not use the fold, so any thread may call it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from goodarm.campaign.campaign import Campaign
-from goodarm.campaign.journal import NOTE, TOLD, Event, chained
+from goodarm.campaign.journal import NOTE, REQUEST, REQUESTS, TOLD, Event, as_payload, chained, digest
 from goodarm.campaign.stores import Snapshot, Store
 from goodarm.errors import GoodarmError
 from goodarm.testing.checks import Violation
@@ -57,6 +57,21 @@ def check_rows_come_back_as_they_went_in(opened: Opened) -> None:
         _same("read", list(store.read(campaign)), [odd])
         _same("ending of a ticket that has ended", store.ending(campaign, 2**40, ""), odd)
         _same("ending of a ticket that has not", store.ending(campaign, 7, ""), None)
+
+
+def check_marks_are_found_together(opened: Opened) -> None:
+    """Several marks of one ticket are looked up at once: those that exist, each with its entry."""
+    contents = [as_payload({"key": key}) for key in ("a", "b", "c")]
+    events: list[Event] = []
+    for number, payload in enumerate(contents, 1):
+        chain = events[-1].chain if events else b""
+        events.append(chained(chain, number, REQUEST, 1e9, ticket=REQUESTS, payload=payload))
+    with opened() as store:
+        campaign = _filled(store, events)
+        found = store.endings(campaign, REQUESTS, [digest("c"), digest("x"), digest("a")])
+        _same("endings", found, {digest("a"): events[0], digest("c"): events[2]})
+        _same("endings of another ticket", store.endings(campaign, 1, [digest("a")]), {})
+        _same("no endings", store.endings(campaign, REQUESTS, []), {})
 
 
 def check_ranges_exclude_their_start_and_include_their_end(opened: Opened) -> None:

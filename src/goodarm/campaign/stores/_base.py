@@ -70,6 +70,11 @@ class Store(ABC):
     def ending(self, campaign: int, ticket: int, ending: str) -> Event | None:
         """The entry that ended a ticket, or a part of a block."""
 
+    def endings(self, campaign: int, ticket: int, endings: Sequence[str]) -> dict[str, Event]:
+        """The entries of one ticket with these marks, by mark. Stores with a query language ask for all at once."""
+        found = ((mark, self.ending(campaign, ticket, mark)) for mark in endings)
+        return {mark: event for mark, event in found if event is not None}
+
     @abstractmethod
     def snapshot(self, campaign: int) -> Snapshot | None:
         """The newest snapshot, if there is one."""

@@ -44,6 +44,11 @@ INSERT = f"INSERT INTO goodarm_events (campaign, {COLUMNS}, ending) VALUES (%s, 
 COPY = f"COPY goodarm_events (campaign, {COLUMNS}, ending) FROM STDIN"
 NEWER = f"SELECT {COLUMNS} FROM goodarm_events WHERE campaign = %s AND number > %s ORDER BY number"
 ENDING = f"SELECT {COLUMNS} FROM goodarm_events WHERE campaign = %s AND ticket = %s AND ending = %s"
+ENDINGS = f"""
+SELECT mark, found.* FROM unnest(%s::text[]) AS mark
+CROSS JOIN LATERAL ({ENDING.replace("ending = %s", "ending = mark")} LIMIT 1) AS found
+"""
+"""One index lookup per mark. For `ending = ANY(...)`, PostgreSQL may read all entries of the ticket."""
 KEEP = """
 INSERT INTO goodarm_snapshots VALUES (%s, %s, %s, %s)
 ON CONFLICT (campaign) DO UPDATE SET number = EXCLUDED.number, chain = EXCLUDED.chain, body = EXCLUDED.body
@@ -193,6 +198,11 @@ class PostgresqlStore(Store):
         with self._thread, self._explained():
             row = self._run(ENDING, (campaign, ticket, ending), binary=True).fetchone()
         return None if row is None else Event(*row)
+
+    def endings(self, campaign: int, ticket: int, endings: Sequence[str]) -> dict[str, Event]:
+        with self._thread, self._explained():
+            rows = self._run(ENDINGS, (list(endings), campaign, ticket), binary=True).fetchall()
+        return {mark: Event(*row) for mark, *row in rows}
 
     def snapshot(self, campaign: int) -> Snapshot | None:
         with self._thread, self._explained():

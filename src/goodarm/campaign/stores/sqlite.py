@@ -16,6 +16,7 @@ Each operation therefore compares the file under the name with the one that was 
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
@@ -42,6 +43,11 @@ INSERT = f"INSERT INTO events (campaign, {COLUMNS}, ending) VALUES (?, ?, ?, ?, 
 NEWER = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND number > ? ORDER BY number"
 RANGE = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND number > ? AND number <= ? ORDER BY number"
 ENDING = f"SELECT {COLUMNS} FROM events WHERE campaign = ? AND ticket = ? AND ending = ?"
+ENDINGS = f"""
+SELECT ending, {COLUMNS} FROM json_each(?) CROSS JOIN events ON ending = json_each.value
+WHERE campaign = ? AND ticket = ?
+"""
+"""CROSS JOIN: with the marks in the outer loop, each of them is found in the index."""
 ENDLESS = 2**62
 BUSY_SECONDS = 10.0
 """Maximum time to wait for a program that locks the database without our lock, such as the sqlite3 shell."""
@@ -236,6 +242,11 @@ class SqliteStore(Store):
         with self._thread, _explained(self.path):
             row = self._here().execute(ENDING, (campaign, ticket, ending)).fetchone()
         return None if row is None else Event(*row)
+
+    def endings(self, campaign: int, ticket: int, endings: Sequence[str]) -> dict[str, Event]:
+        with self._thread, _explained(self.path):
+            rows = self._here().execute(ENDINGS, (json.dumps(endings), campaign, ticket)).fetchall()
+        return {mark: Event(*row) for mark, *row in rows}
 
     def snapshot(self, campaign: int) -> Snapshot | None:
         with self._thread, _explained(self.path):
