@@ -1,7 +1,8 @@
 """The service under load: 4 workers, 32 clients, ask and tell over HTTP, on SQLite and on PostgreSQL.
 
 Every client keeps a book of what was acknowledged; in the end the journal must agree with all books, entry by entry.
-In the middle one worker is killed with -9.
+Every 10,000 operations a worker is killed with -9; at every third of these moments PostgreSQL is stopped as well, as
+by a power cut, and started again.
 """
 
 from __future__ import annotations
@@ -27,12 +28,18 @@ from benchmarks.section import Row, Section
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "service")]
 
+from servers import PostgresqlServer, postgresql  # noqa: E402
 from serving import Server, path_of, serving  # noqa: E402
 
 WORKERS, CLIENTS = 4, 32
 OPERATIONS = int(os.environ.get("GOODARM_BENCH_OPERATIONS", "100000"))
+STORES = os.environ.get("GOODARM_BENCH_STORES", "SQLite PostgreSQL").split()
 SECONDS = float(os.environ.get("GOODARM_BENCH_SECONDS", "900"))
 """A benchmark ends by itself."""
+KILL_EVERY = int(os.environ.get("GOODARM_BENCH_KILL_EVERY", "10000"))
+"""Number of operations between two kills."""
+STOP_EVERY = 3
+"""Number of kills between two stops of the database."""
 ARMS = 1000
 NAME = "load"
 
@@ -86,8 +93,8 @@ def client(host: str, port: int, number: int, operations: int, until: float, boo
     books.put(book)
 
 
-def load(store: str, label: str) -> Row:
-    """One store under load; a worker is killed in the middle."""
+def load(store: str, label: str, database: PostgresqlServer | None = None) -> dict[str, Any]:
+    """One store under load, with kills."""
     with serving(store, "--workers", str(WORKERS)) as server:
         terms = {"name": NAME, "arms": [f"arm {i}" for i in range(ARMS)], "threshold": 0.33}
         assert server.call("POST", "/api/v1/campaigns", terms).status == 201
@@ -99,23 +106,40 @@ def load(store: str, label: str) -> Row:
         began = time.perf_counter()
         for process in clients:
             process.start()
-        _kill_one(server, until)
+        kills, stops = _disturb(server, database, books)
         found = [books.get() for _ in clients]
         seconds = time.perf_counter() - began
         for process in clients:
             process.join()
         wrong = differences(server, found)
         checked = server.call("GET", path_of(NAME, "/check")).json["ok"]
-    return _row(label, found, seconds, wrong, checked)
+    return _row(label, found, seconds, wrong, checked) | {"workers killed": kills, "database stopped": stops}
 
 
-def _kill_one(server: Server, until: float) -> None:
-    """Half-way, as the journal sees it."""
-    while time.time() < until:
-        time.sleep(0.5)
-        if server.call("GET", path_of(NAME)).json["told"] * 4 >= OPERATIONS:
-            os.kill(server.workers()[0], signal.SIGKILL)
-            return
+def _disturb(server: Server, database: PostgresqlServer | None, books: Any) -> tuple[int, int]:
+    """Kill a worker every so many operations until the first client is done. Number of kills, and of stops."""
+    kills = stops = 0
+    while books.empty():
+        time.sleep(0.2)
+        workers = server.workers()
+        if len(workers) < WORKERS or _operations(server) < KILL_EVERY * (kills + 1):
+            continue
+        os.kill(workers[kills % WORKERS], signal.SIGKILL)
+        kills += 1
+        if database is not None and kills % STOP_EVERY == 0:
+            database.stop("immediate")
+            database.start()
+            stops += 1
+    return kills, stops
+
+
+def _operations(server: Server) -> int:
+    """Number of operations in the journal; 0 while the server can't say."""
+    try:
+        answer = server.call("GET", path_of(NAME))
+    except (OSError, HTTPException):
+        return 0
+    return int(answer.json["asked"] + answer.json["told"]) if answer.status == 200 else 0
 
 
 def differences(server: Server, books: list[Book]) -> int:
@@ -137,25 +161,22 @@ def differences(server: Server, books: list[Book]) -> int:
     return sum(sum(((a - b) + (b - a)).values()) for a, b in both)
 
 
-def _row(label: str, books: list[Book], seconds: float, wrong: int, checked: bool) -> Row:
+def _row(label: str, books: list[Book], seconds: float, wrong: int, checked: bool) -> dict[str, Any]:
     times = sorted(value for book in books for value in book.milliseconds)
     pairs = sum(len(book.told) for book in books)
-    return Row(
-        {
-            "store": label, "operations": len(times), "seconds": round(seconds, 1),
-            "pairs per second": round(pairs / seconds), "p50 ms": round(statistics.median(times), 1),
-            "p99 ms": round(times[int(0.99 * (len(times) - 1))], 1), "lost or doubled": wrong,
-            "answers of 500 and more": sum(status >= 500 for book in books for status in book.faults),
-            "broken connections": sum(book.broken for book in books), "journal checks": "yes" if checked else "NO",
-        }
-    )  # fmt: skip
+    faults = Counter(status for book in books for status in book.faults)
+    return {
+        "store": label, "operations": 2 * pairs, "seconds": round(seconds, 1),
+        "pairs per second": round(pairs / seconds), "p50 ms": round(statistics.median(times), 1),
+        "p99 ms": round(times[int(0.99 * (len(times) - 1))], 1), "lost or doubled": wrong,
+        "answers 503": faults.pop(503, 0), "other errors": sum(faults.values()),
+        "broken connections": sum(book.broken for book in books), "journal checks": "yes" if checked else "NO",
+    }  # fmt: skip
 
 
 @contextmanager
-def database() -> Iterator[str | None]:
+def database_server() -> Iterator[PostgresqlServer | None]:
     """A PostgreSQL server of our own; None, with the reason on stderr, where there is none."""
-    from servers import postgresql
-
     with ExitStack() as stack:
         try:
             server = stack.enter_context(postgresql())
@@ -165,7 +186,14 @@ def database() -> Iterator[str | None]:
             print(f"not measured: {error}", file=sys.stderr)
             yield None
             return
-        yield server.new_database("load")
+        yield server
+
+
+@contextmanager
+def database() -> Iterator[str | None]:
+    """An empty database of such a server."""
+    with database_server() as server:
+        yield None if server is None else server.new_database("load")
 
 
 def run() -> Section:
@@ -173,12 +201,16 @@ def run() -> Section:
     rows = []
     with tempfile.TemporaryDirectory(prefix="goodarm-bench-") as name:
         folder = Path(name)
-        rows.append(load(f"sqlite:///{folder}/load.db", f"SQLite, {WORKERS} workers, {CLIENTS} clients"))
-        with database() as address:
-            if address is not None:
-                rows.append(load(address, f"PostgreSQL, {WORKERS} workers, {CLIENTS} clients"))
+        if "SQLite" in STORES:
+            rows.append(load(f"sqlite:///{folder}/load.db", f"SQLite, {WORKERS} workers, {CLIENTS} clients"))
+        if "PostgreSQL" in STORES:
+            with database_server() as server:
+                if server is not None:
+                    label = f"PostgreSQL, {WORKERS} workers, {CLIENTS} clients"
+                    rows.append(load(server.new_database("load"), label, server))
     return Section(
-        "service", f"ask and tell over HTTP, {ARMS:,} arms; one worker is killed with -9 half-way", "", rows,
+        "service", f"ask and tell over HTTP, {ARMS:,} arms; a worker is killed every {KILL_EVERY:,} operations", "",
+        [Row(row) for row in rows],
         ["An operation is an ask or a tell. Clients and server share this machine. The broken connections are those of "
-         "the killed worker; its clients sent the same requests again."],
+         "the killed workers; their clients sent the same requests again, and so did those that were answered 503."],
     )  # fmt: skip
