@@ -10,6 +10,7 @@ import { paintIntervals } from "./paint.js";
 const FEWEST = 5; // arms that a zoom leaves in sight
 const NAMED = 5; // rem per arm from which its name is written under it
 const MANY = 60; // arms from which the decided ones can be shown alone
+const LOST = 0.1; // share of decided arms below which they are shown alone at first
 const GROUP = { good: 0, open: 1, bad: 2 };
 
 /** In the order of the chart: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
@@ -62,6 +63,7 @@ export class IntervalChart {
     this.every = /** @type {Row[]} */ ([]);
     this.rows = /** @type {Row[]} */ ([]); // those in the chart
     this.decided = false;
+    this.asked = false; // whether the reader has said which arms to show
     this.faded = (/** @type {Row} */ _) => false;
     this.range = /** @type {[number, number]} */ ([0, 1]);
     this.zoomed = /** @type {[number, number] | null} */ (null);
@@ -202,7 +204,7 @@ export class IntervalChart {
   /** Undecided arms leave the chart, or come back. */
   onlyDecided() {
     this.decided = !this.decided;
-    this.alone?.setAttribute("aria-pressed", String(this.decided));
+    this.asked = true;
     this.zoomed = null;
     this.show(this.every);
   }
@@ -276,16 +278,21 @@ export class IntervalChart {
     const [from, to] = this.span();
     const seen = this.zoomed ? this.rows.slice(Math.max(0, Math.floor(from) - 1), Math.ceil(to)) : this.rows;
     this.range = domain(seen, this.threshold, this.scale.bounded);
-    if (this.beyond) say(this.beyond, goesOn(seen, this.range, this.scale));
+    const hidden = this.every.length - this.rows.length;
+    const left = hidden ? `${counted(hidden, "undecided arm")} not shown. ` : "";
+    if (this.beyond) say(this.beyond, left + goesOn(seen, this.range, this.scale));
     this.made.show([this.rows.map((_, i) => i + 1), this.rows.map((row) => row.mean)]);
   }
 
   /** @param {Row[]} every arm, in the order of the chart */
   show(every) {
     const isDecided = (/** @type {Row} */ row) => row.verdict !== "open";
-    const some = every.length > MANY && every.some(isDecided);
-    if (this.alone) this.alone.hidden = !some;
+    const decided = every.filter(isDecided).length;
+    const some = every.length > MANY && decided > 0;
+    if (!this.asked) this.decided = decided >= FEWEST && decided < LOST * every.length;
     this.decided &&= some;
+    if (this.alone) this.alone.hidden = !some;
+    this.alone?.setAttribute("aria-pressed", String(this.decided));
     this.every = every;
     const rows = this.decided ? every.filter(isDecided) : every;
     this.rows = rows;

@@ -10,7 +10,10 @@ import { colour, font, rem, unit } from "./chart.js";
 const WIDEST = 20;
 const DENSE = 3; // pixels per arm up to which arms share bars
 const BAND = 6; // pixels of a column of a band
+const SPARSE = 20; // sizes of an arrow between two of them, where arms share bars
 const TALL = 0.3; // share of the chart's height from which an undecided arm turns paler: the widest interval says least
+const PALEST = 0.4; // ink of the tallest interval
+const WASH = 0.2; // ink of the tallest band: thousands of arms of which nothing is known yet
 const ORDER = /** @type {const} */ (["open", "bad", "good"]);
 
 /** @param {CanvasRenderingContext2D} ctx @param {string} ink @param {string} ground */
@@ -98,8 +101,8 @@ export function paintIntervals(u, { rows, faded, range, scale }) {
   ctx.restore();
 }
 
-/** How strong to paint an undecided interval. @param {number} height @param {number} tall of the chart */
-const ink = (height, tall) => Math.max(0.4, Math.min(1, (TALL * tall) / Math.max(height, 1)));
+/** How strong to paint an undecided interval. @param {number} height @param {number} tall of the chart @param {number} least */
+const ink = (height, tall, least) => Math.max(least, Math.min(1, (TALL * tall) / Math.max(height, 1)));
 
 /**
  * Arms that share a column of pixels become one bar, from the lowest end to the highest.
@@ -112,7 +115,7 @@ function paintBars(ctx, { x, y, step, first, last }, rows, chosen, pale, tall) {
   const bar = dense ? step : Math.min(step * 0.6, WIDEST * unit());
   let [from, wide, top, bottom] = [NaN, 0, 0, 0];
   const flush = () => {
-    if (pale) ctx.globalAlpha = pale * ink(bottom - top, tall);
+    if (pale) ctx.globalAlpha = pale * ink(bottom - top, tall, PALEST);
     if (wide) ctx.fillRect(from, top, wide, Math.max(bottom - top, 1));
   };
   for (let i = first; i < last; i++) {
@@ -159,7 +162,7 @@ function paintBands(ctx, { x, y, step, first, last }, rows, chosen, strength, ta
       [0.5, 0.75],
     ])) {
       const [top, bottom] = [at(highs, 1 - outer), at(lows, outer)];
-      ctx.globalAlpha = strength * alpha * ink(bottom - top, tall);
+      ctx.globalAlpha = strength * alpha * ink(bottom - top, tall, WASH);
       ctx.fillRect(left, top, wide, Math.max(bottom - top, 1));
     }
   }
@@ -169,12 +172,14 @@ function paintBands(ctx, { x, y, step, first, last }, rows, chosen, strength, ta
 /** @param {CanvasRenderingContext2D} ctx @param {Frame} at @param {Row[]} rows */
 function paintMarks(ctx, { x, y, step, first, last }, rows) {
   const size = Math.min(5 * unit(), step / 2.4);
-  ctx.fillStyle = colour("ink");
+  const fills = { good: colour("good"), open: colour("open"), bad: colour("bad") };
   ctx.strokeStyle = colour("card");
   ctx.lineWidth = 1.5 * unit();
   for (let i = first; i < last; i++) {
     const row = rows[i];
-    if (row && row.mean !== null) mark(ctx, row.verdict, x(i + 1), y(row.mean), size);
+    if (!row || row.mean === null) continue;
+    ctx.fillStyle = fills[row.verdict];
+    mark(ctx, row.verdict, x(i + 1), y(row.mean), size);
   }
 }
 
@@ -228,7 +233,7 @@ function arrow(ctx, x, y, r, up) {
  */
 function paintArrows({ ctx, bbox }, { x, step, first, last }, rows, [bottom, top], scale) {
   const size = 4.5 * unit();
-  const apart = Math.max(step, 3 * size);
+  const apart = step <= DENSE * unit() ? SPARSE * size : Math.max(step, 3 * size);
   const written = step > 3.4 * rem() * devicePixelRatio;
   ctx.fillStyle = colour("ink");
   ctx.strokeStyle = colour("card");
