@@ -40,6 +40,7 @@ BENCHMARKS = {
     "service": "benchmarks.service",
     "steps": "benchmarks.steps",
     "stopping": "benchmarks.stopping",
+    "webhooks": "benchmarks.webhooks",
     "generated": "benchmarks.generated",
     "cases": "benchmarks.cases",
     "bars": "benchmarks.bars",

@@ -112,7 +112,7 @@ def load(store: str, label: str, database: PostgresqlServer | None = None) -> di
         for process in clients:
             process.join()
         wrong = differences(server, found)
-        checked = server.call("GET", path_of(NAME, "/check")).json["ok"]
+        checked = _read(server, "/check")["ok"]
     return _row(label, found, seconds, wrong, checked) | {"workers killed": kills, "database stopped": stops}
 
 
@@ -142,13 +142,24 @@ def _operations(server: Server) -> int:
     return int(answer.json["asked"] + answer.json["told"]) if answer.status == 200 else 0
 
 
+def _read(server: Server, rest: str) -> Any:
+    """An answer of the server. After a stop of the database, the first answer of each worker is 503."""
+    for _ in range(10 * WORKERS):
+        answer = server.call("GET", path_of(NAME, rest))
+        if answer.status == 200:
+            return answer.json
+        assert answer.status == 503, answer
+        time.sleep(0.2)
+    raise AssertionError(f"no answer but 503 to {rest}")
+
+
 def differences(server: Server, books: list[Book]) -> int:
     """Entries on which the journal and the clients' books differ: lost, doubled or changed."""
     asked: Counter[str] = Counter()
     told: Counter[tuple[str, float]] = Counter()
     after: int | None = 0
     while after is not None:
-        piece = server.call("GET", path_of(NAME, f"/history?after={after}&limit=10000")).json
+        piece = _read(server, f"/history?after={after}&limit=10000")
         for event in piece["events"]:
             if event["kind"] == "asked":
                 asked[event["ticket"]] += 1

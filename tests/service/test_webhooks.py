@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -15,9 +17,16 @@ from typing import Any
 
 import pytest
 
+from goodarm.campaign import Campaign
+from goodarm.campaign.journal import Row
+from goodarm.campaign.stores import sqlite
+from goodarm.campaign.stores.sqlite import SqliteStore
 from goodarm.errors import InvalidValue
 from goodarm.service import webhooks
-from goodarm.service.side import open_side
+from goodarm.service.desk import Desk
+from goodarm.service.hosted import Hosted
+from goodarm.service.sender import Sender
+from goodarm.service.side import Lease, open_side
 from goodarm.service.targets import resolve
 from goodarm.service.webhooks import (
     ATTEMPTS,
@@ -235,3 +244,74 @@ def test_webhooks_are_kept_ended_and_known_by_their_campaign(tmp_path: Path) -> 
     with pytest.raises(InvalidValue, match="private network"):
         Webhooks(side, private=False).register("c", "http://127.0.0.1:9/", 7)
     side.close()
+
+
+class Gated(SqliteStore):
+    """A store that reads one campaign's journal only while it may, and notes how many entries it reads at a time."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.gated: int | None = None
+        self.began, self.may_read = Event(), Event()
+        self.pieces: list[int] = []
+
+    def chunks(self, campaign: int, after: int = 0, until: int | None = None) -> Iterator[list[Row]]:
+        for rows in super().chunks(campaign, after, until):
+            if campaign == self.gated:
+                self.pieces.append(len(rows))
+                self.began.set()
+                self.may_read.wait(60)
+            yield rows
+
+
+def test_a_long_journal_is_read_in_pieces_and_delays_no_other_webhook(
+    tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BLOCK_OF_ROWS", 50)
+    store = Gated(tmp_path / "a.db")
+    for name in ("long", "short"):
+        with Campaign.create(store, name, ["a", "b"], threshold=0.5) as campaign, campaign.transaction():
+            for _ in range(300 if name == "long" else 0):
+                campaign.tell_arm("a", 1.0)
+    desk: Desk[Hosted] = Desk(lambda name: Hosted.open(store, name), Hosted.together, Hosted.close)
+    side = open_side(store.address)
+    hooks = Webhooks(side, private=True)
+    for name in ("long", "short"):
+        hooks.register(name, receiver.url, after=0)
+    sender = Sender(desk, hooks, Lease(side, "webhooks"), private=True)
+
+    def told() -> list[tuple[str, str]]:
+        contents = [json.loads(body) for _, body in receiver.got]
+        return [(content["campaign"], content["verdict"]["arm"]) for content in contents]
+
+    async def arrives(campaign: str, arm: str) -> None:
+        async with asyncio.timeout(30):
+            while (campaign, arm) not in told():
+                await asyncio.sleep(0.05)
+
+    async def play() -> None:
+        for name in ("long", "short"):
+            await desk.read(name, lambda campaign: campaign.number)
+        store.gated = store.find("long")
+        sending = asyncio.create_task(sender.run())
+        assert await asyncio.to_thread(store.began.wait, 30)
+        for arm in ("a", "b"):  # one after the other, so that the second is owed in a later turn
+            for _ in range(30):
+                await desk.write("short", partial(Hosted.tell_arm, arm=arm, reward=1.0))
+            await arrives("short", arm)
+        assert "long" not in dict(told())
+        store.may_read.set()
+        await arrives("long", "a")
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+    desk.start()
+    try:
+        asyncio.run(play())
+    finally:
+        store.may_read.set()
+        desk.stop()
+        side.close()
+        store.close()
+    assert len(store.pieces) >= 4
+    assert max(store.pieces) <= 50

@@ -103,9 +103,7 @@ class Desk(Generic[Subject]):
         """Run an operation that changes the subject, of a request with this key; returns after the commit."""
         return await self._submit(name, operation, writes=True, key=key)
 
-    async def _submit(
-        self, name: str, operation: Callable[[Subject], T], *, writes: bool, key: str | None = None
-    ) -> T:
+    async def _submit(self, name: str, operation: Callable[[Subject], T], *, writes: bool, key: str | None = None) -> T:
         loop = asyncio.get_running_loop()
         waiting = _Waiting(name, operation, writes, key, loop, loop.create_future())
         with self._wake:

@@ -81,7 +81,9 @@ class HotPath:
         name, text = found[1].replace(SLASH, "/"), None if key is None else key.decode()
         state = scope["app"].state
         try:
-            result = await state.campaigns.write_for(caller.id, name, lambda each: hot.operation(each, given, text), text)
+            result = await state.campaigns.write_for(
+                caller.id, name, lambda each: hot.operation(each, given, text), text
+            )
         except GoodarmError as error:
             await problems.answer_to(error, scope)(scope, receive, send)
             return

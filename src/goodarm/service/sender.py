@@ -16,7 +16,7 @@ from goodarm.campaign import journal
 from goodarm.campaign.journal import Row
 from goodarm.service.beside import in_thread
 from goodarm.service.desk import Desk
-from goodarm.service.side import LEASE_SECONDS, Lease
+from goodarm.service.side import Lease
 from goodarm.service.targets import PORTS
 from goodarm.service.webhooks import NOTE, Delivery, UnknownWebhook, Webhook, Webhooks, delivery_id, outbox, send
 
@@ -29,8 +29,6 @@ AT_ONCE = 20
 """Maximum number of concurrent deliveries."""
 PER_RECEIVER = 4
 """Maximum number of concurrent deliveries to one webhook."""
-RENEW_SECONDS = LEASE_SECONDS / 4.0
-"""Seconds between two renewals of the sender's lease."""
 log = logging.getLogger("goodarm.service")
 
 
@@ -87,6 +85,8 @@ class Sender:
         self._pool = ThreadPoolExecutor(AT_ONCE, "goodarm-webhooks")
         """Threads for receivers only. Other threads read tokens and the store, and never wait for these."""
         self._held = True
+        self._sending: dict[str, asyncio.Task[None]] = {}
+        """What is under way for each campaign."""
 
     async def run(self) -> None:
         """Send until cancelled. Then another worker takes over."""
@@ -94,11 +94,15 @@ class Sender:
             while True:
                 await asyncio.sleep(EVERY)
                 try:
-                    if await asyncio.to_thread(self._lease.take):
+                    self._held = await asyncio.to_thread(self._lease.take)  # renewed here during slow deliveries
+                    if self._held:
                         await self._turn()
                 except Exception as error:  # the store may be unreachable; nothing owed is lost
+                    self._held = False
                     log.warning("webhooks wait: %s", error)
         finally:
+            for each in self._sending.values():
+                each.cancel()
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._lease.release()
 
@@ -119,15 +123,13 @@ class Sender:
         return _shown((await self._outbox(name, hooks))[id])
 
     async def _turn(self) -> None:
+        """Begin with every campaign that has nothing under way. A long journal or slow receiver delays no other."""
         by_campaign: dict[str, list[Webhook]] = {}
         for hook in await asyncio.to_thread(self._webhooks.active):
             by_campaign.setdefault(hook.campaign, []).append(hook)
-        self._held = True
-        sending = asyncio.gather(*(self._send_due(name, hooks) for name, hooks in by_campaign.items()))
-        while not sending.done():  # keep the lease during slow deliveries, or another worker would send the same ones
-            await asyncio.wait({sending}, timeout=RENEW_SECONDS)
-            self._held = await asyncio.to_thread(self._lease.take)
-        await sending
+        self._sending = {name: task for name, task in self._sending.items() if not task.done()}
+        for name in by_campaign.keys() - self._sending.keys():
+            self._sending[name] = asyncio.create_task(self._send_due(name, by_campaign[name]))
 
     async def _send_due(self, name: str, hooks: list[Webhook]) -> None:
         """Send one campaign's due deliveries to all of its receivers concurrently."""

@@ -171,10 +171,10 @@ function paintBands(ctx, { x, y, step, first, last }, rows, chosen, strength, ta
 
 /** @param {CanvasRenderingContext2D} ctx @param {Frame} at @param {Row[]} rows */
 function paintMarks(ctx, { x, y, step, first, last }, rows) {
-  const size = Math.min(5 * unit(), step / 2.4);
+  const size = Math.min(6 * unit(), step / 2.2);
   const fills = { good: colour("good"), open: colour("open"), bad: colour("bad") };
   ctx.strokeStyle = colour("card");
-  ctx.lineWidth = 1.5 * unit();
+  ctx.lineWidth = 2.2 * unit();
   for (let i = first; i < last; i++) {
     const row = rows[i];
     if (!row || row.mean === null) continue;
