@@ -16,7 +16,14 @@ collect_ignore = ["conftest.py"]
 """Folders have a conftest.py of their own, and doctest would import all of them under one name."""
 
 
-SLOW_DOCTESTS = ("goodarm.learning.", "goodarm.paper.", "goodarm.informed.", "goodarm.testing.", "goodarm.planning.")
+SLOW_DOCTESTS = (
+    "goodarm.learning.",
+    "goodarm.paper.",
+    "goodarm.informed.",
+    "goodarm.testing.",
+    "goodarm.planning.",
+    "goodarm.simulation.compare.Comparison.",
+)
 """Modules whose examples simulate or compile for seconds."""
 
 

@@ -116,6 +116,7 @@ def test_more_pulls_than_a_sum_can_hold_are_refused() -> None:
         simulate("uniform+normal-mixture", far, horizon=10**9)
 
 
+@pytest.mark.slow
 def test_sums_keep_their_digits_up_to_the_farthest_threshold_that_is_accepted() -> None:
     """The same rewards around 0 and around a million scales give the same evidence after 500,000 pulls per arm."""
     near, far = (

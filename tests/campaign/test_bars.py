@@ -105,6 +105,7 @@ def test_a_campaign_is_checked_reopened_and_moved(place: str, address: str, tmp_
             ]
 
 
+@pytest.mark.slow
 def test_a_snapshot_goes_on_as_the_fold_does() -> None:
     live, chance = played(asks=150, reserve=0.2), random.Random(5)
     live.add_arms(["late"])

@@ -81,6 +81,7 @@ def test_the_journal_is_checked_and_a_forged_verdict_is_found(campaign: Campaign
         assert again.check().ok
 
 
+@pytest.mark.slow
 def test_a_snapshot_goes_on_as_the_fold_does(tmp_path: Path) -> None:
     with played(f"sqlite:///{tmp_path / 'a.db'}", pulls=150) as live:
         fold = live._session.fold

@@ -33,6 +33,7 @@ def test_a_whole_row_is_its_mean() -> None:
         assert (run.verdicts == np.where(good, 1, -1)).all()
 
 
+@pytest.mark.slow
 def test_orders_differ_between_arms_and_between_runs() -> None:
     same = np.tile(np.arange(60) % 2, (2, 1)).astype(float)
     found = goodarm.simulate("uniform+gap-mixture", goodarm.matrix(same, 0.4), runs=6, seed=1, workers=1)

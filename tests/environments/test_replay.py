@@ -75,6 +75,7 @@ def test_rewards_are_the_logged_ones() -> None:
     assert abs(sums.mean() - 0.95) < 5 * sums.std() / np.sqrt(pulls)
 
 
+@pytest.mark.slow
 def test_arms_in_another_order_keep_their_rewards() -> None:
     """Two pulls of each arm, too few for a verdict: the rewards are the same ones, whatever the arms' order."""
     found = replay(LOG, threshold=0.6)

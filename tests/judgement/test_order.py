@@ -40,6 +40,7 @@ def log() -> pl.DataFrame:
     return frame.sample(fraction=1.0, shuffle=True, seed=1)
 
 
+@pytest.mark.slow
 def test_the_fold_is_the_rule_applied_reward_by_reward() -> None:
     chance = np.random.default_rng(0)
     arms = chance.integers(0, 3, 500)

@@ -48,6 +48,7 @@ def test_gaussian_rewards_have_their_own_noise() -> None:
     assert fitted.prior_strength == pytest.approx(4.0 / fitted.prior_variance)
 
 
+@pytest.mark.slow
 def test_learns_on_the_family_of_a_table(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     rows = [f"item {i},200,{s}" for i, s in enumerate(totals(40, 200, 0.05))]

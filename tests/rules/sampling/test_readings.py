@@ -48,6 +48,7 @@ def test_the_two_bounds_cross_only_once() -> None:
         assert ahead[-1]
 
 
+@pytest.mark.slow
 def test_after_its_initial_phase_lil_hdoc_samples_as_hdoc() -> None:
     """The arms after it have the largest UCB1 index, worked out here from the trace and the rewards it implies."""
     first = 5 * initial_phase(5, 0.01)
