@@ -36,7 +36,7 @@ def run() -> Section:
         f"value-normal+versus, delta 0.05, {RUNS} runs, told one by one; 'half better': the pull at which half of the "
         f"better arms have their verdict. A run ends after {LONGEST:,} pulls at the latest. The default is {SHARE:g}."
     ]
-    return Section("control", "pulls until every arm is told from the control", "by share 1", rows, notes)
+    return Section("control", "pulls until every arm is decided against the control", "by share 1", rows, notes)
 
 
 def until(means: np.ndarray, margin: float, share: float, seed: int) -> tuple[int, int, int]:

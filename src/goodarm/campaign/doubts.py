@@ -1,13 +1,13 @@
 """Evidence against the declared rewards: more scatter or a heavier tail than their scale allows, or lost digits.
 
-A Gaussian or sub-Gaussian declaration is an assumption about every arm. It is held against each arm's own spread, the
-spread of all arms together, and the reward farthest from its arm's mean, as in `judge`. Where the declaration is true,
-any of these checks ever fails with probability at most `FALSE_ALARMS`, one of 10,000 campaigns, under any sampling rule
-and however often anybody looks: half of that is for the spreads (`log_scale_evidence`; all arms together are the first,
-the j-th arm is number j + 1 of `numbered`), half for the tails (`farthest_reward`). Rewards are counted in the order of
-asking, so that late ones can't bias the checks.
+A Gaussian or sub-Gaussian declaration is an assumption about every arm. As in `judge`, it is compared with the spread
+of each arm, with the spread of all arms together, and with the reward farthest from its arm's mean. If the declaration
+is true, the probability that any of these checks ever fails is at most `FALSE_ALARMS`, one in 10,000 campaigns, under
+any sampling rule and any number of looks. Half of it is for the spreads (`log_scale_evidence`; all arms together are
+number 1 of `numbered`, and the j-th arm is number j + 1). The other half is for the tails (`farthest_reward`). Rewards
+are counted in the order of asking, so late rewards can't bias the checks.
 
-A declaration that was refuted stays refuted: every label then says so, as do the warning, the tally and the audit.
+A declaration that was refuted stays refuted. Every label then says so, as do the warning, the tally and the audit.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Scatter:
         self.refuted: tuple[str, int] | tuple[()] = ()
 
     def add(self, arms: int) -> None:
-        """Arms that came later."""
+        """Add arms that came later."""
         more = Scatter(arms, self.scale)
         self.squares = np.append(self.squares, more.squares)
         self.least, self.most = np.append(self.least, more.least), np.append(self.most, more.most)
 
     def note(self, arm: int, pulls: float, total: float, reward: float) -> None:
-        """One more reward of an arm that had this many, of this sum (Welford's sum of squares)."""
+        """Add a reward of an arm that had `pulls` rewards with the sum `total` (Welford's sum of squares)."""
         reward, total = reward / self.scale, total / self.scale
         if pulls > 0.0:
             off = reward - total / pulls
@@ -103,7 +103,7 @@ class Scatter:
 
 
 def scatter_of(rewards: Any, arms: int) -> Scatter | None:
-    """What is kept of rewards whose scale was declared; None for others."""
+    """The scatter of rewards with a declared scale; None for other rewards."""
     return Scatter(arms, rewards.scale) if isinstance(rewards, SubGaussian) else None
 
 
@@ -143,7 +143,7 @@ def _refutation(fold: Fold, scatter: Scatter, rewards: SubGaussian) -> str:
 
 
 def _instead(scatter: Scatter) -> str:
-    """What to declare; never another scale."""
+    """Advice on what to declare instead. It is never another scale."""
     first = "A scale chosen to fit these rewards would prove nothing. "
     if scatter.least.min(initial=math.inf) >= 0.0:
         return f"{first}Amounts of 0 or more need no scale: start a new campaign with rewards=NonNegative()"

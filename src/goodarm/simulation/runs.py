@@ -58,12 +58,12 @@ def estimate(values: NDArray[np.float64]) -> Estimate:
 
 
 class Answers(NamedTuple):
-    """Outcomes of runs with `stop_after`. Each run is in one of the first three.
+    """Number of runs with `stop_after` by outcome. Each run counts in one of the first three.
 
-    found : that many arms were called good
-    fewer : every arm has its verdict, and fewer were called good; none at all where one was looked for
-    open  : the horizon came first, and there is no answer
-    wrong : a bad arm was among those called good; or fewer were called good, and there are enough good arms
+    found : `stop_after` arms were called good
+    fewer : every arm is decided, and fewer were called good
+    open  : the run reached its horizon before either
+    wrong : a bad arm was called good, or fewer arms were called good although there are enough good ones
     """
 
     found: int
@@ -295,7 +295,7 @@ class Runs(WithTables):
 
     @property
     def regret(self) -> Estimate:
-        """Rounds * largest mean - sum of the means of the pulled arms: what the choice of arms cost, free of luck."""
+        """Rounds * largest mean - sum of the means of the pulled arms: the loss from choosing them, without noise."""
         return estimate(np.array([regret(r.means, r.pulls) for r in self.runs]))
 
     @property

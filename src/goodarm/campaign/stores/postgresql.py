@@ -3,8 +3,8 @@
 A writer first acquires an advisory lock of its campaign for the transaction. A second statement then reads new entries:
 under READ COMMITTED it sees everything that was committed before the lock was granted.
 
-A server that does not answer is given up after some seconds, however it is silent: it is asked to end long statements
-itself, TCP probes find machines that are gone, and `Patience` hangs up on a server that accepts data and never replies.
+No call waits for a server longer than some seconds. The server ends long statements itself, TCP probes detect machines
+that are gone, and `Patience` closes the connection to a server that accepts data and never replies.
 """
 
 from __future__ import annotations

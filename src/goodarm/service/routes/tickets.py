@@ -34,7 +34,7 @@ def told(campaign: Campaign, body: Tell, key: str | None = None) -> dict[str, An
 
 
 def stepped(campaign: Campaign, body: Tell, key: str | None) -> dict[str, Any]:
-    """What `step` does."""
+    """The operation of `step`, and its answer."""
     result, following = campaign.tell_and_ask(body.ticket, body.reward, key=key)
     return {"ticket": following and following.as_json(), "verdicts": result.as_json()["verdicts"]}
 
@@ -73,7 +73,7 @@ async def tell_units(request: Request, name: CampaignName, body: TellUnits) -> R
 
 @router.post("/close-units", response_model=Told, **route_of(Role.writer))
 async def close_units(request: Request, name: CampaignName, body: CloseUnits) -> Response:
-    """Tell the rewards of units that are complete; with a window, of those that are due. Again it changes nothing."""
+    """Tell the rewards of complete units; with a window, of those that are due. Repeating it changes nothing."""
     return await _told(request, name, lambda campaign: campaign.close_units(*body.units))
 
 
