@@ -19,8 +19,9 @@ from goodarm.planning.costs import Prices
 from goodarm.planning.kinds import PlannedThreshold
 from goodarm.planning.under_way import to_finish
 from goodarm.policies import LIVE_POLICY, policy
-from goodarm.problem import Problem
+from goodarm.problem import NonNegative, Problem
 from goodarm.question import Threshold
+from goodarm.rules.identification.bet_mixture import bets, from_sums
 from goodarm.rules.identification.gap_mixture import gap_mixture
 
 Floats = NDArray[np.float64]
@@ -54,6 +55,15 @@ LAWS: dict[str, Law] = {
     ),
 }
 """How the means are drawn, given the bar."""
+AMOUNTS: dict[str, Callable[[Generator, int], Floats]] = {
+    "pareto": lambda chance, count: 10.0 * (1.0 + chance.pareto(1.7, count)),
+    "lognormal": lambda chance, count: chance.lognormal(2.5, 1.2, count),
+    "exponential": lambda chance, count: chance.exponential(20.0, count),
+}
+"""What a buyer pays; a tenth of the visitors buy."""
+BUYERS, CAP, VISITORS, AMOUNT_LOGS, MOST_VISITORS = 0.1, 200.0, (1000, 3000, 9000), 240, 200_000
+"""Logs of amounts: share of buyers, cap, visitors of each arm at the forecast, logs, and visitors at the end."""
+OF_AMOUNTS = "log of amounts"
 
 
 def _moved(xi: float, logits: float) -> float:
@@ -154,7 +164,8 @@ def of_campaigns(setting: Setting, seed: int) -> Iterator[Case]:
 def of_quick_policies(setting: Setting, seed: int) -> Iterator[Case]:
     """Samples of `QUICK_POLICY` until all but the `near` arms are decided, where arms close to the bar are left out.
 
-    The campaign ends after `BY_POLICY` samples, so only ranges that end before are counted.
+    The range counts the samples of the arms that are decided, and so does the truth: without those of the arms that are
+    undecided at that time. The campaign ends after `BY_POLICY` samples, so only ranges that end before are counted.
     """
     chance, problem = default_rng((seed, setting.number, 2)), setting.problem
     states = campaign_states(setting.means(chance), problem, chance, QUICK_POLICY, BY_POLICY)
@@ -169,8 +180,45 @@ def of_quick_policies(setting: Setting, seed: int) -> Iterator[Case]:
             )
             if near and state.rows + samples.high <= BY_POLICY:
                 decided = np.array([(~each.decided).sum() <= near for each in states])
-                truth = rows[int(np.argmax(decided))] - state.rows if decided.any() else math.inf
-                yield Case(setting, at, samples, float(truth), near)
+                truth = math.inf
+                if decided.any():
+                    then = states[int(np.argmax(decided))]
+                    truth = float((then.pulls - state.pulls)[then.decided].sum())
+                yield Case(setting, at, samples, truth, near)
+
+
+def of_amounts(number: int, seed: int = SEED) -> Iterator[Case]:
+    """Rows until half of the undecided arms have had a verdict about amounts cut at `CAP`; 16 arms of equal traffic."""
+    chance, law = default_rng((seed, number, 3)), list(AMOUNTS)[number % len(AMOUNTS)]
+    arms, visitors = 16, VISITORS[number // len(AMOUNTS) % len(VISITORS)]
+    sizes = np.exp(chance.normal(0.0, 0.25, arms))
+    xi = BUYERS * float(np.minimum(AMOUNTS[law](chance, 1_000_000), CAP).mean())
+    problem = Problem(threshold=xi, arms=arms, rewards=NonNegative(CAP))
+    log = _paid(chance, law, sizes, visitors)
+    ids = [f"{arm:02}" for arm in range(arms)]
+    table = {"arm": np.repeat(ids, visitors), "reward": log.ravel()}
+    found = judge(table, threshold=xi, rewards=f"nonnegative:{CAP:g}")
+    waiting = np.isin(ids, found.open)
+    had, rows, logs = ~waiting, visitors, _logs(log, problem)
+    while (had & waiting).sum() < math.ceil(waiting.sum() / 2) and rows < MOST_VISITORS:
+        more = math.ceil(0.05 * rows)
+        logs, rows = logs + _logs(_paid(chance, law, sizes, more), problem), rows + more
+        had = had | (np.array([max(from_sums(each, problem.bar)) for each in logs]) >= problem.bar.budget)
+    truth = math.inf if rows >= MOST_VISITORS else float((rows - visitors) * arms)
+    yield Case(Setting(number, law, arms, xi), f"{visitors:,} visitors", found.forecast, truth)
+
+
+def _paid(chance: Generator, law: str, sizes: Floats, visitors: int) -> Floats:
+    """What the visitors of each arm pay, shape (arms, visitors)."""
+    bought = chance.random((sizes.size, visitors)) < BUYERS
+    amounts = AMOUNTS[law](chance, bought.size).reshape(bought.shape)
+    return np.where(bought, sizes[:, None] * amounts, 0.0)
+
+
+def _logs(amounts: Floats, problem: Problem) -> Floats:
+    """Sums of log(1 + l (x - xi)) for every bet, shape (arms, bets)."""
+    beyond = np.minimum(amounts, problem.bar.ceiling) - problem.threshold
+    return np.stack([np.log1p(bet * beyond).sum(axis=1) for bet in bets(problem.bar)], axis=1)
 
 
 def campaign_states(
@@ -236,9 +284,10 @@ def more_logs(problems: int = PROBLEMS, large: int = LARGE) -> Iterator[tuple[st
 
 def run() -> Section:
     found = [*cases(), *more_logs()]
+    found += [(OF_AMOUNTS, case) for number in range(AMOUNT_LOGS) for case in of_amounts(number)]
     rows: list[Row] = []
-    for kind in ("log", LARGE_LOG, "campaign", BUT_SOME):
-        for at in ("start", "quarter", "half"):
+    for kind in ("log", LARGE_LOG, OF_AMOUNTS, "campaign", BUT_SOME):
+        for at in dict.fromkeys(case.at for each, case in found if each == kind):
             of = [case for each, case in found if (each, case.at) == (kind, at)]
             if not of:
                 continue
@@ -264,6 +313,8 @@ def run() -> Section:
         "Log: rows until half of the undecided arms have had a verdict by "
         "`gap-mixture`, from 5%, a quarter and half of the rows after which half of all arms had theirs. Campaign of "
         f"`{LIVE_POLICY}`: samples until every arm is decided, from the start (the plan, given the law of the means), "
-        "a quarter and half of them. Told: the range was shown; it is not where high is more than 1,000 times low."
+        f"a quarter and half of them. {AMOUNT_LOGS} logs of amounts: 16 arms, a tenth of the visitors pay "
+        f"({', '.join(AMOUNTS)}), cut at {CAP:g}. Told: the range was shown; it is not where high is more than 1,000 "
+        "times low."
     ]
     return Section("forecasts", "how often the 80% range of a forecast contains the truth", "held", rows, notes)
