@@ -12,6 +12,7 @@ import pytest
 
 from goodarm import Campaign
 from goodarm.campaign.rows import Finish
+from goodarm.campaign.words import count_words
 from goodarm.engine.evidence import Setup, evidence_for
 from goodarm.planning.under_way import to_finish
 from goodarm.policies import policy
@@ -33,10 +34,19 @@ def test_a_policy_that_looks_for_good_arms_promises_no_early_end() -> None:
     said = campaign.headline().split("; ")
     assert re.fullmatch(r"more than [\d,]+ more samples to finish", said[1])
     assert said[2] == (
-        f"value looks for arms above 50% first, so {found.waiting} arms that look worse wait (settle would decide them "
-        "early)"
+        f"value looks for arms above 50% first, so {found.waiting} arms that look worse wait: about "
+        f"{count_words(found.waiting_samples)} samples of them would decide them (tell_arm, or settle in a new "
+        "campaign)"
     )
     assert found.waiting == 11
+    samples = 0
+    for i in range(1, 12):
+        for turn in range(60, 2000):
+            samples += 1
+            if campaign.tell_arm(f"arm {i}", float(turn % 10 < 3)).verdicts:
+                break
+    assert found.waiting_samples / 2 < samples < 2 * found.waiting_samples
+    assert campaign.headline().startswith("0 of 12 above 50%, 11 below, 1 undecided")
 
 
 @pytest.mark.slow

@@ -298,6 +298,7 @@ class Finish(NamedTuple):
     share: Annotated[float, "share of arms decided by then; below 1 if the end can't be estimated"] = 1.0
     near: Annotated[int, "undecided arms too close to the bar for a forecast; the samples are those of the others"] = 0
     waiting: Annotated[int, "undecided arms that look bad, if they are most, and the policy looks for good ones"] = 0
+    waiting_samples: Annotated[float, "samples of these arms until all of them are decided, the median"] = 0.0
 
     def as_json(self) -> dict[str, Any]:
         """As JSON, with null for infinity."""

@@ -294,14 +294,15 @@ def _to_finish(
     rule = terms.made.identification
     values = take(terms.made.setting.identification, rule.defaults)
     order, times = terms.made.sampling.prefers, terms.repeats
-    found, near, look_bad = to_finish(
+    found, near, look_bad, for_bad = to_finish(
         pulls, totals, terms.problem, rule, values, levels, open_arms, quick_first=order == "quick"
     )
     if not math.isfinite(found.low) or not (found.told or pulls[open_arms].all()):
         return None  # of an arm without rewards not even a lower end can be told
     high = found.high if found.told else math.inf
     waiting = look_bad if order == "good" and 2 * look_bad >= open_arms.size else 0
-    return Finish(times * found.median, times * found.low, times * high, near=near, waiting=waiting)
+    ahead = Finish(times * found.median, times * found.low, times * high, near=near)
+    return ahead._replace(waiting=waiting, waiting_samples=times * for_bad) if waiting else ahead
 
 
 LIMIT = 1e12

@@ -35,7 +35,8 @@ def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
     elif finish is not None:
         parts.append(to_finish(finish))
         if finish.waiting:
-            parts.append(postponed(terms.made.sampling.name, finish.waiting, above))
+            free = terms.cases is None and terms.units is None
+            parts.append(postponed(terms.made.sampling.name, finish, above, free))
     return "; ".join([*parts, terms.promise])
 
 
@@ -65,15 +66,25 @@ def to_finish(finish: Finish) -> str:
     return f"{between} more samples to finish"
 
 
-def postponed(policy: str, waiting: int, above: str) -> str:
-    """Why verdicts of arms that look bad come late, and which policy gives them early.
+def postponed(policy: str, finish: Finish, above: str, free: bool = True) -> str:
+    """Why verdicts of arms that look bad come late, how many samples they need, and how to get them.
 
-    >>> postponed("value", 28, "above 10%")
-    'value looks for arms above 10% first, so 28 arms that look worse wait (settle would decide them early)'
+    free : whether rewards without a ticket may be told
+
+    >>> waiting = Finish(5e6, 1e6, math.inf, waiting=28, waiting_samples=913.0)
+    >>> postponed("value", waiting, "above 10%").split(": ")[0]
+    'value looks for arms above 10% first, so 28 arms that look worse wait'
+    >>> postponed("value", waiting, "above 10%").split(": ")[1]
+    'about 910 samples of them would decide them (tell_arm, or settle in a new campaign)'
+    >>> postponed("value", waiting._replace(waiting=1), "above 10%", free=False).split(": ")[1]
+    'about 910 samples of it would decide it (settle in a new campaign)'
     """
+    waiting = finish.waiting
     which, them = ("one arm that looks worse waits", "it") if waiting == 1 else (
         f"{waiting:,} arms that look worse wait", "them")  # fmt: skip
-    return f"{policy} looks for arms {above} first, so {which} (settle would decide {them} early)"
+    samples = f"about {count_words(finish.waiting_samples)} samples of {them} would decide {them}"
+    how = "tell_arm, or settle in a new campaign" if free else "settle in a new campaign"
+    return f"{policy} looks for arms {above} first, so {which}: {samples} ({how})"
 
 
 def _answer(terms: Terms, answer: str, above: str) -> str:

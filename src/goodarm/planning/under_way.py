@@ -111,11 +111,13 @@ class ToFinish(NamedTuple):
     """Samples until the undecided arms are decided, all but `near` of them.
 
     look_bad : number of undecided arms that lie below the bar with probability 0.9 or more
+    for_bad  : samples of these arms until all of them are decided, the median
     """
 
     samples: Forecast
     near: int
     look_bad: int
+    for_bad: float
 
 
 def to_finish(
@@ -156,17 +158,18 @@ def to_finish(
     if isinstance(problem.rewards, GradedCases):
         own = np.minimum(own, limit[which])
     every = in_range(sums_over(own, undecided.size, chance))
-    below = ((means < problem.threshold).mean(axis=0) >= HIGH).sum()
-    look_bad = round(undecided.size * float(below) / which.size)
+    below = np.flatnonzero((means < problem.threshold).mean(axis=0) >= HIGH)
+    look_bad = round(undecided.size * below.size / which.size)
+    for_bad = float(np.median(sums_over(own[:, below], look_bad, chance))) if below.size else 0.0
     if every.told or not quick_first:
-        return ToFinish(every, 0, look_bad)
+        return ToFinish(every, 0, look_bad, for_bad)
     longest = np.argsort(-np.minimum(own, FARTHEST).mean(axis=0), kind="stable")
     for left_out in range(1, (which.size + 1) // 2):
         near = round(undecided.size * left_out / which.size)
         found = in_range(sums_over(own[:, longest[left_out:]], undecided.size - near, chance))
         if found.told and found.high <= WIDEST * found.low:
-            return ToFinish(found, near, look_bad)
-    return ToFinish(every, 0, look_bad)
+            return ToFinish(found, near, look_bad, for_bad)
+    return ToFinish(every, 0, look_bad, for_bad)
 
 
 def boundary_of(
