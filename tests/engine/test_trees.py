@@ -37,6 +37,17 @@ def test_winner_tree_is_the_first_maximum(indices: list[float], changes: list[tu
 
 
 @careful
+@given(st.lists(COARSE, min_size=1, max_size=20), st.integers(0, 19))
+def test_the_largest_index_of_the_other_arms(indices: list[float], arm: int) -> None:
+    tree, arm = winner_tree.empty(len(indices)), arm % len(indices)
+    for each, index in enumerate(indices):
+        winner_tree.set_leaf(tree, each, index)
+    winner_tree.build(tree)
+    others = indices[:arm] + indices[arm + 1 :]
+    assert winner_tree.largest_other(tree, arm) == max(others, default=-math.inf)
+
+
+@careful
 @given(
     st.lists(st.tuples(COARSE, COARSE), min_size=1, max_size=20),
     st.lists(st.tuples(st.integers(0, 19), COARSE, COARSE), max_size=30),

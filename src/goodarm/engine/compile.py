@@ -87,6 +87,7 @@ BETWEEN_VERDICTS = Patience(50)
 Value = TypeVar("Value")
 _registered: set[Any] = set()
 _inlined: set[FunctionType] = set()
+_reordered: set[FunctionType] = set()
 _registering = threading.RLock()
 """Held while functions are registered: another thread must not see a function as registered too early."""
 
@@ -159,6 +160,17 @@ def inlined(function: Formula) -> Formula:
     """
     assert isinstance(function, FunctionType)
     _inlined.add(function)
+    return function
+
+
+def reordered(function: Formula) -> Formula:
+    """Mark a function for inlining, together with the functions it calls, and let the compiler reorder their sums.
+
+    The processor then adds up eight numbers at once. The last digits depend on the processor, so this is only for
+    functions whose answer is the same for any order, because they leave a margin for rounding.
+    """
+    assert isinstance(function, FunctionType)
+    _reordered.add(function)
     return function
 
 
@@ -239,6 +251,8 @@ def register(functions: Iterable[FunctionType]) -> None:
 
 def _options(function: FunctionType) -> Any:
     """How numba compiles a function that others call. Where inlining is not given, it is that of the caller."""
+    if function in _reordered:
+        return FOR_PYTHON_ONLY | {"forceinline": True, "fastmath": {"reassoc"}}
     if function in _inlined:
         return FOR_PYTHON_ONLY | {"forceinline": True}
     return FOR_PYTHON_ONLY | {"forceinline": False} if len(function.__code__.co_code) > LARGE else FOR_PYTHON_ONLY

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goodarm.engine import few_lines, kinetic_tree, winner_tree
-from goodarm.engine.compile import inlined
+from goodarm.engine.compile import inlined, reordered
 from goodarm.errors import RuleFailed
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table, is_open, may_be_sampled, read_arm, read_arm_with_row
@@ -100,7 +100,10 @@ def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool 
         return Selector(_nothing, own_choice(rule.choose), _nothing)
     if isinstance(rule, IndexRule):
         index = rule.index_of_kept if kept and rule.index_of_kept else rule.index
-        return _scan(_index_formula(rule.index)) if scan else _winner(index, read)
+        if scan:
+            return _scan(_index_formula(rule.index))
+        ahead = rule.stays_ahead if index is rule.index_of_kept else None
+        return _winner(index, read) if ahead is None else _leading(_winner(index, read), ahead)
     if isinstance(rule, LineRule):
         return _scan(_line_formula(rule.slope, rule.clock)) if scan else _lines(rule.slope, rule.clock, read)
     raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")
@@ -173,6 +176,29 @@ def _winner(index: Formula, read: Formula) -> Selector:
             winner_tree.push(tree, i, -math.inf)
 
     return Selector(prepare, select, update)
+
+
+def _leading(selector: Selector, stays_ahead: Formula) -> Selector:
+    """The same selector for loops in which only the chosen arm's index changes, until the next `prepare`.
+
+    The arm that was pulled leads the tree. If its index still exceeds all others, it is chosen again, so the index is
+    not computed and its leaf and the path above keep the index of an earlier pull. That one is at least as large as
+    all others: it was when it was computed, and theirs have not changed since, except to -inf with a verdict. So the
+    arm leads until an update finds that it may not, and that update computes its index.
+    """
+    update_path, stays_ahead = selector.update, reordered(stays_ahead)
+
+    @inlined
+    def update(tree: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
+        hint = -1.0
+        if arm.verdict == 0.0:
+            hint = stays_ahead(arm, pool, bar, winner_tree.largest_other(tree, i), tree[0, 0], *parameters[0])
+        if hint >= 0.0:
+            tree[0, 0] = hint
+        else:
+            update_path(tree, i, arm, pool, bar, parameters)
+
+    return Selector(selector.prepare, selector.select, update)
 
 
 def _lines(slope: Formula, clock: Formula, read: Formula) -> Selector:

@@ -1,7 +1,8 @@
 """Winner tree: the largest of K indices when only one of them changes at a time, O(log K) per change.
 
 tree[node] = (index, arm). Leaves P .. 2P-1, P the power of two at or above K; node 1 holds the winner. A decided arm
-has index -inf. Ties go to the left child, that is to the lowest arm.
+has index -inf. Ties go to the left child, that is to the lowest arm. tree[0] has the hint of `IndexRule.stays_ahead`,
+and whether an index was NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def empty(arms: int) -> Table:
     leaves = leaves_for(arms)
     tree = np.full((2 * leaves, COLUMNS), -np.inf)
     tree[leaves : leaves + arms, 1] = np.arange(arms)
-    tree[0, -1] = 0.0
+    tree[0] = -1.0, 0.0
     return tree
 
 
@@ -63,6 +64,17 @@ def push(tree: Table, arm: int, index: float) -> None:
         node >>= 1
         tree[node, 0] = index
         tree[node, 1] = winner
+
+
+def largest_other(tree: Table, arm: int) -> float:
+    """The largest index of all other arms, from the siblings on the path above this one."""
+    node = tree.shape[0] // 2 + arm
+    largest: float = tree[node ^ 1, 0]
+    while node > 3:
+        node >>= 1
+        rival = tree[node ^ 1, 0]
+        largest = rival if rival > largest else largest
+    return largest
 
 
 def top(tree: Table) -> int:

@@ -147,3 +147,45 @@ def test_the_larger_hope_does_not_depend_on_which_one_comes_first(
     bad = hope_for_bad(chances, ladder.table, 2.0, bar.budget + 1.0, left, 0.0)
     assert hope_for_bad(chances, ladder.table, 2.0, bar.budget + 1.0, left, good) == max(good, bad)
     assert hope_for_good(chances, ladder.table, 2.0, bar.budget, left, bad) == max(good, bad)
+
+
+@given(
+    st.integers(1, 400),
+    st.floats(0.2, 5.0),
+    st.sampled_from([-1.0, *map(float, range(0, 17, 2)), *map(float, range(17, 34, 2))]),
+    st.floats(1.0, 1e6),
+    st.sampled_from(BARS[:2]),
+    st.sampled_from([value, settle]),
+)
+def test_an_arm_stays_ahead_only_if_its_index_exceeds_the_rival(
+    count: int, share: float, hint: float, left: float, bar: Bar, rule
+) -> None:
+    pool = Pool(float(count), 1e5, start(bar)._replace(left=left))
+    arm = told(bar, some_rewards(bar, count, count), pool)
+    index = rule.index_of_kept(arm, pool, bar)
+    for rival in (share * index, index, 0.0, -math.inf, math.nan):
+        if rule.stays_ahead(arm, pool, bar, rival, hint) >= 0.0:
+            assert index > rival
+
+
+@pytest.mark.parametrize("bar", BARS[:2])
+@pytest.mark.parametrize("count", [1, 7, 120])
+def test_an_arm_that_is_far_ahead_is_found_with_any_hint_and_its_hope_is_the_next_hint(bar: Bar, count: int) -> None:
+    pool = Pool(float(count), 1e5, start(bar)._replace(left=1e4))
+    arm = told(bar, some_rewards(bar, count, count), pool)
+    rival = 0.999 * value.index_of_kept(arm, pool, bar)
+    for hint in (-1.0, 17.0, 33.0):
+        found = value.stays_ahead(arm, pool, bar, rival, hint)
+        assert found >= 0.0
+        assert value.stays_ahead(arm, pool, bar, rival, found) == found
+
+
+def test_an_arm_whose_waste_is_not_counted_would_seem_ahead() -> None:
+    """A wrong sum, as if what is wasted on worse arms were free, finds arms ahead that are not."""
+    bar = BARS[0]
+    ladder = start(bar)._replace(left=1e4)
+    arm = told(bar, some_rewards(bar, 30, 1), Pool(30.0, 1e5, ladder))
+    index = value.index_of_kept(arm, Pool(30.0, 1e5, ladder), bar)
+    free = ladder._replace(table=np.where(np.arange(len(ladder.table))[:, None] >= LEAVING, 0.0, ladder.table))
+    assert value.stays_ahead(arm, Pool(30.0, 1e5, ladder), bar, index, -1.0) == -1.0
+    assert value.stays_ahead(arm, Pool(30.0, 1e5, free), bar, index, -1.0) >= 0.0

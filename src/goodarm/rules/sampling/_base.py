@@ -36,6 +36,9 @@ class IndexRule(SamplingRule):
 
     index_of_kept : the same index, read from the likelihoods that the identification rule keeps in `arm.memory`
                   (`EvidenceRule.keeps_likelihoods`), instead of computing them again; for rewards that never run out
+    stays_ahead   : stays_ahead(arm, pool, bar, rival, hint, *parameters): a number from which on `index_of_kept` is
+                  surely larger than `rival`, the largest index of all other arms, or -1 if that was not found out. The
+                  number is anything that shortens the search the next time, and `hint` is the number of the last time
     index_of_model : the same index where a model of the arms gives mean and width; the engine compiles it in place of
                   `index`, in less time
     upper_bound   : the index is mean + beta sd0 width, so that beta can be read from it
@@ -43,6 +46,7 @@ class IndexRule(SamplingRule):
 
     index: Formula
     index_of_kept: Formula | None = None
+    stays_ahead: Formula | None = None
     index_of_model: Formula | None = None
     upper_bound: bool = False
 

@@ -6,9 +6,9 @@ import math
 
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Row
-from goodarm.rules.learners.ladder import LIKELIHOODS, Ladder, ladder_learner, likelihoods, sharpness
+from goodarm.rules.learners.ladder import LIKELIHOODS, STEPS, Ladder, ladder_learner, likelihoods, sharpness
 from goodarm.rules.sampling._base import IndexRule
-from goodarm.rules.sampling.value import best_hope_of_cases, hope_on
+from goodarm.rules.sampling.value import best_hope_of_cases, exceeds, hope_on
 
 hope_for_good, hope_for_bad = hope_on(1, by_worth=False), hope_on(-1, by_worth=False)
 
@@ -34,6 +34,18 @@ def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> floa
     return better_hope(arm.memory[LIKELIHOODS:], pool.learned, arm, bar, patience)
 
 
+def stays_ahead(arm: Arm, pool: Pool, bar: Bar, rival: float, hint: float, patience: float = 2.0) -> float:
+    """A hope by which `index_of_kept` is larger than `rival`, as in `value`; the likelier verdict's hopes are tried."""
+    ladder: Ladder = pool.learned
+    likely_good = arm.total >= bar.threshold * arm.pulls
+    for turn in range(0, STEPS + 2, 2):
+        g = int(hint) if turn == 0 else 2 * STEPS + 1 - turn if likely_good else turn - 2
+        missing = bar.budget - (arm.for_good if g >= STEPS else arm.for_bad) + 0.5
+        if g >= 0 and exceeds(rival, g, arm.memory[LIKELIHOODS:], ladder, False, patience, missing):
+            return float(g)
+    return -1.0
+
+
 def better_hope(chances: Row, ladder: Ladder, arm: Arm, bar: Bar, patience: float) -> float:
     """The larger of the two hopes, from the arm's likelihoods. The second one only counts where it beats the first."""
     table, left = ladder.table, ladder.left
@@ -51,6 +63,7 @@ settle = IndexRule(
     learner=ladder_learner,
     index=index,
     index_of_kept=index_of_kept,
+    stays_ahead=stays_ahead,
     limits=(("patience", 1e-6, 1e6),),
     prefers="quick",
 )

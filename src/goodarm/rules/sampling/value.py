@@ -11,6 +11,7 @@ from goodarm.rules.learners.ladder import (
     LEAVING,
     LIKELIHOODS,
     STEPS,
+    TINY,
     WEIGHTS,
     WORTH,
     Ladder,
@@ -123,6 +124,40 @@ def index_of_kept(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> floa
     return best_hope(arm.memory[LIKELIHOODS:], ladder.table, patience, missing, ladder.left, 0.0)  # type: ignore[no-any-return]  # a Formula
 
 
+def stays_ahead(arm: Arm, pool: Pool, bar: Bar, rival: float, hint: float, patience: float = 2.0) -> float:
+    """A hope by which `index_of_kept` is larger than `rival`, the one of the last time first; -1 if none was found."""
+    ladder: Ladder = pool.learned
+    missing = bar.budget - arm.for_good + 0.5
+    for turn in range(0, STEPS + 2, 2):
+        g = int(hint) if turn == 0 else 2 * STEPS + 1 - turn
+        if g >= STEPS and exceeds(rival, g, arm.memory[LIKELIHOODS:], ladder, True, patience, missing):
+            return float(g)
+    return -1.0
+
+
+def exceeds(
+    rival: float, g: int, chances: Row, ladder: Ladder, by_worth: bool, patience: float, missing: float
+) -> bool:
+    """Whether the hope for mu_g is larger than `rival`, in whatever order the sums are rounded (`SLACK`).
+
+    One hope, not all of them as in `hope_on`. The sums have a fixed length and no branches: `LEAVING` is 0 from mu_g
+    on. All terms are positive, so a sum in another order differs by less than the slack.
+    """
+    table = ladder.table
+    needed, row = missing * table[COST, g], LEAVING + g
+    most = needed / patience
+    first, last = (g, 2 * STEPS) if g >= STEPS else (0, g + 1)
+    gained, pulled, wasted = 0.0, 0.0, 0.0
+    for h in range(2 * STEPS):
+        chance = chances[h] * table[WEIGHTS, h]
+        wasted += chance * (table[row, h] if table[row, h] < most else most)
+        hoped = chance if first <= h < last else 0.0
+        gained += hoped * table[WORTH, h] if by_worth else hoped
+        pulled += hoped * table[COST, h]
+    counts = 1.0 if needed <= ladder.left else TOO_LATE
+    return missing > 0.0 and rival > TINY and counts * gained > SLACK * rival * (missing * pulled + patience * wasted)
+
+
 def index_of_model(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     """The same index where a model gives mean and width: that of `value-normal`."""
     return worth_per_pull(arm.mean, boldness_for(pool.horizon, bar.arms) * arm.width, arm, bar)
@@ -157,6 +192,7 @@ value = IndexRule(
     learner=ladder_learner,
     index=index,
     index_of_kept=index_of_kept,
+    stays_ahead=stays_ahead,
     index_of_model=index_of_model,
     limits=(("patience", 1e-6, 1e6),),
     prefers="good",
