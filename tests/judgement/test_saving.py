@@ -37,6 +37,12 @@ def test_to_excel_has_the_sentence_and_no_formula(judgement, tmp_path):
     assert all(cell.data_type != "f" for row in book["arms"] for cell in row)
 
 
+def test_the_page_names_the_column_of_the_rewards(tmp_path):
+    log = {"offer": ["a", "b"] * 20, "paid": [1.0, 0.0] * 20}
+    found = goodarm.judge(log, threshold=0.5, arm="offer", reward="paid")
+    assert ": 40 rows, rewards in paid;" in found.to_html(tmp_path / "a.html").read_text(encoding="utf-8")
+
+
 def test_to_html_is_the_page(judgement, tmp_path):
     text = judgement.to_html(tmp_path / "judgement.html").read_text(encoding="utf-8")
     assert judgement.sentence in text

@@ -155,9 +155,10 @@ class Judgement(Written):
     def captions(self) -> Captions:
         """The words around the table. The heading of the samples names the units if a column does."""
         question = self.question
+        column = f", rewards in {question.reward}" if question.reward else ""
         return Captions(
             clears=question.asked.phrases(amounts_of(question)).above,
-            data=f"{self.source}: {self.rows:,} rows",
+            data=f"{self.source}: {self.rows:,} rows{column}",
             setting=f"{question.kind.described()}; delta {question.delta:g}, {question.criterion}",
             budget=shared_budget(self.arms.arm.size, sum(1 for _ in self.segments()), question),
             looks=LOOKS,
