@@ -191,3 +191,20 @@ def test_a_journal_that_is_shorter_than_its_snapshot_is_found_without_a_head(tmp
     cut(tmp_path / "a.db", 1000)
     with open_store(store) as opened:
         assert "its last entries were removed" in check_named(opened, "c").problem
+
+
+def test_a_ticket_that_is_newer_than_the_backup_does_not_count_for_another_arm(tmp_path: Path) -> None:
+    """The restored store hands out its number again; the reward of one arm would count for the other."""
+    here, there = f"sqlite:///{tmp_path}/here.db", f"sqlite:///{tmp_path}/there.db"
+    with Campaign.create(here, "c", ["x", "y"], threshold=0.5, policy="uniform+gap-mixture") as campaign:
+        backup(here, tmp_path / "kept.db")
+        stale = campaign.ask(2)
+    restore(tmp_path / "kept.db", there)
+    with Campaign.open(there, "c") as campaign:
+        campaign.suspend(stale[0].arm)
+        (fresh,) = campaign.ask()
+        assert fresh.ticket == stale[0].ticket
+        with pytest.raises(Refused, match="Was the store restored from an older copy"):
+            campaign.tell(stale[0], 1.0)
+        campaign.tell(fresh, 1.0)
+        assert campaign.arm(fresh.arm).total == 1.0

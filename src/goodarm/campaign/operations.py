@@ -233,6 +233,7 @@ def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
     late: list[tuple[int, Reward]] = []
     for given, reward in pairs:
         ticket = read_ticket(fold.terms.key, given, fold.tickets)
+        _refuse_other_arm(fold, ticket, given)
         value = checked_reward(fold, reward)
         if rewards.setdefault(ticket, value) != value:
             raise Refused(f"the ticket {spell(fold.terms.key, ticket)} is told twice here, with different rewards.")
@@ -245,6 +246,23 @@ def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
         if ticket in fold.pending:
             _write_reward(session, journal.TOLD, ticket, fold.pending[ticket][0], value)
     return [spell(fold.terms.key, ticket) for ticket in sorted(overdue)]
+
+
+def _refuse_other_arm(fold: Fold, ticket: int, given: Any) -> None:
+    """Refuse a ticket that was handed out for another arm or case than the journal says.
+
+    A store that was restored from an older copy hands out the same numbers again. The reward of such a ticket would
+    count for an arm that did not earn it.
+    """
+    if not isinstance(given, Ticket) or ticket not in fold.pending:
+        return
+    arm, case = fold.books[fold.pending[ticket][0]].entry.id, fold.case_name(fold.cases.get(ticket))
+    if (given.arm, given.case) != (arm, case):
+        was, here = (name if of is None else f"{name!r} on {of!r}" for name, of in (given[1:], (arm, case)))
+        raise Refused(
+            f"the ticket {given.ticket} was handed out for {was}, and in this journal it is for {here}. Was the store "
+            "restored from an older copy? Its tickets are handed out again, so ask anew."
+        )
 
 
 def _write_reward(session: Session, kind: str, ticket: int, arm: int | None, value: Reward) -> None:
