@@ -13,12 +13,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from benchmarks.section import Row, Section
+from benchmarks.service import Server  # makes the tests' folder known
 from goodarm.campaign import Campaign, open_store
 from goodarm.campaign.journal import GIVEN, Event, chained
 from goodarm.service.side import open_side
 from goodarm.service.webhooks import Webhooks
 
-from serving import Server, path_of, serving  # isort: skip
+from serving import path_of, serving  # isort: skip
 
 REWARDS = int(os.environ.get("GOODARM_BENCH_REWARDS", "1000000"))
 ARMS = 10
