@@ -75,14 +75,14 @@ def postponed(policy: str, finish: Finish, above: str, free: bool = True) -> str
     >>> postponed("value", waiting, "above 10%").split(": ")[0]
     'value looks for arms above 10% first, so 28 arms that look worse wait'
     >>> postponed("value", waiting, "above 10%").split(": ")[1]
-    'about 910 samples of them would decide them (tell_arm, or settle in a new campaign)'
+    'about 910 samples would decide them (tell_arm, or settle in a new campaign)'
     >>> postponed("value", waiting._replace(waiting=1), "above 10%", free=False).split(": ")[1]
-    'about 910 samples of it would decide it (settle in a new campaign)'
+    'about 910 samples would decide it (settle in a new campaign)'
     """
     waiting = finish.waiting
     which, them = ("one arm that looks worse waits", "it") if waiting == 1 else (
         f"{waiting:,} arms that look worse wait", "them")  # fmt: skip
-    samples = f"about {count_words(finish.waiting_samples)} samples of {them} would decide {them}"
+    samples = f"about {count_words(finish.waiting_samples)} samples would decide {them}"
     how = "tell_arm, or settle in a new campaign" if free else "settle in a new campaign"
     return f"{policy} looks for arms {above} first, so {which}: {samples} ({how})"
 
