@@ -133,6 +133,7 @@ def test_every_file_that_a_task_loads_is_part_of_the_key() -> None:
         "paper/finished_tasks.py",
         "scores.py",
         "simulation/declared.py",
+        "simulation/progress.py",
         "simulation/runs.py",
         "simulation/stop.py",
         "simulation/tables.py",
