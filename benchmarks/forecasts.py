@@ -175,7 +175,7 @@ def of_quick_policies(setting: Setting, seed: int) -> Iterator[Case]:
         open_arms = np.flatnonzero(~state.decided)
         if open_arms.size:
             levels = np.full(setting.arms, problem.bar.budget)
-            samples, near, _ = to_finish(
+            samples, near, *_ = to_finish(
                 state.pulls, state.totals, problem, gap_mixture, (), levels, open_arms, quick_first=True
             )
             if near and state.rows + samples.high <= BY_POLICY:
