@@ -100,7 +100,8 @@ __all__ = sorted(_WHERE)
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
-        return getattr(import_module(_WHERE[name]), name)
+        globals()[name] = getattr(import_module(_WHERE[name]), name)  # later uses find it without this function
+        return globals()[name]
     raise AttributeError(f"module 'goodarm' has no attribute {name!r}")
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,13 +105,12 @@ def in_range(values: list[float] | Floats) -> Forecast:
 # Draws of the means
 
 
-class Scale:
+class Scale(NamedTuple):
     """The scale on which gaps are measured: logits for rewards in [0, 1], otherwise standard deviations of a reward."""
 
-    def __init__(self, problem: Problem, deviation: float) -> None:
-        self.bounded, self.deviation = isinstance(problem.rewards, Bounded), deviation
-        xi = problem.threshold
-        self.bar = math.log(xi / (1.0 - xi)) if self.bounded else xi / deviation
+    bounded: bool
+    deviation: float
+    bar: float
 
     def mean(self, place: Floats) -> Floats:
         """The mean at a place on the scale."""
@@ -119,11 +119,12 @@ class Scale:
         return np.asarray(self.deviation * place)
 
 
-def grid() -> tuple[Floats, Floats]:
-    """Gaps at the centres of the cells, negative ones first, and the logarithm of half a cell's ratio."""
-    ratio = (FARTHEST / NEAREST) ** (1.0 / (CELLS - 1))
-    above = NEAREST * ratio ** np.arange(CELLS)
-    return np.concatenate([-above[::-1], above]), np.array(0.5 * math.log(ratio))
+_RATIO = (FARTHEST / NEAREST) ** (1.0 / (CELLS - 1))
+_ABOVE = NEAREST * _RATIO ** np.arange(CELLS)
+GRID: Floats = np.concatenate([-_ABOVE[::-1], _ABOVE])
+"""Gaps at the centres of the cells, negative ones first."""
+HALF_CELL = 0.5 * math.log(_RATIO)
+"""The logarithm of half a cell's ratio."""
 
 
 def likely_means(
@@ -144,12 +145,14 @@ def likely_means(
     which = np.arange(pulls.size) if which is None else which
     seen = np.flatnonzero(pulls > 0.0)
     learned = np.sort(chance.choice(seen, LEARNED_FROM, replace=False)) if seen.size > LEARNED_FROM else seen
-    of_reward = _variance(problem, pulls.size, variance)
-    scale = Scale(problem, math.sqrt(float(np.median(of_reward))))
-    gaps, half_cell = grid()
-    likelihood = _likelihood(pulls, totals, of_reward, learned, scale, gaps, variance is None)
-    law, cells = _laws_of_the_means(likelihood, gaps, min(draws, CHAINS), chance)
-    own = _likelihood(pulls, totals, of_reward, which, scale, gaps, variance is None)
+    xi, bounded = problem.threshold, isinstance(problem.rewards, Bounded)
+    declared = np.full(pulls.size, problem.rewards.spread(xi) ** 2)
+    of_reward = declared if variance is None else np.asarray(np.maximum(variance, 1e-300))
+    deviation = math.sqrt(float(np.median(of_reward)))
+    scale = Scale(bounded, deviation, math.log(xi / (1.0 - xi)) if bounded else xi / deviation)
+    likelihood = _likelihood(pulls, totals, of_reward, learned, scale, variance is None)
+    law, cells = _laws_of_the_means(likelihood, min(draws, CHAINS), chance)
+    own = _likelihood(pulls, totals, of_reward, which, scale, variance is None)
     place = {arm: i for i, arm in enumerate(learned.tolist())}
     chain = np.arange(draws) % len(law)
     found = np.empty((draws, which.size))
@@ -158,8 +161,8 @@ def likely_means(
         if arm in place:  # weights from the other arms; the arm's own rewards are in its likelihood
             others = law.copy()
             others[np.arange(len(law)), cells[:, place[arm]]] -= 1.0
-        found[:, i] = gaps[_drawn((others * weights)[chain], chance)]
-    inside = np.exp(half_cell * chance.uniform(-1.0, 1.0, found.shape))
+        found[:, i] = GRID[_drawn((others * weights)[chain], chance)]
+    inside = np.exp(HALF_CELL * chance.uniform(-1.0, 1.0, found.shape))
     return scale.mean(scale.bar + found * inside)
 
 
@@ -170,18 +173,10 @@ def _drawn(weights: Floats, chance: Generator) -> NDArray[np.intp]:
     return np.asarray(np.minimum(below, weights.shape[1] - 1), dtype=np.intp)
 
 
-def _variance(problem: Problem, arms: int, variance: Floats | None) -> Floats:
-    if variance is not None:
-        return np.asarray(np.maximum(variance, 1e-300))
-    return np.full(arms, problem.rewards.spread(problem.threshold) ** 2)
-
-
-def _likelihood(
-    pulls: Floats, totals: Floats, variance: Floats, which: Any, scale: Scale, gaps: Floats, plain: bool
-) -> Floats:
+def _likelihood(pulls: Floats, totals: Floats, variance: Floats, which: Any, scale: Scale, plain: bool) -> Floats:
     """Likelihood of each cell, largest 1, shape (arms, cells): binomial, or normal where a variance is known."""
     n, s, v = pulls[which, None], totals[which, None], variance[which, None]
-    place = scale.bar + gaps
+    place = scale.bar + GRID
     if scale.bounded and plain:
         log = s * place - n * np.logaddexp(0.0, place)
     else:
@@ -190,16 +185,14 @@ def _likelihood(
     return np.asarray(np.exp(log - log.max(axis=1, keepdims=True)))
 
 
-def _laws_of_the_means(
-    likelihood: Floats, gaps: Floats, chains: int, chance: Generator
-) -> tuple[Floats, NDArray[np.intp]]:
+def _laws_of_the_means(likelihood: Floats, chains: int, chance: Generator) -> tuple[Floats, NDArray[np.intp]]:
     """Draws of the law of the means: weights of the cells, shape (chains, cells), and each arm's cell, (chains, arms).
 
     The law is a Dirichlet process around one of `_laws`, which is drawn by its likelihood; its concentration is drawn
     from `STRENGTHS`. Each chain draws the cell of one arm after the other given those of the other arms (Neal 2000,
     algorithm 3, on a grid), starting from the law alone. An arm in a cell adds 1 to the weight of that cell.
     """
-    laws, rows = _laws(gaps), np.arange(chains)
+    laws, rows = _laws(), np.arange(chains)
     fit = np.log(np.maximum(likelihood @ laws.T, 1e-300)).sum(axis=0)
     chosen = chance.choice(len(laws), size=chains, p=np.exp(fit - fit.max()) / np.exp(fit - fit.max()).sum())
     base = laws[chosen] * chance.choice(STRENGTHS, size=(chains, 1))
@@ -215,8 +208,10 @@ def _laws_of_the_means(
     return weights, cells
 
 
-def _laws(gaps: Floats) -> Floats:
+@cache
+def _laws() -> Floats:
     """Weights of the cells under laws of the gaps: normal ones, and two groups of arms; shape (laws, cells)."""
+    gaps = GRID
     centre, spread = (each.reshape(-1, 1) for each in np.meshgrid(CENTRES, SPREADS))
     normal = np.exp(-0.5 * ((gaps - centre) / spread) ** 2) / spread
     apart, tight, share = (each.reshape(-1, 1) for each in np.meshgrid(APART, TIGHT, ABOVE))
@@ -266,7 +261,7 @@ def waits(
         after = _distance(boundary, n0[live] + ahead, total, arm[live])
         crossed = (after <= 0.0).any(axis=0)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            width = walk.deviation(live)
+            width = walk.deviation[live]
             wide = np.stack([before, after]) + OVERSHOOT * width
             room = np.where(ahead - more > 1.0, width**2 * (ahead - more), 0.0)
             slips = chance.random(after.shape) < np.exp(-2.0 * wide[0] * wide[1] / room)
@@ -297,13 +292,10 @@ class _Walk:
         self.cases = float(rewards.count) if isinstance(rewards, GradedCases) else math.inf
         if variance is None:
             variance = mu * (1.0 - mu) if isinstance(rewards, Bounded) else np.full(mu.shape, rewards.sigma() ** 2)
-        self.variance = variance
+        self.variance, self.deviation = variance, np.sqrt(np.maximum(variance, 1e-300))
         if self.cases < math.inf:
             left = np.maximum(self.cases - n0, 0.0)
             self.in_all = s0 + chance.binomial(left.astype(np.int64), mu)
-
-    def deviation(self, live: Any) -> Floats:
-        return np.asarray(np.sqrt(np.maximum(self.variance[live], 1e-300)))
 
     def rewards(self, live: Any, more: Floats, count: Floats, total: Floats) -> Floats:
         """Sum of the next `count` rewards."""
@@ -332,7 +324,10 @@ def by_evidence(
     levels   : evidence that each arm needs; many different ones are rounded up to eight
     most     : largest number of pulls
     """
-    steps, place = _few_levels(levels)
+    steps = np.unique(levels)
+    if steps.size > 8:
+        steps = np.unique(np.quantile(steps, np.linspace(0.0, 1.0, 8)[1:], method="higher"))
+    place = np.minimum(np.searchsorted(steps, levels), steps.size - 1)  # the step of each arm's level
     counts = np.unique(np.concatenate([np.arange(1.0, 13.0), np.floor(np.geomspace(13.0, max(most, 20.0), 36))]))
     if isinstance(problem.rewards, GradedCases):
         counts = np.unique(np.minimum(counts, problem.rewards.count))
@@ -354,14 +349,6 @@ def by_evidence(
         return found[0], found[1]
 
     return boundary
-
-
-def _few_levels(levels: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """At most eight levels, and which of them each arm has."""
-    different = np.unique(levels)
-    if different.size > 8:
-        different = np.unique(np.quantile(different, np.linspace(0.0, 1.0, 8)[1:], method="higher"))
-    return different, np.minimum(np.searchsorted(different, levels), different.size - 1)
 
 
 def _solved(evidence: Callable[..., Any], side: int, n: Floats, level: Floats, problem: Problem) -> Floats:

@@ -43,20 +43,16 @@ class Bar(NamedTuple):
 
 
 def bar_at(bar: Bar, threshold: float) -> Bar:
-    """The same problem at another threshold."""
+    """The same problem at another threshold: `Bar._replace` in a form that numba can compile."""
     spread = math.sqrt(threshold * (1.0 - threshold)) if bar.bounded > 0.0 else bar.spread
-    return _changed(bar, threshold, bar.delta, spread, bar.budget)
+    kept = bar.bounded, bar.modelled, bar.purse, bar.cases, bar.ceiling
+    return Bar(threshold, bar.delta, bar.arms, bar.sigma, spread, bar.budget, *kept)
 
 
 def bar_with(bar: Bar, delta: float, budget: float) -> Bar:
     """The same problem with another error probability and another evidence for a verdict."""
-    return _changed(bar, bar.threshold, delta, bar.spread, budget)
-
-
-def _changed(bar: Bar, threshold: float, delta: float, spread: float, budget: float) -> Bar:
-    """`Bar._replace` for these four fields, in a form that numba can compile."""
     kept = bar.bounded, bar.modelled, bar.purse, bar.cases, bar.ceiling
-    return Bar(threshold, delta, bar.arms, bar.sigma, spread, budget, *kept)
+    return Bar(bar.threshold, delta, bar.arms, bar.sigma, bar.spread, budget, *kept)
 
 
 LEAST_SCALE, LARGEST_SCALE = 1e-100, 1e100

@@ -67,10 +67,6 @@ def evidence_from_totals(
     values   : the rule's parameters in the order of `rule.defaults`; its defaults if None
     patience : how many different arms are computed as Python
     """
-    _check(rule)
-    if isinstance(rule, RadiusRule):
-        nothing = np.full(np.shape(pulls), np.nan)
-        return nothing, nothing.copy()
     return _spread("evidence", rule, pulls, totals, bar, bar.budget, values, patience)
 
 
@@ -121,7 +117,11 @@ def _spread(
     patience: Patience,
 ) -> tuple[Floats, Floats]:
     """Call a loop on the distinct triples (pulls, total, needed), in threads where there are many."""
-    _check(rule)
+    if not (rule.by_totals and isinstance(rule, EvidenceRule | RadiusRule)):
+        raise UnsoundPairing(
+            f"{rule.name} needs the rewards in their order; totals are not enough. "
+            "Use a rule by totals, for example 'beta-mixture' or 'normal-mixture'."
+        )
     parameters = tuple(rule.defaults.values()) if values is None else tuple(values)
     n, s, need = np.broadcast_arrays(*(np.asarray(each, dtype=np.float64) for each in (pulls, totals, needed)))
     shape = n.shape
@@ -158,18 +158,12 @@ def _distinct(n: Floats, s: Floats, needed: Floats) -> tuple[Floats, Floats, Flo
     return sorted_[0][new], sorted_[1][new], sorted_[2][new], where
 
 
-def _check(rule: IdentificationRule) -> None:
-    if not (rule.by_totals and isinstance(rule, EvidenceRule | RadiusRule)):
-        raise UnsoundPairing(
-            f"{rule.name} needs the rewards in their order; totals are not enough. "
-            "Use a rule by totals, for example 'beta-mixture' or 'normal-mixture'."
-        )
-
-
 @cache
 def _loop(what: str, rule: IdentificationRule, fast: bool) -> Callable[..., None]:
     """The loop over arms, as Python or compiled."""
     if isinstance(rule, RadiusRule):
+        if what == "evidence":
+            return no_evidence
         return _built({"interval": radius_interval_loop, "wait": radius_wait_loop}[what], rule.radius, fast)
     if what == "interval":
         own = rule.one_side if isinstance(rule, EvidenceRule) else None
@@ -203,16 +197,6 @@ def own_bar(bar: Bar, needed: float) -> Bar:
     return bar_with(bar, bar.arms * math.exp(-needed), needed)
 
 
-def further_out(inner: float, gap: float, side: float, bar: Bar) -> float:
-    """The next threshold to try beyond `inner`, on the side below (-1) or above (+1) the mean; inside the range."""
-    x = inner + side * gap
-    if bar.bounded > 0.0:
-        if side < 0.0:
-            return max(x, 0.25 * inner)
-        return min(x, 1.0 - 0.25 * (1.0 - inner))
-    return x
-
-
 def evidence_loop(totals: Formula) -> Callable[..., None]:
     def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, for_good: Floats, for_bad: Floats) -> None:
         for i in range(n.size):
@@ -227,26 +211,48 @@ def evidence_loop(totals: Formula) -> Callable[..., None]:
 def _end_of(one_side: Formula) -> Formula:
     """The function that finds one end of an arm's interval. It is made once per rule: numba caches functions by
     identity.
-
-    Evidence grows like the square of the distance from the mean, so its root, `height`, is nearly linear. Regula falsi
-    on the root narrows the gap between a threshold that is not refuted (inner) and one that is (outer).
     """
-    height = _height_of(one_side)
-    bracket = _bracket_of(height)
+
+    def height(n: float, s: float, x: float, side: float, bar: Any, values: Any) -> float:
+        """Root of the evidence that the mean lies above x (side -1) or below it (side +1); 0 if that is negative."""
+        evidence = one_side(-side, n, s, bar_at(bar, x), *values) + BASE
+        return math.sqrt(evidence) if evidence > 0.0 else 0.0
 
     def end(n: float, s: float, side: float, needed: float, bar: Any, values: Any) -> float:
-        """The refuted threshold nearest to the mean, on one side."""
+        """The refuted threshold nearest to the mean, on the side below (-1) or above (+1) it.
+
+        Evidence grows like the square of the distance from the mean, so its root, `height`, is nearly linear. Steps
+        away from the mean find a threshold that is not refuted (inner) and one that is (outer); where nothing is
+        refuted, the end is the limit of the range. Regula falsi on the root then narrows the gap between the two.
+        """
         mean, goal = s / n, math.sqrt(needed + BASE)
-        inner, h_inner, outer, h_outer = bracket(n, s, side, goal, bar, values)
+        limit = (0.0 if side < 0.0 else 1.0) if bar.bounded > 0.0 else side * math.inf
+        variance = mean * (1.0 - mean) if bar.bounded > 0.0 else bar.sigma * bar.sigma
+        likely = goal * math.sqrt(2.0 * variance / n) + (goal * goal / n if bar.bounded > 0.0 else 0.0)
+        inner, h_inner, outer, h_outer = mean, 0.0, mean, 0.0
+        if side * (bar.threshold - mean) > 0.0:  # start at the bar, to agree with the verdict
+            outer = bar.threshold
+            h_outer = height(n, s, outer, side, bar, values)
+            if h_outer < goal:
+                inner, h_inner = outer, h_outer
+        gap = likely - abs(inner - mean) if likely > abs(inner - mean) and h_inner < 0.9 * goal else 0.1 * likely
+        while h_outer < goal:
+            outer = inner + side * gap
+            if bar.bounded > 0.0:  # stay inside the range
+                outer = max(outer, 0.25 * inner) if side < 0.0 else min(outer, 1.0 - 0.25 * (1.0 - inner))
+            if outer == inner or abs(outer - limit) < CLOSE * abs(mean - limit):
+                return float(limit)
+            h_outer = height(n, s, outer, side, bar, values)
+            if h_outer < goal:
+                inner, h_inner, gap = outer, h_outer, 2.0 * gap
         if h_outer == goal:
             return float(outer)
-        guess = mean + side * first_gap(n, mean, goal, bar)
         for step in range(60):
             if abs(outer - inner) <= CLOSE * abs(outer - mean):
                 break
             x = 0.5 * (inner + outer)
-            if step == 0 and (guess - inner) * (guess - outer) < 0.0:
-                x = guess
+            if step == 0 and (mean + side * likely - inner) * (mean + side * likely - outer) < 0.0:
+                x = mean + side * likely
             elif step % 4 < 3 and math.isfinite(h_outer):
                 # alternate slightly to either side of the root estimate: the bracket closes from both sides
                 aside = 0.3 * CLOSE * (outer - mean) * (-1.0 if step % 2 else 1.0)
@@ -260,41 +266,6 @@ def _end_of(one_side: Formula) -> Formula:
         return float(outer)
 
     return end
-
-
-def _height_of(one_side: Formula) -> Formula:
-    def height(n: float, s: float, x: float, side: float, bar: Any, values: Any) -> float:
-        """Root of the evidence that the mean lies above x (side -1) or below it (side +1)."""
-        return root(one_side(-side, n, s, bar_at(bar, x), *values) + BASE)
-
-    return height
-
-
-def _bracket_of(height: Formula) -> Formula:
-    def bracket(
-        n: float, s: float, side: float, goal: float, bar: Any, values: Any
-    ) -> tuple[float, float, float, float]:
-        """inner, its height, outer, its height; the limit of the range as outer where nothing is refuted."""
-        mean = s / n
-        limit = (0.0 if side < 0.0 else 1.0) if bar.bounded > 0.0 else side * math.inf
-        inner, h_inner = mean, 0.0
-        if side * (bar.threshold - mean) > 0.0:  # start at the bar, to agree with the verdict
-            h_bar = height(n, s, bar.threshold, side, bar, values)
-            if h_bar >= goal:
-                return inner, h_inner, bar.threshold, h_bar
-            inner, h_inner = bar.threshold, h_bar
-        gap = first_gap(n, mean, goal, bar)
-        gap = gap - abs(inner - mean) if gap > abs(inner - mean) and h_inner < 0.9 * goal else 0.1 * gap
-        while True:
-            outer = further_out(inner, gap, side, bar)
-            if outer == inner or abs(outer - limit) < CLOSE * abs(mean - limit):
-                return inner, h_inner, limit, goal
-            h_outer = height(n, s, outer, side, bar, values)
-            if h_outer >= goal:
-                return inner, h_inner, outer, h_outer
-            inner, h_inner, gap = outer, h_outer, 2.0 * gap
-
-    return bracket
 
 
 @cache
@@ -335,17 +306,6 @@ def _totals_left(one_side: Formula) -> Formula:
         return float(low / cases), float(above / cases)
 
     return totals_left
-
-
-def root(x: float) -> float:
-    """Square root; 0 for negative numbers."""
-    return math.sqrt(x) if x > 0.0 else 0.0
-
-
-def first_gap(n: float, mean: float, goal: float, bar: Bar) -> float:
-    """Approximate distance of the interval's end from the mean."""
-    variance = mean * (1.0 - mean) if bar.bounded > 0.0 else bar.sigma * bar.sigma
-    return goal * math.sqrt(2.0 * variance / n) + (goal * goal / n if bar.bounded > 0.0 else 0.0)
 
 
 def interval_loop(one_side: Formula) -> Callable[..., None]:
@@ -402,7 +362,9 @@ def _wait_of(missing: Formula) -> Formula:
         few, short = n, missing(n, s, needed, bar, values)
         if short <= 0.0:
             return 0.0
-        rate = rate_of(mean, bar)
+        rate = (mean - bar.threshold) ** 2 / (2.0 * bar.sigma * bar.sigma)  # maximum evidence per pull
+        if bar.bounded > 0.0:
+            rate = bernoulli_kl(mean, bar.threshold)
         many = min(n + (short + 1.0) / rate if rate > 0.0 else math.inf, bar.cases)
         if many > NEVER:
             return math.inf
@@ -427,13 +389,6 @@ def _wait_of(missing: Formula) -> Formula:
     return wait
 
 
-def rate_of(mean: float, bar: Bar) -> float:
-    """Maximum evidence per pull of an arm with this mean."""
-    if bar.bounded > 0.0:
-        return bernoulli_kl(mean, bar.threshold)
-    return (mean - bar.threshold) ** 2 / (2.0 * bar.sigma * bar.sigma)
-
-
 def _waiting_loop(wait: Formula) -> Callable[..., None]:
     def loop(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, more: Floats, nothing: Floats) -> None:
         for i in range(n.size):
@@ -441,6 +396,11 @@ def _waiting_loop(wait: Formula) -> Callable[..., None]:
             more[i] = wait(n[i], s[i], needed[i], bar, values) if n[i] > 0.0 else math.nan
 
     return loop
+
+
+def no_evidence(n: Floats, s: Floats, needed: Floats, bar: Any, values: Any, good: Floats, bad: Floats) -> None:
+    """The evidence loop of a radius rule, which has no evidence."""
+    good[:], bad[:] = math.nan, math.nan
 
 
 def radius_interval_loop(radius: Formula) -> Callable[..., None]:

@@ -15,7 +15,7 @@ import numpy as np
 from goodarm.engine.evidence import BarsEvidence, Seen
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.decide import Levels, deciding_evidence, open_units
+from goodarm.judgement.decide import Levels, open_units
 from goodarm.judgement.judgement import Arms, MetricColumn
 from goodarm.judgement.kinds import ReadLog
 from goodarm.judgement.log_columns import LogColumns, check_filter, choose_columns
@@ -50,7 +50,7 @@ def sums_of_all(source: LogSource, question: Question, progress: Progress) -> Re
                 f"{source.title}: not every arm has values of {metric.name}. An arm is judged by all of its metrics; "
                 "leave out the arms that lack one with `where`."
             )
-    return ReadLog(chosen[0], tuple(found), tuple(notes))
+    return ReadLog(chosen[0], tuple(found), tuple(notes), np.ones(found[0].arm.size, dtype=bool))
 
 
 def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arms:
@@ -74,7 +74,7 @@ def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arm
         columns.append(MetricColumn(metric.name, own, *ends))
         distances.append(mean - metric.threshold)
     for_good, for_bad = np.min(good, axis=0), np.logaddexp.reduce(bad, axis=0) - np.log(len(metrics))
-    verdict = Levels((levels, levels), (levels, levels)).verdicts(for_good, for_bad)
+    verdict, evidence = Levels((levels, levels), (levels, levels)).decided(for_good, for_bad)
     seen = [
         Seen(
             float(first.pulls[i]),
@@ -86,7 +86,6 @@ def decide_bars(question: Question, sums: Sequence[Sums], offset: Floats) -> Arm
     made = policy("uniform", rule, rewards=question.scale.family)
     low, high = BarsEvidence(question.bars).intervals(made, problem, seen, {}, levels)
     named = np.array([metric.name for metric in metrics], dtype=object)[np.argmax(bad, axis=0)]
-    evidence = deciding_evidence(verdict, for_good, for_bad)
     return Arms(
         first.segment,
         first.arm,

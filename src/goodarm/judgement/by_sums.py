@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import TOTALS, compiled
 from goodarm.engine.totals import in_chunks, interval_from_totals
-from goodarm.judgement.decide import Decided, Look, deciding_evidence, rows_until
+from goodarm.judgement.decide import Decided, Look, needed, rows_until
 from goodarm.judgement.question import Question
 from goodarm.problem import Bar, NonNegative
 from goodarm.rules.identification.bet_mixture import STEPS as STEPS_OF_BETS
@@ -55,9 +55,8 @@ def decide_by_sums(look: Look, pulls: Floats, totals: Floats, logs: Floats) -> D
     waiting = np.broadcast_to(look.pending, pulls.shape)[:, None]
     for_good = evidence(logs + waiting * one_reward(0.0, bar), bar)[0] if waiting.any() else evidence(logs, bar)[0]
     for_bad = evidence(logs + waiting * one_reward(1.0, bar), bar)[1] if waiting.any() else evidence(logs, bar)[1]
-    levels = look.levels(for_good, for_bad)
-    verdict = levels.verdicts(for_good, for_bad)
-    strength = deciding_evidence(verdict, for_good, for_bad)
+    levels = needed(look.question.criterion, (for_good, for_bad), look.problem, look.offset)
+    verdict, strength = levels.decided(for_good, for_bad)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = totals / pulls
     level = np.where(mean >= bar.threshold, levels.next[0], levels.next[1])

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals, more_pulls_needed
 from goodarm.judgement.judgement import Arms
-from goodarm.judgement.kinds import ReadLog
 from goodarm.judgement.question import Question
-from goodarm.judgement.shares import Shares
-from goodarm.judgement.sources._base import LogSource, Progress, Sums
+from goodarm.judgement.sources._base import Sums
 from goodarm.problem import Problem
 from goodarm.verdict import Criterion
 
@@ -52,23 +50,17 @@ class Look:
     offset: Floats | float = 0.0
     pending: Floats | float = 0.0
 
-    def levels(self, for_good: Floats, for_bad: Floats) -> Levels:
-        """The evidence that each arm needs."""
-        return needed(self.question.criterion, (for_good, for_bad), self.problem, self.offset)
-
 
 def decide(look: Look, pulls: Floats, totals: Floats) -> Decided:
     """Judge all arms by their totals, together."""
     rule, bar, pending = look.question.identification, look.problem.bar, look.pending
     sides = [(pulls + pending, totals), (pulls + pending, totals + pending)]
     for_good, for_bad = (evidence_from_totals(rule, *side, bar)[j] for j, side in enumerate(sides))
-    levels = look.levels(for_good, for_bad)
+    levels = needed(look.question.criterion, (for_good, for_bad), look.problem, look.offset)
     low, high = (interval_from_totals(rule, *sides[j], bar, level)[j] for j, level in enumerate(levels.now))
-    verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
-    if not np.isnan(for_good).all():
-        # if the evidence is just enough at the threshold itself, high == threshold
-        verdict = levels.verdicts(for_good, for_bad)
-    evidence = deciding_evidence(verdict, for_good, for_bad)
+    verdict, evidence = levels.decided(for_good, for_bad)
+    if np.isnan(for_good).all():  # a radius has no evidence; with evidence just enough, high == threshold
+        verdict = np.where(low >= bar.threshold, 1, np.where(high < bar.threshold, -1, 0)).astype(np.int8)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = totals / pulls
     needs = np.zeros(pulls.size)
@@ -108,15 +100,12 @@ class Levels:
     now: tuple[Floats, Floats]
     next: tuple[Floats, Floats]
 
-    def verdicts(self, for_good: Floats, for_bad: Floats) -> NDArray[np.int8]:
-        """The verdicts that this evidence has earned: 1 good, -1 bad, 0 undecided."""
+    def decided(self, for_good: Floats, for_bad: Floats) -> tuple[NDArray[np.int8], Floats]:
+        """The verdicts that this evidence has earned, and the evidence for each; if undecided, the larger side."""
         good, bad = self.now
-        return np.where(for_good >= good, 1, np.where(for_bad >= bad, -1, 0)).astype(np.int8)
-
-
-def deciding_evidence(verdict: NDArray[np.int8], for_good: Floats, for_bad: Floats) -> Floats:
-    """The evidence for each verdict; for an undecided arm the larger side."""
-    return np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+        verdict = np.where(for_good >= good, 1, np.where(for_bad >= bad, -1, 0)).astype(np.int8)
+        side = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
+        return verdict, side
 
 
 def rows_until(enough: Callable[[Floats], NDArray[np.bool_]], rows: Floats) -> Floats:
@@ -161,40 +150,6 @@ def _called(evidence: Floats, budget: float) -> int:
     ranked = np.sort(evidence)[::-1]
     enough = np.flatnonzero(ranked >= budget - np.log(np.arange(1, ranked.size + 1)))
     return int(enough[-1]) + 1 if enough.size else 0
-
-
-def decide_log(
-    source: LogSource,
-    question: Question,
-    read: ReadLog,
-    judged: NDArray[np.bool_],
-    shares: Shares,
-    progress: Progress,
-) -> tuple[Arms, tuple[str, ...]]:
-    """The arms of a log against a threshold with their verdicts, and notes for readers."""
-    columns, sums = read.columns, read.sums[0]
-    if question.cell_by_cell:
-        from goodarm.judgement.cells import decide_cells
-
-        return decide_cells(source, question, columns, sums, judged, shares)
-    if sums.weight is not None:
-        from goodarm.judgement.weighted import decide_ratios
-
-        return decide_ratios(question, columns, sums, shares)
-    totals = np.clip(sums.total, 0.0, sums.pulls) if question.scale.bounded else sums.total
-    if question.order is not None:
-        from goodarm.judgement.order import decide_in_order
-
-        found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
-        return replace(placed(question, sums, found), when=when), notes
-    look = Look(question, question.problem(sums.arm.size), shares.offset, open_units(question, sums))
-    if sums.logs is not None:
-        from goodarm.judgement.by_sums import decide_by_sums, notes_on_sums
-
-        found = decide_by_sums(look, sums.pulls, totals, sums.logs)
-        return placed(question, sums, found), notes_on_sums(question)
-    found = decide(look, sums.pulls, totals)
-    return placed(question, sums, found), ()
 
 
 def placed(question: Question, sums: Sums, found: Decided) -> Arms:

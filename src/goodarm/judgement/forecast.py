@@ -39,10 +39,11 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
     undecided = np.flatnonzero(verdict == 0)
     if question.threshold is None:
         return None
-    rarer = min(question.bar, 1.0 - question.bar) if question.scale.bounded else 1.0
+    problem, rule = question.problem(sums.pulls.size), question.identification
+    rarer = min(problem.threshold, 1.0 - problem.threshold) if question.scale.bounded else 1.0
     if not undecided.size or rarer * sums.pulls[undecided].sum() < SEEN:
         return None
-    if sums.weight is not None or isinstance(question.identification, RadiusRule):
+    if sums.weight is not None or isinstance(rule, RadiusRule):
         return None
     chance = default_rng(0)
     pulls = sums.pulls.astype(np.float64)
@@ -53,16 +54,23 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
     size = math.ceil(undecided.size / 2) / undecided.size
     if which.size > MOST_ARMS:
         which = np.sort(chance.choice(which, MOST_ARMS, replace=False))
-    problem = question.problem(pulls.size)
-    totals = _cut_at_the_ceiling(totals, sums, problem)
-    variance = variance_from_sums(sums, problem, question)
-    levels, most = _levels(question, problem, verdict, shares), (FARTHEST + 1.0) * float(pulls.max())
-    if sums.logs is None:
-        boundary = _boundary(question, problem, levels, most)
-    elif totals.sum() > 0.0:
+    bar, variance = problem.bar, None
+    called = 1 + max(int((verdict > 0).sum()), int((verdict < 0).sum()))  # under `fdr` more verdicts need less evidence
+    gained = math.log(called) if question.criterion is Criterion.FDR else 0.0
+    levels, most = (
+        np.broadcast_to(bar.budget - shares.offset - gained, pulls.shape),
+        (FARTHEST + 1.0) * float(pulls.max()),
+    )
+    if sums.logs is not None:
+        totals = _cut_at_the_ceiling(totals, sums, problem)
+        if totals.sum() <= 0.0:
+            return None
+        variance = variance_from_sums(sums, problem, question)
         boundary = boundary_by_sums(pulls, totals, sums.logs, problem, levels, most, which)
+    elif rule.by_totals:
+        boundary = by_evidence(lambda n, s: evidence_from_totals(rule, n, s, bar), problem, levels, most)
     else:
-        return None
+        boundary = by_formula(problem, levels)
     means = likely_means(pulls, totals, problem, DRAWS, chance, which, variance)
     if isinstance(problem.rewards, NonNegative):
         means = np.maximum(means, 0.0)
@@ -81,20 +89,6 @@ def rows_to_half(question: Question, sums: Sums, verdict: NDArray[np.int8], shar
     until = np.sort(np.maximum(more, 1.0) / per_row, axis=1)  # an undecided arm needs at least one more
     found = in_range(until[:, math.ceil(size * which.size) - 1])
     return found if found.told else None
-
-
-def _levels(question: Question, problem: Problem, verdict: NDArray[np.int8], shares: Shares) -> Floats:
-    """Evidence that each arm needs; under `fdr` with one more arm called than at present."""
-    called = max(int((verdict > 0).sum()), int((verdict < 0).sum())) + 1
-    gained = math.log(called) if question.criterion is Criterion.FDR else 0.0
-    return np.broadcast_to(problem.bar.budget - shares.offset - gained, (problem.arms,))
-
-
-def _boundary(question: Question, problem: Problem, levels: Floats, most: float) -> Boundary:
-    rule, bar = question.identification, problem.bar
-    if not rule.by_totals:
-        return by_formula(problem, levels)
-    return by_evidence(lambda n, s: evidence_from_totals(rule, n, s, bar), problem, levels, most)
 
 
 def boundary_by_sums(
@@ -169,13 +163,12 @@ def _borrowed(problem: Problem) -> float:
     return 300.0 if isinstance(problem.rewards, NonNegative) else 30.0
 
 
-def variance_from_sums(sums: Sums, problem: Problem, question: Question) -> Floats | None:
-    """The variance of one reward of each arm, from its sums for `bet-mixture`; None for other rules.
+def variance_from_sums(sums: Sums, problem: Problem, question: Question) -> Floats:
+    """The variance of one reward of each arm, from its sums for `bet-mixture`.
 
     log(1 + l d) is about l d - (l d)^2/2 for the smallest bet l. An arm with few rows gets the variance of all.
     """
-    if sums.logs is None:
-        return None
+    assert sums.logs is not None
     possible = np.where(np.asarray(question.bets) == 0.0, math.inf, np.abs(question.bets))
     smallest, n = int(np.argmin(possible)), np.maximum(sums.pulls, 1.0)
     bet = question.bets[smallest]

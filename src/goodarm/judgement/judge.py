@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,11 @@ from goodarm.arguments import checked_number, percentage, shown
 from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Judgement
-from goodarm.judgement.log_columns import LogColumns, look_alikes, noun, pairs_noun, pulls_like, unit_like
+from goodarm.judgement.log_columns import LogColumns, look_alikes, pulls_like, unit_like
 from goodarm.judgement.question import Question, read_scale
 from goodarm.judgement.shares import LATE, shared
 from goodarm.judgement.sources._base import LogSource, Progress, Sums, silent
-from goodarm.judgement.words import Doubt, conditions, doubts_first, shared_budget
+from goodarm.judgement.words import Doubt, shared_budget
 from goodarm.problem import Rewards
 from goodarm.question import Bars, BarsGiven
 from goodarm.verdict import Criterion
@@ -199,168 +199,119 @@ def _spark_table(name: str) -> LogSource:
 def judge_source(source: LogSource, question: Question, progress: Progress) -> Judgement:
     """Sum up the log, check the sums, and decide."""
     read = question.kind.read(source, progress)
-    if read.graded:
+    between = read.sums[0].graded
+    if between is not None and (between > 0.0).any() and read.sums[0].logs is None:
+        # rewards between the ends of their range call for a second scan, by sums
         question = replace(question, graded=True)
         read = question.kind.read(source, progress)
-    columns, sums = read.columns, read.sums[0]
+    columns, sums, cases = read.columns, read.sums[0], list[str]()
     if columns.pulls is not None:  # found by their names; a table of totals has no squares
         question = replace(question, pulls=columns.pulls, total=columns.total)
-    rows = int(sums.rows.sum())
-    alike = _look_alikes(sums.arm.tolist(), "arms", "are judged as two arms; if they are one, correct the names")
     if question.case is not None:
         from goodarm.judgement.cells import on_cases
 
         question, cases = on_cases(source, question, columns, sums)
-        alike += _look_alikes(cases, "cases", "count as two cases; if they are one, correct the names")
-    judged = question.kind.judged(sums, source.title)
-    with shared(question, columns, sums, judged) as shares:
-        made, notes = question.kind.arms(source, read, judged, shares, progress)
-    forecast = rows_to_half(question, sums, made.verdict, shares)
+    with shared(question, columns, sums, read.judged) as shares:
+        made, notes = question.kind.arms(source, read, shares, progress)
     segments = len(set(zip(*sums.segment, strict=True))) if columns.by else 1
+    budget = shared_budget(made.arm.size, segments, question)
+    said = [*read.notes, *_doubts(source, question, columns, sums, cases), *notes, budget]
     return Judgement(
         source=source.title,
-        rows=rows,
+        rows=int(sums.rows.sum()),
         question=question,
-        rule=question.kind.rule,
-        rule_guarantee=question.identification.guarantee,
-        noun=pairs_noun(columns.arm, columns.by) if columns.by else noun(columns.arm),
-        segment_noun=noun(columns.arm),
-        arms=made.ranked(),
-        notes=doubts_first(
-            (
-                *read.notes,
-                *_late_arms(source, question, columns, sums),
-                *_repeated_units(source, question, columns, rows),
-                *_units_in_several_arms(source, question, columns, sums),
-                *alike,
-                *_one_row_each(source, columns, sums),
-                *_growing_units(question, columns, sums),
-                *notes,
-                shared_budget(made.arm.size, segments, question),
-            )
-        ),
-        conditions=conditions(question, shares.case, made.arm.size, columns.unit),
+        roles=columns,
+        arms=made.taken(made.ranks()),
+        notes=tuple(sorted(said, key=lambda note: not isinstance(note, Doubt))),  # readers look at the first ones
         case=shares.case,
-        forecast=forecast,
-        by=columns.by,
+        forecast=rows_to_half(question, sums, made.verdict, shares),
         table_kind=getattr(source, "kind", None),
-    )
-
-
-def _units_in_several_arms(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[Doubt, ...]:
-    """A warning if arms are compared with a control and the same persons, sessions or machines are in several arms.
-
-    The proof of `versus` needs rewards of an arm and of the control that are independent. Where one person's two
-    rewards are opposite, the variance of the difference is twice as large as the test assumes.
-    """
-    if not question.asked.references or question.case is not None or columns.pulls is not None:
-        return ()
-    column = columns.unit or unit_like(columns, source.names())
-    if column is None:
-        return ()
-    in_all = source.distinct(replace(columns, arm=column), question, column)
-    if columns.unit is None:
-        in_arms = source.distinct(columns, question, column)
-    else:
-        in_arms = int(sums.pulls.sum() + (0.0 if sums.pending is None else np.nansum(sums.pending)))
-    if in_all < FEWEST or in_arms < SHARED * in_all:
-        return ()
-    return (
-        Doubt(
-            f"the same values of {column} are in several arms: {in_arms:,} pairs of about {in_all:,} values and arms. "
-            "If these are persons, sessions or machines, a comparison with a control is not certified: their rewards "
-            "in the arm and in the control depend on each other. Give every one a single arm",
-            condition=f"rewards of the same {column} in an arm and in the control do not depend on each other",
-        ),
-    )
-
-
-def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums: Sums) -> tuple[Doubt, ...]:
-    """A warning if the arms count as fixed in advance but one of them first appears late in the log."""
-    if question.shares_given or sums.first is None or sums.arm.size < 2:
-        return ()
-    share = source.rows_before(columns, question, float(np.nanmax(sums.first))) / float(sums.rows.sum())
-    if share <= LATE:
-        return ()
-    return (
-        Doubt(
-            f"not all arms are there from the beginning. By {columns.time}, the last of {sums.arm.size:,} first "
-            f"appears after {share:.0%} of the rows. If you looked at the log before that, or if more arms may come, "
-            "these verdicts are not certified: give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
-            condition="every look at the log had all of the arms",
-        ),
-    )
-
-
-def _look_alikes(names: list[str], what: str, outcome: str) -> tuple[Doubt, ...]:
-    """A warning if names differ only in what people don't see or don't mean.
-
-    what, outcome : what the names are, in the plural, and how two of them count
-    """
-    pairs = look_alikes(dict.fromkeys(names))
-    if not pairs:
-        return ()
-    (first, second), more = pairs[0], len(pairs) - 1
-    others = "" if not more else f", and {more:,} more {'pair' if more == 1 else 'pairs'}"
-    return (
-        Doubt(
-            f"the {what} {first!a} and {second!a} differ only in blanks, case or invisible characters{others}. They "
-            f"{outcome}",
-            condition=f"{first!a} and {second!a} are different {what}",
-        ),
-    )
-
-
-def _one_row_each(source: LogSource, columns: LogColumns, sums: Sums) -> tuple[Doubt, ...]:
-    """A warning if every arm has a single row and another column looks like a number of samples."""
-    pulls = pulls_like(columns, source.names())
-    if pulls is None or sums.arm.size < 2 or (sums.rows != 1.0).any():
-        return ()
-    return (
-        Doubt(
-            f"every arm has one row. If {columns.reward} is a total out of {pulls}, give `pulls='{pulls}'` and "
-            f"`total='{columns.reward}'`",
-            condition=f"each row is one reward and not a total out of {pulls}",
-        ),
-    )
-
-
-def _growing_units(question: Question, columns: LogColumns, sums: Sums) -> tuple[Doubt, ...]:
-    """A warning if units with several rows and times have no window: later looks would change their rewards."""
-    if columns.unit is None or columns.time is None or question.window is not None or question.case is not None:
-        return ()
-    if sums.rows.sum() < REPEATED * sums.pulls.sum():
-        return ()
-    return (
-        Doubt(
-            f"{question.counted} have several rows, and later rows change the reward of a {columns.unit}. If more may "
-            "come, give `window='7d'`, or as long as rows count: then verdicts hold at every look",
-            condition=f"no more rows of these {question.counted} will come",
-        ),
     )
 
 
 REPEATED, FEWEST = 1.1, 30
 """Minimum rows per value of an unused column within an arm, and minimum number of values, for a warning."""
-
-
 SHARED = 1.2
 """Minimum number of arms per unit for a warning. DuckDB's estimate of the units has a standard error of 3%."""
 
 
-def _repeated_units(source: LogSource, question: Question, columns: LogColumns, rows: int) -> tuple[Doubt, ...]:
-    """A warning if an unused column seems to hold persons, sessions or machines with several rows each."""
-    column = unit_like(columns, source.names()) if columns.unit is None and columns.pulls is None else None
-    if column is None:
-        return ()
-    different = source.distinct(columns, question, column)
-    if different < FEWEST or rows < REPEATED * different:
-        return ()
-    return (
-        Doubt(
-            f"{column} repeats: within the arms, {rows:,} rows have about {different:,} distinct values. If these "
-            "are persons, sessions or machines, their rows resemble each other and the verdicts are not certified: "
-            f"give `unit='{column}'`",
-            condition=f"rows of the same {column} are independent",
-        ),
-    )
+def _doubts(
+    source: LogSource, question: Question, columns: LogColumns, sums: Sums, cases: list[str]
+) -> Iterator[Doubt]:
+    """Signs in the log that the verdicts may not be certified.
+
+    cases : names of the cases of a fixed test set
+    """
+    rows, arms = int(sums.rows.sum()), sums.arm.size
+
+    # Arms count as fixed in advance, but one of them first appears late
+    if not question.shares_given and sums.first is not None and arms > 1:
+        share = source.rows_before(columns, question, float(np.nanmax(sums.first))) / rows
+        if share > LATE:
+            yield Doubt(
+                f"not all arms are there from the beginning. By {columns.time}, the last of {arms:,} first appears "
+                f"after {share:.0%} of the rows. If you looked at the log before that, or if more arms may come, these "
+                "verdicts are not certified: give `max_arms=N`, `ledger=FILE` or `by_appearance=True`",
+                condition="every look at the log had all of the arms",
+            )
+
+    # An unused column seems to hold persons, sessions or machines with several rows each
+    unit, in_arms = columns.unit, 0
+    if columns.pulls is None and columns.unit is None:
+        unit = unit_like(columns, source.names())
+        in_arms = 0 if unit is None else source.distinct(columns, question, unit)
+        if in_arms >= FEWEST and rows >= REPEATED * in_arms:
+            yield Doubt(
+                f"{unit} repeats: within the arms, {rows:,} rows have about {in_arms:,} distinct values. If these are "
+                "persons, sessions or machines, their rows resemble each other and the verdicts are not certified: "
+                f"give `unit='{unit}'`",
+                condition=f"rows of the same {unit} are independent",
+            )
+
+    # The same persons, sessions or machines are in the control and in other arms. The proof of `versus` needs
+    # independent rewards: where one person's two rewards are opposite, the variance of the difference is twice as
+    # large as the test assumes.
+    if unit is not None and question.kind.differences and question.case is None:
+        in_all = source.distinct(replace(columns, arm=unit), question, unit)
+        if columns.unit is not None:
+            in_arms = int(sums.pulls.sum() + (0.0 if sums.pending is None else np.nansum(sums.pending)))
+        if in_all >= FEWEST and in_arms >= SHARED * in_all:
+            yield Doubt(
+                f"the same values of {unit} are in several arms: {in_arms:,} pairs of about {in_all:,} values and "
+                "arms. If these are persons, sessions or machines, a comparison with a control is not certified: "
+                "their rewards in the arm and in the control depend on each other. Give every one a single arm",
+                condition=f"rewards of the same {unit} in an arm and in the control do not depend on each other",
+            )
+
+    # Names differ only in what people don't see or don't mean
+    for names, what, outcome in (
+        (sums.arm.tolist(), "arms", "are judged as two arms; if they are one, correct the names"),
+        (cases, "cases", "count as two cases; if they are one, correct the names"),
+    ):
+        if pairs := look_alikes(dict.fromkeys(names)):
+            (first, second), more = pairs[0], len(pairs) - 1
+            others = "" if not more else f", and {more:,} more {'pair' if more == 1 else 'pairs'}"
+            yield Doubt(
+                f"the {what} {first!a} and {second!a} differ only in blanks, case or invisible characters{others}. "
+                f"They {outcome}",
+                condition=f"{first!a} and {second!a} are different {what}",
+            )
+
+    # Every arm has a single row, and another column looks like a number of samples
+    if columns.pulls is None and arms > 1 and (sums.rows == 1.0).all():
+        pulls = pulls_like(columns, source.names())
+        if pulls is not None:
+            yield Doubt(
+                f"every arm has one row. If {columns.reward} is a total out of {pulls}, give `pulls='{pulls}'` and "
+                f"`total='{columns.reward}'`",
+                condition=f"each row is one reward and not a total out of {pulls}",
+            )
+
+    # Units with several rows and times have no window: later looks would change their rewards
+    growing = columns.unit is not None and columns.time is not None
+    if growing and question.window is None and question.case is None and rows >= REPEATED * sums.pulls.sum():
+        yield Doubt(
+            f"{question.counted} have several rows, and later rows change the reward of a {columns.unit}. If more may "
+            "come, give `window='7d'`, or as long as rows count: then verdicts hold at every look",
+            condition=f"no more rows of these {question.counted} will come",
+        )

@@ -12,8 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goodarm.forecast import Forecast
+from goodarm.judgement.log_columns import LogColumns, noun, pairs_noun
 from goodarm.judgement.question import Question
-from goodarm.judgement.words import LOOKS, Doubt, amount, amounts_of, estimate, sentence, shared_budget, visible
+from goodarm.judgement.words import (
+    LOOKS,
+    Doubt,
+    amount,
+    amounts_of,
+    conditions,
+    estimate,
+    sentence,
+    shared_budget,
+    visible,
+)
 from goodarm.judgement.written import VERDICTS, Captions, Written
 from goodarm.plain_table import plain_table
 from goodarm.question import UNDECIDED, Bars, Control, Threshold
@@ -89,10 +100,6 @@ class Arms:
             ],
         )
 
-    def ranked(self) -> Arms:
-        """The arms in their order."""
-        return self.taken(self.ranks())
-
     def ranks(self) -> NDArray[np.intp]:
         """Order of the arms: good, bad, undecided, and within each by decreasing evidence."""
         place = np.select([self.verdict == 1, self.verdict == -1], [0, 1], 2)
@@ -107,9 +114,8 @@ class Judgement(Written):
     source, rows : name of the log, and number of rows judged
     arms         : the table as arrays
     notes        : columns chosen, rows dropped, and other notes for readers
-    conditions   : assumptions of the guarantee that the log can't show
+    roles        : the columns of the log
     case         : how delta is divided among the arms, see `goodarm.judgement.shares`
-    noun, segment_noun : what is counted, in the plural: over all segments ("banner–country pairs") and in one of them
     forecast     : further rows until half of the undecided arms are decided, at the present shares of traffic; None if
                    there is no forecast
     """
@@ -117,17 +123,36 @@ class Judgement(Written):
     source: str
     rows: int
     question: Question
-    rule: str
-    rule_guarantee: Guarantee
-    noun: str
+    roles: LogColumns
     arms: Arms = field(repr=False)
     notes: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
     case: str = "fixed"
     forecast: Forecast | None = None
-    by: tuple[str, ...] = ()
     table_kind: str | None = field(default=None, repr=False)
-    segment_noun: str = ""
+
+    @cached_property
+    def rule(self) -> str:
+        """The name of the test that decides."""
+        return self.question.kind.rule
+
+    @cached_property
+    def rule_guarantee(self) -> Guarantee:
+        return self.question.identification.guarantee
+
+    @cached_property
+    def by(self) -> tuple[str, ...]:
+        """The columns that divide the arms into segments."""
+        return self.roles.by
+
+    @cached_property
+    def noun(self) -> str:
+        """What is counted, in the plural; with segments, pairs of arm and segment ("banner–country pairs")."""
+        return pairs_noun(self.roles.arm, self.by) if self.by else noun(self.roles.arm)
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """Assumptions of the guarantee that the log can't show."""
+        return conditions(self.question, self.case, self.arms.arm.size, self.roles.unit)
 
     @property
     def guarantee(self) -> str:
@@ -230,8 +255,8 @@ class Judgement(Written):
 
     def sentence_of(self, arms: Arms, forecast: Forecast | None = None) -> str:
         """The same for some of the arms: those of one segment, if there are segments."""
-        noun = self.noun if arms is self.arms else self.segment_noun or self.noun
-        said = sentence(arms.verdict, forecast, noun, self.question)
+        counted = self.noun if arms is self.arms else noun(self.roles.arm)
+        said = sentence(arms.verdict, forecast, counted, self.question)
         if self.question.scale.family.about_bad:
             said += f"; {self.question.scale.family.about_bad}"
         return said if self.guarantee == str(self.rule_guarantee) else f"{said}; {self.guarantee}"

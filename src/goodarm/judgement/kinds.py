@@ -7,7 +7,7 @@ every kind has: columns, units, shares of delta, fixed test sets. A new kind has
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,19 +29,18 @@ if TYPE_CHECKING:
 
 
 class ReadLog(NamedTuple):
-    """The sums of a log: one `Sums` per metric, so a single one without several bars."""
+    """The sums of a log: one `Sums` per metric, so a single one without several bars.
+
+    judged : whether each arm gets a verdict; a control gets none
+    """
 
     columns: LogColumns
     sums: tuple[Sums, ...]
     notes: tuple[str, ...]
-
-    @property
-    def graded(self) -> bool:
-        """Whether rewards between the ends of their range call for a second scan, by sums."""
-        found = self.sums[0].graded
-        return found is not None and bool((found > 0.0).any()) and self.sums[0].logs is None
+    judged: NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
 class LogKind(ABC):
     """One kind of question, asked of a log.
 
@@ -54,8 +53,7 @@ class LogKind(ABC):
     pairs: ClassVar[bool] = False
     differences: ClassVar[bool] = False
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
+    question: Question
 
     @property
     @abstractmethod
@@ -80,10 +78,9 @@ class LogKind(ABC):
         """What to declare where rewards have no known range."""
         return "`rewards='nonnegative'` for amounts of 0 or more without a ceiling"
 
+    @abstractmethod
     def check(self) -> None:
         """Refuse options that don't combine with this kind."""
-        if self.question.margin:
-            raise InvalidValue("a margin belongs to a control: give `versus=ARM` too.")
 
     @abstractmethod
     def described(self) -> str:
@@ -104,7 +101,7 @@ class LogKind(ABC):
 
         question = self.question
         columns = choose_columns(question, source.names(), source.title, source.times())
-        filtered = check_filter(question, columns)
+        filtered = check_filter(question, columns) if question.where is not None else ()
         if question.by_sums and columns.pulls is not None:
             raise UnreadableTable(
                 f"{source.title} is a table of totals, and {question.identification.name} needs the rewards "
@@ -116,15 +113,12 @@ class LogKind(ABC):
                 "Give the log, or declare a range: `rewards='bounded:LOW,HIGH'`."
             )
         sums, notes = checked(source, columns, question, source.sums(columns, question, progress))
-        return ReadLog(columns, (sums,), (*columns.notes, *filtered, *notes))
-
-    def judged(self, sums: Sums, title: str) -> NDArray[np.bool_]:
-        """Whether each arm gets a verdict."""
-        return np.ones(sums.arm.size, dtype=bool)
+        judged = np.ones(sums.arm.size, dtype=bool)
+        return ReadLog(columns, (sums,), (*columns.notes, *filtered, *notes), judged)
 
     @abstractmethod
     def arms(
-        self, source: LogSource, read: ReadLog, judged: NDArray[np.bool_], shares: Shares, progress: Progress
+        self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
     ) -> tuple[Arms, tuple[str, ...]]:
         """The arms with their verdicts, and notes for readers."""
 
@@ -150,21 +144,21 @@ class ThresholdLog(LogKind):
 
     @property
     def asked(self) -> Threshold:
-        return Threshold(self.question.bar)
+        return Threshold(self.question.problem(1).threshold)
 
     @property
     def bar(self) -> float:
         return float(self.question.threshold or 0.0)
 
     def check(self) -> None:
-        super().check()
-        scale = self.question.scale
-        check_real(threshold=self.question.threshold)
-        if scale.bounded and not scale.low < self.bar < scale.high:
-            hint = meant_percent(self.bar) if (scale.low, scale.high) == (0.0, 1.0) else ""
+        scale, bar = self.question.scale, self.question.threshold
+        check_real(threshold=bar)
+        assert bar is not None
+        if scale.bounded and not scale.low < bar < scale.high:
+            hint = meant_percent(bar) if (scale.low, scale.high) == (0.0, 1.0) else ""
             raise InvalidValue(
                 f"threshold must lie strictly between {scale.low:g} and {scale.high:g} for {scale.words}; got "
-                f"{self.bar:g}. {hint}Give the rewards' own range as bounded:LOW,HIGH, or nonnegative for rewards of "
+                f"{bar:g}. {hint}Give the rewards' own range as bounded:LOW,HIGH, or nonnegative for rewards of "
                 "0 or more without a ceiling."
             )
 
@@ -174,11 +168,33 @@ class ThresholdLog(LogKind):
         return f"threshold {amount(self.bar, self.question)}"
 
     def arms(
-        self, source: LogSource, read: ReadLog, judged: NDArray[np.bool_], shares: Shares, progress: Progress
+        self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
     ) -> tuple[Arms, tuple[str, ...]]:
-        from goodarm.judgement.decide import decide_log
+        from goodarm.judgement.decide import Look, decide, open_units, placed
 
-        return decide_log(source, self.question, read, judged, shares, progress)
+        question, columns, sums = self.question, read.columns, read.sums[0]
+        if question.cell_by_cell:
+            from goodarm.judgement.cells import decide_cells
+
+            return decide_cells(source, question, columns, sums, read.judged, shares)
+        if sums.weight is not None:
+            from goodarm.judgement.weighted import decide_ratios
+
+            return decide_ratios(question, columns, sums, shares)
+        totals = np.clip(sums.total, 0.0, sums.pulls) if question.scale.bounded else sums.total
+        if question.order is not None:
+            from goodarm.judgement.order import decide_in_order
+
+            found, when, notes = decide_in_order(source, question, columns, sums, totals, shares, progress)
+            return replace(placed(question, sums, found), when=when), notes
+        pending = 0.0 if sums.pending is None else open_units(question, sums)
+        look = Look(question, question.problem(sums.arm.size), shares.offset, pending)
+        if sums.logs is not None:
+            from goodarm.judgement.by_sums import decide_by_sums, notes_on_sums
+
+            found = decide_by_sums(look, sums.pulls, totals, sums.logs)
+            return placed(question, sums, found), notes_on_sums(question)
+        return placed(question, sums, decide(look, sums.pulls, totals)), ()
 
 
 class ControlLog(LogKind):
@@ -250,24 +266,25 @@ class ControlLog(LogKind):
     def terms(self) -> dict[str, Any]:
         return {"control": self.control, "rule": self.rule}
 
-    def judged(self, sums: Sums, title: str) -> NDArray[np.bool_]:
+    def read(self, source: LogSource, progress: Progress) -> ReadLog:
         from goodarm.judgement.versus import control_of
 
-        is_control = control_of(self.control, sums, title)
+        read = super().read(source, progress)
+        is_control = control_of(self.control, read.sums[0], source.title)
         if is_control.all():
-            raise UnreadableTable(f"{title}: there is no arm but the control {self.control!r}.")
-        return ~is_control
+            raise UnreadableTable(f"{source.title}: there is no arm but the control {self.control!r}.")
+        return read._replace(judged=~is_control)
 
     def arms(
-        self, source: LogSource, read: ReadLog, judged: NDArray[np.bool_], shares: Shares, progress: Progress
+        self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
     ) -> tuple[Arms, tuple[str, ...]]:
         if self.question.cell_by_cell:
             from goodarm.judgement.cells import decide_cells
 
-            return decide_cells(source, self.question, read.columns, read.sums[0], judged, shares)
+            return decide_cells(source, self.question, read.columns, read.sums[0], read.judged, shares)
         from goodarm.judgement.versus import decide_segments
 
-        return decide_segments(self.question, read.sums[0], judged, shares)
+        return decide_segments(self.question, read.sums[0], read.judged, shares)
 
     def of_cells(self, results: Floats, arms: list[str]) -> Floats:
         """(1 + x - x0)/2 of the results of arm and control (`goodarm.rules.identification.paired`)."""
@@ -307,7 +324,6 @@ class BarsLog(LogKind):
         return "leave metrics that are not shares out"
 
     def check(self) -> None:
-        super().check()
         question = self.question
         given = ("reward", "pulls", "total", "order", "propensity", "case", "denominator")
         wrong = next((name for name in given if getattr(question, name) is not None), None)
@@ -341,7 +357,7 @@ class BarsLog(LogKind):
         return sums_of_all(source, self.question, progress)
 
     def arms(
-        self, source: LogSource, read: ReadLog, judged: NDArray[np.bool_], shares: Shares, progress: Progress
+        self, source: LogSource, read: ReadLog, shares: Shares, progress: Progress
     ) -> tuple[Arms, tuple[str, ...]]:
         from goodarm.judgement.bars import decide_bars
 
@@ -353,14 +369,4 @@ class BarsLog(LogKind):
 
 
 KINDS: tuple[type[LogKind], ...] = (ThresholdLog, ControlLog, BarsLog)
-
-
-def kind_of(question: Question) -> LogKind:
-    """The kind of a question, recognised by its option."""
-    given = [kind for kind in KINDS if getattr(question, kind.field) is not None]
-    if len(given) != 1:
-        raise InvalidValue(
-            "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
-            "compare with (`versus=ARM` and `margin=M`), or several bars (`bars='correct >= 0.9, slow <= 0.05'`)."
-        )
-    return given[0](question)
+"""A question has exactly one of their fields."""

@@ -120,7 +120,7 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
     weight = find(question.propensity, names, title) if question.propensity else None
     pulls = find(question.pulls, names, title) if question.pulls else None
     total = find(question.total, names, title) if question.total else None
-    if pulls is None and question.reward is None and _has(names, "pulls") and _has(names, "total"):
+    if pulls is None and question.reward is None and {"pulls", "total"} <= {name.casefold() for name in names}:
         pulls, total = find("pulls", names, title), find("total", names, title)
         notes.append(f"{pulls} and {total}: a table of totals, one row per arm or part of an arm")
     unit = find(question.unit, names, title) if question.unit else None
@@ -132,14 +132,15 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
     if pulls is None:
         reward = find(question.reward, names, title) if question.reward else None
         if reward is None:
-            reward = guess("reward", [name for name in free if not _same(name, question.arm)], names, title)
+            others = [name for name in free if name.casefold() != (question.arm or "").casefold()]
+            reward = guess("reward", others, names, title)
             notes.append(f"rewards are in the column {reward}")
     if question.arm is not None:
         arm = find(question.arm, names, title)
     else:
         arm = guess("arm", [name for name in free if name != reward], names, title)
         notes.append(f"arms are in the column {arm}")
-    squares = next((name for name in names if _same(name, "squares")), None) if pulls is not None else None
+    squares = next((name for name in names if name.casefold() == "squares"), None) if pulls is not None else None
     shown_with = [name for name in names if _bare(name) in PROPENSITIES]
     if weight is None and shown_with:
         notes.append(
@@ -208,7 +209,7 @@ def find(wanted: str, names: Sequence[str], title: str) -> str:
     """
     if wanted in names:
         return wanted
-    alike = [name for name in names if _same(name, wanted)]
+    alike = [name for name in names if name.casefold() == wanted.casefold()]
     if len(alike) == 1:
         return alike[0]
     if alike:
@@ -223,7 +224,7 @@ def find(wanted: str, names: Sequence[str], title: str) -> str:
 
 def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> str:
     """The only plausible column, or an error that lists the candidates."""
-    exact = [name for name in free if _same(name, role)]
+    exact = [name for name in free if name.casefold() == role]
     plausible = exact or [name for name in free if _bare(name) in PLAUSIBLE[role]]
     if len(plausible) == 1:
         return plausible[0]
@@ -276,14 +277,6 @@ def _word(column: str, otherwise: str) -> str:
 def _listed(names: Iterable[str]) -> str:
     shown = list(names)
     return ", ".join(shown[:12]) + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
-
-
-def _same(name: str, other: str | None) -> bool:
-    return other is not None and name.casefold() == other.casefold()
-
-
-def _has(names: Sequence[str], wanted: str) -> bool:
-    return any(_same(name, wanted) for name in names)
 
 
 def _bare(name: str) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from goodarm.engine.ordered_log import OrderedLog
 from goodarm.engine.totals import Floats, interval_from_totals, more_pulls_needed
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.decide import Decided, deciding_evidence
+from goodarm.judgement.decide import Decided
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import BY_TOTALS, Question
 from goodarm.judgement.shares import Shares
@@ -111,7 +111,7 @@ def _decided(question: Question, problem: Problem, log: OrderedLog, sums: Sums, 
     """The verdicts, and the number of arms whose later rewards contradict them."""
     rule, bar, verdict = question.identification, problem.bar, log.verdicts
     for_good, for_bad = log.evidence
-    evidence = deciding_evidence(verdict, for_good, for_bad)
+    evidence = np.where(verdict == 1, for_good, np.where(verdict == -1, for_bad, np.maximum(for_good, for_bad)))
     low, high = np.full(verdict.size, math.nan), np.full(verdict.size, math.nan)
     needed = bar.budget - log.offset
     if rule.by_totals:

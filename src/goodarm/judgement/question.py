@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from goodarm.arguments import check_whole
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
-from goodarm.judgement.kinds import LogKind, kind_of
+from goodarm.judgement.kinds import KINDS, LogKind
 from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import (
     LARGEST_SCALE,
@@ -51,42 +51,41 @@ class RewardScale:
     """The rewards' family and, where they are bounded, their own range.
 
     cut : whether larger rewards than `high` are judged as `high`, in place of being refused
+
+    bounded       : whether the rewards have a range
+    start, length : a reward x is (x - start)/length on the rule's scale
+    moved         : whether the rewards are on another scale than the rules
+    limits        : the smallest and the largest reward that is judged
     """
 
-    family: Rewards = field(default_factory=Bounded)
+    family: Rewards = Bounded()  # noqa: RUF009  frozen, and so shared
     low: float = 0.0
     high: float = 1.0
     cut: bool = False
+    bounded: bool = field(init=False)
+    start: float = field(init=False)
+    length: float = field(init=False)
+    moved: bool = field(init=False)
+    limits: tuple[float, float] = field(init=False)
 
-    @property
-    def bounded(self) -> bool:
-        return isinstance(self.family, Bounded)
-
-    @property
-    def length(self) -> float:
-        return self.high - self.low if self.bounded else 1.0
-
-    @property
-    def start(self) -> float:
-        return self.low if self.bounded else 0.0
-
-    @property
-    def moved(self) -> bool:
-        """Whether the rewards are on another scale than the rules."""
-        return self.bounded and (self.low, self.high) != (0.0, 1.0)
+    def __post_init__(self) -> None:
+        bounded = isinstance(self.family, Bounded)
+        limits = 0.0 if self.cut or isinstance(self.family, NonNegative) else -LARGEST_AMOUNT, LARGEST_AMOUNT
+        derived = {
+            "bounded": bounded,
+            "start": self.low if bounded else 0.0,
+            "length": self.high - self.low if bounded else 1.0,
+            "moved": bounded and (self.low, self.high) != (0.0, 1.0),
+            "limits": (self.low, self.high) if bounded and not self.cut else limits,
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @property
     def words(self) -> str:
         if self.cut:
             return f"rewards cut at {self.high:g}"
         return f"rewards in [{self.low:g}, {self.high:g}]" if self.bounded else str(self.family)
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The smallest and the largest reward that is judged."""
-        if self.bounded and not self.cut:
-            return self.low, self.high
-        return 0.0 if self.cut or isinstance(self.family, NonNegative) else -LARGEST_AMOUNT, LARGEST_AMOUNT
 
     @property
     def unit_limits(self) -> tuple[float, float]:
@@ -102,7 +101,7 @@ def read_scale(text: str | Rewards) -> RewardScale:
     'rewards in [1, 5]'
     """
     if isinstance(text, UpTo):
-        return RewardScale(Bounded(), 0.0, text.cap)
+        return RewardScale(high=text.cap)
     if not isinstance(text, str):
         return RewardScale(text)
     kind, _, rest = text.partition(":")
@@ -118,7 +117,7 @@ def read_scale(text: str | Rewards) -> RewardScale:
                     f"the range of rewards {text!r} must be between {LEAST_SCALE:g} and {LARGEST_SCALE:g} wide. Give "
                     "them in another unit."
                 )
-            return RewardScale(Bounded(), low, high)
+            return RewardScale(low=low, high=high)
     unbounded = kind in ("nonnegative", "gaussian", "sub-gaussian")
     if unbounded and len(numbers) == (kind != "nonnegative" or bool(rest)) and not any(map(math.isnan, numbers)):
         return RewardScale(rewards_from_text(text))
@@ -186,14 +185,36 @@ class Question:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", self.kind.scale())
+        if self.margin and not self.kind.differences:
+            raise InvalidValue("a margin belongs to a control: give `versus=ARM` too.")
         self.kind.check()
         self.problem(1)
         if self.nulls not in NULLS:
             raise UnknownName("way to treat NULLs", self.nulls, NULLS)
-        self._check_combinations()
-        self._check_shares()
-        self._check_unit()
-        self._check_cases()
+        if self.propensity is not None or self.cap is not None:
+            self._check_propensity()
+        if (self.pulls is None) != (self.total is None):
+            raise InvalidValue("a table of totals needs both columns: give `pulls` and `total`.")
+        if self.pulls is not None and (self.reward is not None or self.order or self.propensity):
+            raise InvalidValue(
+                "`pulls` and `total` belong to a table of totals; leave `reward`, `order`, `propensity` out."
+            )
+        if self.shares_given:
+            self._check_shares()
+        if self.time is not None and self.pulls is not None:
+            raise InvalidValue("a table of totals has no time of each row; leave `time` out.")
+        if self.per_unit not in PER_UNIT:
+            raise UnknownName("way to sum up a unit", self.per_unit, PER_UNIT)
+        if self.unit is not None:
+            self._check_unit()
+        elif (self.per_unit, self.denominator, self.unit_limit, self.window) != ("mean", None, None, None):
+            raise InvalidValue("`per_unit`, `denominator`, `unit_limit` and `window` need a unit; give `unit=COLUMN`.")
+        if self.case is not None:
+            self._check_cases()
+        elif self.repeats is not None or self.score is not None:
+            raise InvalidValue("`repeats` and `score` belong to a fixed test set; name its column: `case=COLUMN`.")
+        elif self.cases is not None:
+            raise InvalidValue("`cases` is the size of a fixed test set; name its column too: `case=COLUMN`.")
         self._check_rule()
 
     @property
@@ -201,17 +222,16 @@ class Question:
         """Whether the caller chose how later arms share delta."""
         return self.max_arms is not None or self.ledger is not None or self.by_appearance
 
-    @property
-    def bar(self) -> float:
-        """The threshold on the rule's scale: [0, 1] for bounded rewards."""
-        if self.threshold is None:
-            return 0.5
-        return (self.threshold - self.scale.start) / self.scale.length
-
     @cached_property
     def kind(self) -> LogKind:
         """The kind of question, with everything that depends on it."""
-        return kind_of(self)
+        given = [kind for kind in KINDS if getattr(self, kind.field) is not None]
+        if len(given) != 1:
+            raise InvalidValue(
+                "give either a threshold, the bar that a good arm's mean reaches (`threshold=0.02`), or a control to "
+                "compare with (`versus=ARM` and `margin=M`), or several bars (`bars='correct >= 0.9, slow <= 0.05'`)."
+            )
+        return given[0](self)
 
     @property
     def asked(self) -> Threshold | Control | Bars:
@@ -254,8 +274,10 @@ class Question:
         return self.criterion is Criterion.FDR
 
     def problem(self, arms: int) -> Problem:
-        """The same question about this many arms."""
-        return Problem(threshold=self.bar, arms=arms, delta=self.delta, rewards=self.scale.family)
+        """The same question about this many arms, on the rule's scale: [0, 1] for bounded rewards."""
+        given, scale = self.threshold, self.scale
+        threshold = 0.5 if given is None else (given - scale.start) / scale.length
+        return Problem(threshold, arms, self.delta, scale.family)
 
     @property
     def identification(self) -> IdentificationRule:
@@ -263,7 +285,7 @@ class Question:
             return bet_mixture if self.score is None else score_bets
         if isinstance(self.scale.family, NonNegative):
             return identification_rule(self.rule or BY_SUMS)
-        if self.by_values and self.graded:
+        if self.graded and self.by_values:
             return bet_mixture
         return identification_rule(self.rule or (IN_ORDER if self.order and self.scale.bounded else BY_TOTALS))
 
@@ -326,7 +348,7 @@ class Question:
         bar = self.problem(1).bar
         return [float(bet) for bet in bets(bar)[: len(GAPS) if math.isinf(bar.ceiling) else None]]
 
-    def _check_combinations(self) -> None:
+    def _check_propensity(self) -> None:
         if (self.propensity is None) != (self.cap is None):
             raise InvalidValue(
                 "a propensity column needs a cap on the weights, and a cap a column: weights 1/propensity without a "
@@ -335,14 +357,8 @@ class Question:
             )
         if self.cap is not None and not (self.cap >= 1.0 and math.isfinite(self.cap)):
             raise InvalidValue(f"cap, the largest weight, must be a number of at least 1; got {self.cap:g}.")
-        if self.propensity is not None and (not self.scale.bounded or self.order or self.nulls == "zero"):
+        if not self.scale.bounded or self.order or self.nulls == "zero":
             raise InvalidValue("`propensity` needs bounded rewards, no `order`, and `nulls='error'` or drop.")
-        if (self.pulls is None) != (self.total is None):
-            raise InvalidValue("a table of totals needs both columns: give `pulls` and `total`.")
-        if self.pulls is not None and (self.reward is not None or self.order or self.propensity):
-            raise InvalidValue(
-                "`pulls` and `total` belong to a table of totals; leave `reward`, `order`, `propensity` out."
-            )
 
     def _check_shares(self) -> None:
         given = [
@@ -364,19 +380,9 @@ class Question:
             raise InvalidValue(
                 "`by_appearance` needs to know when a row happened; give `time=COLUMN` or `order=COLUMN`."
             )
-        if self.time is not None and self.pulls is not None:
-            raise InvalidValue("a table of totals has no time of each row; leave `time` out.")
 
     def _check_unit(self) -> None:
-        if self.per_unit not in PER_UNIT:
-            raise UnknownName("way to sum up a unit", self.per_unit, PER_UNIT)
         ratio = self.per_unit == "ratio"
-        if self.unit is None:
-            if (self.per_unit, self.denominator, self.unit_limit, self.window) != ("mean", None, None, None):
-                raise InvalidValue(
-                    "`per_unit`, `denominator`, `unit_limit` and `window` need a unit; give `unit=COLUMN`."
-                )
-            return
         for name, given in (("`order`", self.order), ("`propensity`", self.propensity), ("`pulls`", self.pulls)):
             if given is not None:
                 raise InvalidValue(f"`unit` makes one reward of all rows of a unit; leave {name} out.")
@@ -404,12 +410,6 @@ class Question:
             check_whole("cases", self.cases, least=1)
         if self.repeats is not None:
             check_whole("repeats", self.repeats, least=1)
-        if self.case is None:
-            if self.repeats is not None or self.score is not None:
-                raise InvalidValue("`repeats` and `score` belong to a fixed test set; name its column: `case=COLUMN`.")
-            if self.cases is not None:
-                raise InvalidValue("`cases` is the size of a fixed test set; name its column too: `case=COLUMN`.")
-            return
         if self.cell_by_cell and (self.criterion is Criterion.FDR or self.rule is not None):
             raise InvalidValue("cells are judged by bets on single cases, with fwer; leave `criterion` and `rule` out.")
         if self.by:
@@ -432,7 +432,7 @@ class Question:
                 f"{rule.name} needs the rewards in their order, and totals have none. Give `order=COLUMN`, or use "
                 f"`rule='{BY_TOTALS}'`."
             )
-        if self.weighted and rule.name != BY_TOTALS:
+        if rule.name != BY_TOTALS and self.weighted:
             raise UnsoundPairing(
                 f"weighted rewards are judged by {BY_TOTALS} only, not by {rule.name}. Leave `rule` out."
             )

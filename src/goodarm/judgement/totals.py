@@ -26,8 +26,14 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
     if sums.rows.sum() == 0:
         which = " that `where` keeps" if question.where else ""
         raise UnreadableTable(f"{source.title}: there is no row{which}.")
-    _check_range(source, columns, question, sums)
-    _check_times(source, columns, sums)
+    if sums.outside.any() or sums.unreadable.sum() > 0:
+        raise _out_of_range(source, columns, question, sums)
+    if sums.timeless is not None and (timeless := int(np.nansum(sums.timeless))):
+        raise UnreadableTable(  # units have a window, and whether such a row counts can't be known
+            f"{source.title}: {timeless:,} rows have no {columns.time}, and so no place in a window. Correct them, or "
+            f"leave them out with `where='{columns.time} IS NOT NULL'`, which is right only if that has nothing to do "
+            "with the reward."
+        )
     if question.propensity is not None:
         sums = replace(sums, around=per_segment(sums, sums.rows))
     sums, notes = _without_nulls(source, columns, question, sums)
@@ -36,12 +42,30 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
             f"{source.title}: {int(sums.improper.sum()):,} values of {columns.propensity} do not lie in (0, 1]. "
             "A propensity is the probability with which the arm was shown."
         )
-    notes = (*notes, *_check_units(source, columns, question, sums))
-    _check_sums(columns, question, sums)
-    return _sorted(sums), (*notes, *_check_scale(question, sums))
+    if columns.unit is not None:
+        notes += _check_units(source, columns, question, sums)
+    # sums must not have lost the digits that separate good from bad
+    scale, most = question.scale, float(sums.pulls.max())
+    if most > MOST_PULLS:
+        raise InvalidValue(
+            f"arm {sums.arm[int(sums.pulls.argmax())]!r} has {most:g} pulls; at most {MOST_PULLS:g} can be judged: the "
+            "evidence of more is lost in the rounding of floats."
+        )
+    if question.threshold is not None and not scale.bounded:
+        question.problem(sums.arm.size).check_sums(int(most))
+    far = max(abs(scale.low), abs(scale.high)) / scale.length if scale.moved and columns.pulls is not None else 0.0
+    if far * most > MOST_SUMMED:
+        raise InvalidValue(
+            f"totals of {most:g} rewards in [{scale.low:g}, {scale.high:g}] have lost the digits that tell good from "
+            "bad. Subtract LOW from every reward before adding them up, or give the rewards themselves."
+        )
+    if isinstance(question.scale.family, SubGaussian) and sums.improper is None:
+        notes += _check_scale(question.scale.family, sums)
+    return sums, notes
 
 
-def _check_range(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> None:
+def _out_of_range(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> UnreadableTable:
+    """The error about rewards outside of their range, or that are not numbers."""
     scale = question.scale
     if columns.pulls is not None:
         words = f"a total must lie between {scale.low:g} and {scale.high:g} times its pulls, and pulls are not negative"
@@ -53,10 +77,8 @@ def _check_range(source: LogSource, columns: LogColumns, question: Question, sum
         words = f"{scale.words} were declared"
     else:
         words = "a reward must be a finite number"
-    if not sums.outside.any() and sums.unreadable.sum() == 0:
-        return
     if question.per_unit == "sum" or columns.denominator is not None:
-        raise UnreadableTable(
+        return UnreadableTable(
             f"{source.title}: {words}, and not all values of {columns.reward} keep to it, as those of arm "
             f"{sums.arm[int(sums.outside.argmax())]!r}. Give the range as `rewards='bounded:LOW,HIGH'`, or "
             f"{question.kind.other_rewards()}, or correct the rows."
@@ -77,27 +99,17 @@ def _check_range(source: LogSource, columns: LogColumns, question: Question, sum
             f"Is this a table of totals, with {column} out of {pulls}? Give `pulls='{pulls}'` and `total='{column}'`. "
             f"If each row is one reward: {advice[0].lower()}{advice[1:]}"
         )
-    raise UnreadableTable(
+    return UnreadableTable(
         f"{source.title}: {found.rows:,} of {int(sums.rows.sum()):,} values of {column} can't be judged ({words}). "
         f"The first {what}: {found.value} of arm {found.arm!r}. "
         f"{advice}"
     )
 
 
-def _check_times(source: LogSource, columns: LogColumns, sums: Sums) -> None:
-    """Refuse rows without a time if units have a window: whether such a row counts can't be known."""
-    timeless = int(np.nansum(sums.timeless)) if sums.timeless is not None else 0
-    if timeless:
-        raise UnreadableTable(
-            f"{source.title}: {timeless:,} rows have no {columns.time}, and so no place in a window. Correct them, or "
-            f"leave them out with `where='{columns.time} IS NOT NULL'`, which is right only if that has nothing to do "
-            "with the reward."
-        )
-
-
 def _without_nulls(
     source: LogSource, columns: LogColumns, question: Question, sums: Sums
 ) -> tuple[Sums, tuple[str, ...]]:
+    """The arms that have a name and a reward, sorted; missing rewards are left out, count as 0 or are refused."""
     notes = []
     nameless = np.array([any(value is None for value in key) for key in zip(*sums.segment, sums.arm, strict=True)])
     lost, missing = int(sums.rows[nameless].sum()), int(sums.missing.sum())
@@ -134,7 +146,9 @@ def _without_nulls(
     kept = ~nameless & ((sums.pulls > 0) | waiting | (columns.pulls is not None))
     if not kept.any():
         raise UnreadableTable(f"{source.title}: no row has both an arm and a reward.")
-    return taken(sums, np.flatnonzero(kept)), tuple(notes)
+    # sorted by segments and names, so that every engine gives the same table
+    order = np.lexsort(tuple(np.array(key[kept], dtype=str) for key in (sums.arm, *reversed(sums.segment))))
+    return taken(sums, np.flatnonzero(kept)[order]), tuple(notes)
 
 
 def _missing(rewards: int) -> str:
@@ -143,8 +157,6 @@ def _missing(rewards: int) -> str:
 
 def _check_units(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[str, ...]:
     """Refuse rows without a unit and units above their limit; returns notes on units."""
-    if columns.unit is None:
-        return ()
     unnamed = int(np.nansum(sums.unnamed)) if sums.unnamed is not None else 0
     if unnamed and question.nulls != "drop":
         raise UnreadableTable(
@@ -175,33 +187,13 @@ def _on_open(question: Question, unit: str, pending: int) -> str:
     return f"{who} {'is' if pending == 1 else 'are'} left out"
 
 
-def _check_sums(columns: LogColumns, question: Question, sums: Sums) -> None:
-    """Refuse sums that may have lost the digits that separate good from bad."""
-    scale, most = question.scale, float(sums.pulls.max())
-    if most > MOST_PULLS:
-        raise InvalidValue(
-            f"arm {sums.arm[int(sums.pulls.argmax())]!r} has {most:g} pulls; at most {MOST_PULLS:g} can be judged: the "
-            "evidence of more is lost in the rounding of floats."
-        )
-    if question.threshold is not None and not scale.bounded:
-        question.problem(sums.arm.size).check_sums(int(most))
-    far = max(abs(scale.low), abs(scale.high)) / scale.length if scale.moved and columns.pulls is not None else 0.0
-    if far * most > MOST_SUMMED:
-        raise InvalidValue(
-            f"totals of {most:g} rewards in [{scale.low:g}, {scale.high:g}] have lost the digits that tell good from "
-            "bad. Subtract LOW from every reward before adding them up, or give the rewards themselves."
-        )
-
-
-def _check_scale(question: Question, sums: Sums) -> tuple[str, ...]:
+def _check_scale(family: SubGaussian, sums: Sums) -> tuple[str, ...]:
     """Refuse a declared scale that the spread or the tail of any arm refutes.
 
     If the declaration is true, at most one log in 10,000 is refused, over any number of looks. Half of that probability
     is for the spread (of all arms together, and of each arm), and half for the reward farthest from its arm's mean.
     """
-    if not isinstance(question.scale.family, SubGaussian) or sums.improper is not None:
-        return ()
-    sigma, n = question.scale.family.scale, np.maximum(sums.pulls, 1.0)
+    sigma, n = family.scale, np.maximum(sums.pulls, 1.0)
     mean = sums.total / n
     if sums.squares is not None:
         squares = np.nan_to_num(np.maximum(sums.squares - sums.total * mean, 0.0))
@@ -217,7 +209,7 @@ def _check_scale(question: Question, sums: Sums) -> tuple[str, ...]:
             )
     if sums.smallest is None or sums.largest is None:
         what = "tail" if sums.squares is not None else "spread and tail"
-        needed = question.scale.family.assumption
+        needed = family.assumption
         return (Doubt(f"that {needed} is not checked: totals do not show their {what}", condition=needed),)
     away = np.nan_to_num(np.maximum(sums.largest - mean, mean - sums.smallest)) / sigma
     limit = farthest_reward(n, n.size, float(n.sum()), 0.5 * FALSE_ALARMS)
@@ -225,7 +217,7 @@ def _check_scale(question: Question, sums: Sums) -> tuple[str, ...]:
     if away[worst] > limit[worst]:
         raise InvalidValue(
             f"a reward of arm {sums.arm[worst]!r} lies {away[worst]:.3g} times the declared scale {sigma:g} from the "
-            f"arm's mean, and at most {limit[worst]:.3g} is possible if {question.scale.family.assumption}: their "
+            f"arm's mean, and at most {limit[worst]:.3g} is possible if {family.assumption}: their "
             f"tail is heavier, and verdicts would be wrong too often. {_other_families(sums)}"
         )
     return ()
@@ -242,11 +234,6 @@ def _other_families(sums: Sums) -> str:
         "A larger scale chosen to fit this log would not make them right. Give `rewards='nonnegative'`, which needs no "
         "scale, or `rewards='nonnegative:CAP'`, which cuts rewards at a cap that was fixed beforehand."
     )
-
-
-def _sorted(sums: Sums) -> Sums:
-    """Sort by segments and names, so every engine gives the same table."""
-    return taken(sums, np.lexsort(tuple(np.array(key, dtype=str) for key in (sums.arm, *reversed(sums.segment)))))
 
 
 def per_segment(sums: Sums, values: Floats) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from goodarm.engine.compile import DIFFERENCES, compiled
 from goodarm.engine.totals import Floats, evidence_from_totals, in_chunks, interval_from_totals
 from goodarm.errors import UnknownName, UnreadableTable
-from goodarm.judgement.decide import MOST, Decided, deciding_evidence, needed
+from goodarm.judgement.decide import MOST, Decided, needed
 from goodarm.judgement.judgement import Arms
 from goodarm.judgement.question import Question
 from goodarm.judgement.shares import Shares
@@ -74,8 +74,7 @@ def decide_versus(
     low, high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[0], values, DIFFERENCES)
     if (levels.now[1] != levels.now[0]).any():
         high = interval_from_totals(versus, pulls, paired, problem.bar, levels.now[1], values, DIFFERENCES)[1]
-    verdict = levels.verdicts(for_good, for_bad)
-    evidence = deciding_evidence(verdict, for_good, for_bad)
+    verdict, evidence = levels.decided(for_good, for_bad)
     difference = paired / pulls
     needs = np.zeros(pulls.size)
     for j, level in enumerate(levels.next):
@@ -92,8 +91,7 @@ def decide_by_squares(
     problem = question.asked.problem(count, question.delta, question.scale.family)
     for_good, for_bad = against_control_by_squares(arms, control, margin)
     levels = needed(question.criterion, (for_good, for_bad), problem, offset)
-    verdict = levels.verdicts(for_good, for_bad)
-    evidence = deciding_evidence(verdict, for_good, for_bad)
+    verdict, evidence = levels.decided(for_good, for_bad)
     difference = arms.total / arms.pulls - control.total / control.pulls
     low = _least(arms, control, difference, levels.now[0])
     high = -_least(arms.turned(), control.turned(), -difference, levels.now[1])

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.decide import Decided, Look, deciding_evidence, open_units, placed, rows_until
+from goodarm.judgement.decide import Decided, Look, needed, open_units, placed, rows_until
 from goodarm.judgement.judgement import Arms
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import BY_TOTALS, Question
@@ -74,9 +74,8 @@ def decide_weighted(look: Look, rows: Floats, totals: Floats, weights: Floats, m
     threshold = np.full(rows.shape, problem.threshold)
     worst = {side: (rows + pending, totals + (side < 0.0) * pending, weights + pending) for side in (1.0, -1.0)}
     for_good, for_bad = (log_evidence(side, *worst[side], threshold, most) for side in (1.0, -1.0))
-    levels = look.levels(for_good, for_bad)
-    verdict = levels.verdicts(for_good, for_bad)
-    evidence = deciding_evidence(verdict, for_good, for_bad)
+    levels = needed(look.question.criterion, (for_good, for_bad), look.problem, look.offset)
+    verdict, evidence = levels.decided(for_good, for_bad)
     mean = np.divide(totals, weights, out=np.full(rows.shape, np.nan), where=weights > 0.0)
     low, high = (
         _end(side, *worst[-side], most, level, problem.threshold)

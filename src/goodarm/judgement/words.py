@@ -42,11 +42,6 @@ class Doubt(str):
         return self.removeprefix("WARNING: "), self.condition
 
 
-def doubts_first(notes: Sequence[str]) -> tuple[str, ...]:
-    """The notes with the doubts at the head, where readers look first."""
-    return tuple(sorted(notes, key=lambda note: not isinstance(note, Doubt)))
-
-
 def conditions(question: Question, case: str, arms: int, unit: str | None = None) -> tuple[str, ...]:
     """Conditions under which the verdicts are certified, which a log can't show.
 

@@ -80,12 +80,18 @@ MODELS = {
 """Models of the arms; `independent` stands for none of them."""
 
 
+OWN = {"goodarm.sampling": SAMPLING, "goodarm.identification": IDENTIFICATION, "goodarm.models": MODELS}
+"""goodarm's own parts by the group in which other packages register theirs."""
+
+
 @cache
 def _plugins(group: str) -> dict[str, Any]:
     return {entry.name: entry for entry in entry_points(group=group)}
 
 
-def _load(kind: str, group: str, own: dict[str, str], name: str) -> Any:
+@cache
+def _load(kind: str, group: str, name: str) -> Any:
+    own = OWN[group]
     if name in own:
         module, _, attribute = own[name].partition(":")
         return getattr(import_module(module), attribute)
@@ -113,13 +119,13 @@ def sampling_rule(name: str) -> SamplingRule:
         ...
     goodarm.errors.UnknownName: unknown sampling rule 'hdco'. Did you mean 'hdoc' or 'lil-hdoc'?
     """
-    rule: SamplingRule = _load("sampling rule", "goodarm.sampling", SAMPLING, name)
+    rule: SamplingRule = _load("sampling rule", "goodarm.sampling", name)
     return rule
 
 
 def identification_rule(name: str) -> IdentificationRule:
     """The identification rule of that name."""
-    rule: IdentificationRule = _load("identification rule", "goodarm.identification", IDENTIFICATION, name)
+    rule: IdentificationRule = _load("identification rule", "goodarm.identification", name)
     return rule
 
 
@@ -130,7 +136,7 @@ def model_names() -> list[str]:
 
 def model_kind(name: str) -> type[Model]:
     """The class of the model of that name."""
-    kind: type[Model] = _load("model", "goodarm.models", MODELS, name)
+    kind: type[Model] = _load("model", "goodarm.models", name)
     return kind
 
 
