@@ -16,7 +16,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from goodarm.cli import VERBS, app
-from goodarm.cli._replay import ReplayWarning
+from goodarm.cli.compare import ReplayWarning
 from goodarm.policies import PAIRINGS
 
 SMALL = ("compare", "kano-1", "--horizon", "300", "--runs", "1", "--policy", "hdoc")

@@ -14,7 +14,7 @@ from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import Bar, Bounded, Gaussian, Problem, bar_at
 from goodarm.rules.beliefs import Arm
 from goodarm.rules.identification import EvidenceRule, IdentificationRule
-from goodarm.testing.beliefs import arm_after
+from goodarm.testing.subject import arm_after
 from goodarm.verdict import Guarantee
 
 RULES = [identification_rule(name) for name in identification_names()]

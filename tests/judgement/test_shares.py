@@ -18,9 +18,9 @@ from goodarm.cli import app
 from goodarm.engine.compile import ALWAYS
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import GoodarmError, InvalidValue, UnusableStore
-from goodarm.judgement.ledger import Ledger
 from goodarm.judgement.page import page
 from goodarm.judgement.question import BY_TOTALS
+from goodarm.judgement.shares import Ledger
 from goodarm.numerics import binomial_tail
 from goodarm.policies.names import identification_rule
 from goodarm.problem import Problem

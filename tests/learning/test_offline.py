@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goodarm.errors import InvalidValue
-from goodarm.learning import epochs, learn, offline
+from goodarm.learning import learn, offline
 from goodarm.learning.train import MOST_RUNS
 from goodarm.simulation.simulate import simulate
 
@@ -79,11 +79,11 @@ def test_gradient_epochs_stop_when_validation_stops_improving_and_leave_with_a_w
         gradient = max(-1.0, min(1.0, math.log(2.0 / beta)))
         return 10.0 - math.log(beta / 2.0) ** 2, sign * gradient
 
-    found, history = epochs.learn_by_gradient(play, 6.0, budget=100)
+    found, history = offline.learn_by_gradient(play, 6.0, budget=100)
     assert found == pytest.approx(2.0, rel=0.02)
-    assert len(played) == sum(each.runs for each in history) + epochs.VALIDATION < 100
-    assert set(played[epochs.VALIDATION :: 1]) >= {0, 1, 2, 3}
-    wrong, _ = epochs.learn_by_gradient(lambda beta, run: play(beta, run, -1.0), 6.0, budget=100)
+    assert len(played) == sum(each.runs for each in history) + offline.VALIDATION < 100
+    assert set(played[offline.VALIDATION :: 1]) >= {0, 1, 2, 3}
+    wrong, _ = offline.learn_by_gradient(lambda beta, run: play(beta, run, -1.0), 6.0, budget=100)
     assert wrong > 8.0
 
 

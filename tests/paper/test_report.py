@@ -16,9 +16,8 @@ from goodarm import __version__, simulate
 from goodarm.environments.names import environment as find_environment
 from goodarm.paper import tasks
 from goodarm.paper.figures import FigureOf, figures
-from goodarm.paper.page import page
 from goodarm.paper.report import Reproduction, as_json, summarise
-from goodarm.paper.report_files import write_reproduction
+from goodarm.paper.report_files import page, write_reproduction
 from goodarm.paper.report_text import (
     HEADINGS,
     SWEEP_HEADINGS,

@@ -16,7 +16,7 @@ from goodarm.environments import Environment
 from goodarm.environments.laws import bernoulli_reward
 from goodarm.errors import InvalidValue
 from goodarm.learning import LearnedPolicy
-from goodarm.models.saved import arguments_as_json, arguments_from_json
+from goodarm.policies.file import arguments_as_json, arguments_from_json
 from goodarm.policies.names import MODELS, model_kind
 from goodarm.problem import Bounded
 from goodarm.rules.sampling import IndexRule

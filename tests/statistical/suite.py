@@ -3,8 +3,7 @@
 from goodarm.policies.names import identification_names, identification_rule
 from goodarm.problem import Bounded
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule
-from goodarm.testing.adversary import BOUNDED, HardInstance, instances_for
-from goodarm.testing.error_rates import LAW_LEVEL
+from goodarm.testing.error_rates import BOUNDED, LAW_LEVEL, HardInstance, instances_for
 from goodarm.testing.identification import RuleCheck, long_checks, model_checks
 from goodarm.verdict import Guarantee
 

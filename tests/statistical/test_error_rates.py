@@ -23,10 +23,13 @@ from goodarm.problem import Problem
 from goodarm.rules.beliefs import Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule
 from goodarm.testing import Subject, Violation, check_identification
-from goodarm.testing.adversary import HardInstance, adversarial, nearest_by_evidence, nearest_by_mean
 from goodarm.testing.error_rates import (
     ERROR_LEVEL,
+    HardInstance,
+    adversarial,
     detectable_share,
+    nearest_by_evidence,
+    nearest_by_mean,
     require_error_rate,
     require_false_discovery_rate,
 )

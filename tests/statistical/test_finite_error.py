@@ -13,7 +13,7 @@ from goodarm.rules.identification import EvidenceRule
 from goodarm.rules.identification.bet_mixture import bet_mixture
 from goodarm.rules.identification.gap_mixture import gap_mixture, log_average, smallest_good
 from goodarm.testing import Violation
-from goodarm.testing.exact_cases import (
+from goodarm.testing.exact_error import (
     evidence_of_cases,
     exact_error_of_cases,
     require_exact_error_of_cases,

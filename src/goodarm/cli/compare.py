@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -27,13 +28,16 @@ from goodarm.cli._options import (
     Threshold,
     Workers,
     cores,
+    number,
 )
-from goodarm.cli._replay import LogArm, LogHigh, LogLow, LogReward, replayed, warn_of_replay
 from goodarm.cli._show import INTERRUPTED, console, print_json, say_written
+from goodarm.errors import InvalidValue
 
 if TYPE_CHECKING:
+    from goodarm.environments import Environment
     from goodarm.report.rewards import RewardSummary
     from goodarm.simulation.compare import Comparison, ComparisonRequest
+    from goodarm.simulation.runs import Runs
     from goodarm.simulation.summary import Summary
 
 EXAMPLES = (
@@ -41,6 +45,15 @@ EXAMPLES = (
     "goodarm compare table:examples/headlines.csv --threshold 0.02 --horizon 200000 --runs 20 --out results",
     "goodarm compare table:examples/prompts.csv --bars 'correct >= 90%, slow <= 5%' --budget 2000 --runs 20",
 )
+
+
+LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="Of replay:LOG: its column of arms.")]
+LogReward = Annotated[
+    str | None, typer.Option("--reward", metavar="COLUMN", help="Of replay:LOG: its column of rewards.")
+]
+LogLow = Annotated[float | None, typer.Option("--low", parser=number, metavar="L", help="Of replay:LOG: least reward.")]
+LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar="H", help="Of replay:LOG: largest.")]
+"""Options of replay:LOG."""
 
 
 def compare(
@@ -165,3 +178,56 @@ def _say_what_is_left(summary: Summary | RewardSummary, out: Path | None) -> Non
     finished = ", ".join(f"{each.runs} of {each.policy}" for each in summary.policies) or "none"
     where = f" They are in {out}." if out is not None and summary.policies else ""
     typer.echo(f"goodarm: interrupted. Finished runs, of {summary.runs} wanted: {finished}.{where}", err=True)
+
+
+class ReplayWarning(UserWarning):
+    """Verdicts of a replay are about the log's averages, not about the arms behind it."""
+
+
+def replayed(
+    environment: str,
+    threshold: float | None,
+    bars: str | None,
+    arm: str | None,
+    reward: str | None,
+    low: float | None,
+    high: float | None,
+) -> str | Environment:
+    """The environment's name, or the log replayed as these options say."""
+    given = {"arm": arm, "reward": reward, "low": low, "high": high}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if not chosen:
+        return environment
+    kind, _, path = environment.partition(":")
+    if kind != "replay" or (threshold, bars) == (None, None):
+        raise InvalidValue(
+            f"`{next(iter(chosen))}` belongs to replay:LOG with a `threshold` or `bars`; got {environment}."
+        )
+    if bars is not None and reward is not None:
+        raise InvalidValue("`reward` names one column, and `bars` name the column of each metric. Leave one out.")
+    from goodarm.environments import replay
+
+    return replay(path, threshold, bars=bars, **chosen)  # type: ignore[arg-type]  # names and numbers, as `given` has them
+
+
+def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
+    """Print a note if arms were pulled more often than the log has rows for them."""
+    if not environment.startswith("replay:") or not finished:
+        return
+    import numpy as np
+
+    spec = finished[0].spec
+    extra = spec.environment.metrics[0].extra
+    if extra is None or not np.size(extra):
+        return
+    rows = np.asarray(extra)[spec.environment.arms : 2 * spec.environment.arms]
+    most = np.max([run.pulls for runs in finished for run in runs.runs], axis=0)
+    beyond = int((most > rows).sum())
+    if beyond:
+        warnings.warn(
+            f"{beyond} of {rows.size} arms were pulled more often than the log has rows for them: a replay draws with "
+            "replacement, and its verdicts are about the log's averages. Which arms are good is answered by "
+            f"goodarm judge {environment.partition(':')[2]} --{spec.question.setting}",
+            ReplayWarning,
+            stacklevel=2,
+        )

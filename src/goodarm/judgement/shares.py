@@ -8,25 +8,31 @@ is a condition on the log. There are four divisions:
 fixed          1/K each, K the arms in the log. Holds if the set of arms was fixed in advance and every look saw all of
                them. A look at K' < K arms spends delta/K' on each, so arms that appear between looks break it.
 max-arms       1/N each, N declared. Holds if at most N arms are ever judged.
-ledger         `goodarm.judgement.ledger`: the shares of earlier looks are kept in a file.
+ledger         the shares of earlier looks are kept in a file, see `Ledger`.
 by-appearance  1/(k (k + 1)) for the k-th arm in the order of first appearance. The sum over all k is 1, so any number
                of arms may come, whatever makes them come: k is known when the arm appears.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goodarm.errors import InvalidValue
-from goodarm.judgement.ledger import Ledger
+from goodarm.arguments import shown
+from goodarm.errors import InvalidValue, UnusableStore
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Floats, Sums
+from goodarm.whole_files import whole
 
 LATE = 0.1
 """Share of the rows after which an arm's first appearance counts as late."""
@@ -69,3 +75,141 @@ def shared(question: Question, columns: LogColumns, sums: Sums, judged: NDArray[
         yield Shares("by-appearance", np.log(arms / (k * (k + 1.0))))
     else:
         yield Shares("fixed", np.zeros(arms))
+
+
+RESERVE = 0.1
+"""Share of delta that the first look reserves for later arms. It costs the first arms 0.1 nats of evidence."""
+WHAT, VERSION = "goodarm ledger", 1
+
+Name = tuple[Any, ...]
+"""The values of the columns `by`, then the arm."""
+
+
+class Ledger:
+    """A file that records each arm's share of delta and the look that assigned it. The first look creates the file.
+
+    The first look gives each of its K0 arms (1 - r)/K0 of delta. The m-th arm that comes later gets r
+    K0/((K0+m-1)(K0+m)), as in a campaign with a reserve. These sum to r, however many come, so all shares together sum
+    to at most 1. An arm keeps its share forever. The share of a later arm depends only on the number of arms before it,
+    not on the number that arrive with it, which could depend on rewards.
+
+    The ledger also records the question (threshold or control, delta, rule, filter, ...) and refuses a look with
+    another question, which would need its own delta.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    @contextmanager
+    def look(self, terms: Mapping[str, Any], arms: Sequence[Name], rows: int) -> Iterator[dict[Name, float]]:
+        """The shares of all arms known so far, for one look at these arms.
+
+        The file is locked during the look, so concurrent looks can't assign the same share. It is written, whole or not
+        at all, only if the look succeeds.
+        """
+        with self._locked():
+            kept = self._read()
+            self._refuse_other(kept, terms)
+            shares = {tuple(entry["arm"]): entry["share"] for look in kept["looks"] for entry in look["arms"]}
+            new = [arm for arm in sorted(arms, key=lambda name: tuple(map(str, name))) if arm not in shares]
+            added = dict(zip(new, _next_shares(kept, len(new)), strict=True))
+            yield shares | added
+            entries = [{"arm": list(arm), "share": share} for arm, share in added.items()]
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            looks = [*kept["looks"], {"at": at, "rows": rows, "arms": entries}]
+            self._write({**kept, "asked": dict(terms), "looks": looks})
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        import fcntl
+
+        beside = self.path.with_name(f"{self.path.name}.lock")  # a separate file, since the ledger itself is replaced
+        try:
+            file = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise UnusableStore(
+                f"the ledger {self.path} can't be used ({error.strerror}). Give `ledger` a path in a folder that "
+                "exists and can be written."
+            ) from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(file)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            text = self.path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return {"what": WHAT, "version": VERSION, "reserve": RESERVE, "asked": None, "looks": []}
+        except (OSError, UnicodeDecodeError) as error:
+            raise UnusableStore(f"the ledger {self.path} can't be read ({error}).") from None
+        try:
+            kept = json.loads(text)
+            wrong = _wrong_with(kept)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            wrong = "it is not a complete ledger"
+        if wrong:
+            raise UnusableStore(
+                f"the ledger {self.path} is damaged: {wrong}. Restore it from a backup. Without it the shares of "
+                "earlier looks are lost: a new ledger needs a new delta, or rewards that were not looked at."
+            )
+        return dict(kept)
+
+    def _refuse_other(self, kept: Mapping[str, Any], terms: Mapping[str, Any]) -> None:
+        wanted = json.loads(json.dumps(dict(terms)))
+        before = wanted if kept["asked"] is None else kept["asked"]
+        other = next((name for name in {**before, **wanted} if before.get(name) != wanted.get(name)), None)
+        if other is None:
+            return
+        raise InvalidValue(
+            f"the ledger {self.path} was begun with {other} {shown(before.get(other))}; this look has "
+            f"{shown(wanted.get(other))}. What is asked must be fixed before the first look: ask the same, or keep a "
+            "ledger for each question, each with a delta of its own."
+        )
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        def write(part: Path) -> None:
+            with part.open("w", encoding="utf-8") as stream:
+                json.dump(content, stream, indent=1, ensure_ascii=False)
+                stream.flush()
+                os.fsync(stream.fileno())
+
+        try:
+            whole(self.path, write)
+        except OSError as error:
+            raise UnusableStore(f"the ledger {self.path} can't be written ({error.strerror}).") from None
+
+
+def _next_shares(kept: Mapping[str, Any], count: int) -> list[float]:
+    """The shares of the next arms.
+
+    >>> first = {"reserve": 0.1, "looks": []}
+    >>> _next_shares(first, 2)
+    [0.45, 0.45]
+    >>> later = {"reserve": 0.1, "looks": [{"arms": [{}, {}]}]}
+    >>> [round(share, 4) for share in _next_shares(later, 2)]
+    [0.0333, 0.0167]
+    """
+    sizes = [len(look["arms"]) for look in kept["looks"]]
+    reserve, first = kept["reserve"], next((size for size in sizes if size), 0)
+    if not first:
+        return [(1.0 - reserve) / count] * count
+    came = sum(sizes) - first
+    return [reserve * first / ((first + m - 1) * (first + m)) for m in range(came + 1, came + count + 1)]
+
+
+def _wrong_with(kept: Any) -> str:
+    """Describe why the content is not a valid ledger; empty if it is."""
+    if kept["what"] != WHAT or kept["version"] > VERSION:
+        return f"it is not a ledger of version {VERSION}"
+    entries = [entry for look in kept["looks"] for entry in look["arms"]]
+    shares = [float(entry["share"]) for entry in entries]
+    if not (0.0 < kept["reserve"] < 1.0 and all(0.0 < share <= 1.0 for share in shares) and sum(shares) <= 1.0 + 1e-9):
+        return "its shares are not shares of one delta"
+    first: list[Any] = next((look["arms"] for look in kept["looks"] if look["arms"]), [])
+    if sum(float(entry["share"]) for entry in first) > 1.0 - kept["reserve"] + 1e-9:
+        return "its first look has spent the reserve for later arms"
+    if len({tuple(entry["arm"]) for entry in entries}) < len(entries):
+        return "an arm has two shares"
+    return "" if isinstance(kept["asked"], dict) else "it does not say what was asked"

@@ -17,8 +17,7 @@ from goodarm.arguments import check_whole
 from goodarm.environments import Environment
 from goodarm.errors import InvalidValue, NotCalibrated
 from goodarm.learning.calibrate import Attempt, count_attempt, learned_alpha, most_wrong
-from goodarm.learning.epochs import GradientEpoch, learn_by_gradient, least_budget
-from goodarm.learning.offline import LearningStep, learn_parameter
+from goodarm.learning.offline import GradientEpoch, LearningStep, learn_by_gradient, learn_parameter, least_budget
 from goodarm.policies import DEFAULT_POLICY, Policy, rounded, spelled
 from goodarm.policies import policy as make_policy
 from goodarm.policies.certificate import Certificate, confidence_of

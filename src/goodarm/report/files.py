@@ -14,13 +14,11 @@ import numpy as np
 
 from goodarm.errors import MissingExtra, UnusableFolder
 from goodarm.planning import CampaignPlan
-from goodarm.report import plan_figure, rewards_over_time, verdicts_over_time
+from goodarm.report import plan_figure, rewards, verdicts_over_time
 from goodarm.report.drawing import save
 from goodarm.report.learned_bounds import draw_bound, draw_learning
 from goodarm.report.numbers import json_text
 from goodarm.report.plan_text import as_json as plan_as_json
-from goodarm.report.rewards import RewardSummary
-from goodarm.report.rewards import as_json as rewards_as_json
 from goodarm.simulation.compare import Comparison
 from goodarm.simulation.runs import Runs
 from goodarm.simulation.summary import Summary, as_json
@@ -97,10 +95,10 @@ def write_files(results: Comparison, summary: Summary, folder: Path) -> list[Pat
     return _write(results, as_json(summary), figures, folder)
 
 
-def write_rewards(results: Comparison, summary: RewardSummary, folder: Path) -> list[Path]:
+def write_rewards(results: Comparison, summary: rewards.RewardSummary, folder: Path) -> list[Path]:
     """Write the files of a comparison by reward; returns their paths."""
-    figure = rewards_over_time.draw(rewards_over_time.info(results))
-    return _write(results, rewards_as_json(summary), {"rewards": figure}, folder)
+    figure = rewards.draw(rewards.info(results))
+    return _write(results, rewards.as_json(summary), {"rewards": figure}, folder)
 
 
 def _write(results: Comparison, summary: dict[str, Any], figures: dict[str, Figure], folder: Path) -> list[Path]:

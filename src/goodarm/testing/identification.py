@@ -14,11 +14,15 @@ from goodarm.policies.names import identification_rule
 from goodarm.problem import Bounded, Cases, Gaussian, GradedCases, Problem
 from goodarm.rules.beliefs import Arm, Pool
 from goodarm.rules.identification import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
-from goodarm.testing.adversary import AT_THE_THRESHOLD, instances_for
 from goodarm.testing.checks import require
-from goodarm.testing.error_rates import Trial, require_error_rate
-from goodarm.testing.exact_cases import require_exact_error_of_cases, require_fair_over_all_orders
-from goodarm.testing.exact_error import can_be_computed, exact_error, verdicts_at
+from goodarm.testing.error_rates import AT_THE_THRESHOLD, Trial, instances_for, require_error_rate
+from goodarm.testing.exact_error import (
+    can_be_computed,
+    exact_error,
+    require_exact_error_of_cases,
+    require_fair_over_all_orders,
+    verdicts_at,
+)
 from goodarm.testing.fair_game import SCALES
 from goodarm.testing.kit import check_policy
 from goodarm.testing.model_rules import MODEL_TRIALS, require_error_rate_under_model, require_pointwise_coverage

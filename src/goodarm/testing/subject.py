@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -115,3 +116,12 @@ def draws_at_random(policy: Policy) -> bool:
     before = draws.bit_generator.state
     rule.choose(table, start_pool(policy, bar, 100.0), bar, draws, *take(policy.setting.sampling, rule.defaults))
     return bool(draws.bit_generator.state != before)
+
+
+def arm_after(pulls: float, total: float, *, for_good: float = 0.0, for_bad: float = 0.0, memory: float = 0.0) -> Arm:
+    """An open, independent arm after `pulls` rewards that add up to `total`.
+
+    >>> arm_after(pulls=4, total=3.0).mean
+    0.75
+    """
+    return Arm(float(pulls), total, total / pulls, 1.0 / math.sqrt(pulls), for_good, for_bad, memory, 0.0)
