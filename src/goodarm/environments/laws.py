@@ -9,7 +9,7 @@ import numpy as np
 from goodarm.arguments import check_real
 from goodarm.environments._base import Environment, Floats, MeansOrDraw, means_of
 from goodarm.errors import InvalidValue
-from goodarm.problem import Gaussian
+from goodarm.problem import Bounded, Gaussian
 from goodarm.streams import uniform
 
 
@@ -73,17 +73,9 @@ def gaussian(
 ) -> Environment:
     """Gaussian rewards of standard deviation `scale`; the means given, or drawn by a function as for `bernoulli`."""
     arms, draw, words = means_of(means, bounded=False)
-    return Environment(
-        name,
-        arms,
-        threshold,
-        draw,
-        gaussian_reward,
-        Gaussian(scale),
-        horizon,
-        extra=np.array([scale]),
-        reading=f"Gaussian rewards of standard deviation {scale:g}, {words}",
-    )
+    reading = f"Gaussian rewards of standard deviation {scale:g}, {words}"
+    extra = np.array([scale])
+    return Environment(name, arms, threshold, draw, gaussian_reward, Gaussian(scale), horizon, extra, reading)
 
 
 def beta(
@@ -97,13 +89,6 @@ def beta(
     if not (math.isfinite(concentration) and concentration > 0.0):
         raise InvalidValue(f"concentration must be a positive number; got {concentration}.")
     arms, draw, words = means_of(means, bounded=True)
-    return Environment(
-        name,
-        arms,
-        threshold,
-        draw,
-        beta_reward,
-        horizon=horizon,
-        extra=np.array([concentration]),
-        reading=f"Beta rewards of concentration {concentration:g}, {words}",
-    )
+    reading = f"Beta rewards of concentration {concentration:g}, {words}"
+    extra = np.array([concentration])
+    return Environment(name, arms, threshold, draw, beta_reward, Bounded(), horizon, extra, reading)

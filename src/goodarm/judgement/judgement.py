@@ -131,15 +131,6 @@ class Judgement(Written):
     table_kind: str | None = field(default=None, repr=False)
 
     @cached_property
-    def rule(self) -> str:
-        """The name of the test that decides."""
-        return self.question.kind.rule
-
-    @cached_property
-    def rule_guarantee(self) -> Guarantee:
-        return self.question.identification.guarantee
-
-    @cached_property
     def by(self) -> tuple[str, ...]:
         """The columns that divide the arms into segments."""
         return self.roles.by
@@ -150,9 +141,19 @@ class Judgement(Written):
         return pairs_noun(self.roles.arm, self.by) if self.by else noun(self.roles.arm)
 
     @cached_property
+    def rule(self) -> str:
+        """The name of the test that decides."""
+        return self.question.kind.rule
+
+    @cached_property
     def conditions(self) -> tuple[str, ...]:
         """Assumptions of the guarantee that the log can't show."""
         return conditions(self.question, self.case, self.arms.arm.size, self.roles.unit)
+
+    @cached_property
+    def rule_guarantee(self) -> Guarantee:
+        """The guarantee without the conditions."""
+        return self.question.identification.guarantee
 
     @property
     def guarantee(self) -> str:
