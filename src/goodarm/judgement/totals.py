@@ -173,7 +173,7 @@ def _check_units(source: LogSource, columns: LogColumns, question: Question, sum
     counted = units + pending if question.open_at_worst else units
     notes = [f"{int(sums.rows.sum()):,} rows are {counted:,} rewards: one per {columns.unit} and arm"]
     if question.seconds is not None:
-        notes.append(_on_open(question, columns.unit, pending))
+        notes.append(_on_open(question, columns.unit or "", pending))
     if unnamed:
         notes.append(f"{unnamed:,} rows without {columns.unit} were dropped")
     return tuple(notes)

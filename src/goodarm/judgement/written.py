@@ -65,13 +65,23 @@ class Written(ABC):
     """
 
     arms: Arms
-    by: tuple[str, ...] = ()
-    rule: str
-    rule_guarantee: Guarantee
     notes: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
-    noun: str
     table_kind: str | None = None
+
+    if TYPE_CHECKING:  # fields of one subclass, properties of the other
+
+        @property
+        def by(self) -> tuple[str, ...]: ...
+        @property
+        def rule(self) -> str: ...
+        @property
+        def rule_guarantee(self) -> Guarantee: ...
+        @property
+        def conditions(self) -> tuple[str, ...]: ...
+        @property
+        def noun(self) -> str: ...
+    else:
+        by = ()
 
     @property
     @abstractmethod
