@@ -108,13 +108,13 @@ at most 5%
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
         unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
         cases      : a fixed test set, each case of which an arm draws at most once: ids, their number, or a CSV or JSON
-                     Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar is about
+                     Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar applies to
                      the share of these cases that an arm passes
         scores     : a cheap judge's score in [0, 1] for every arm and case, known before the first reward: {arm: scores
                      in the order of the cases}, {arm: {case: score}}, or a file or dataframe with the columns arm, case
                      and score. Rewards are then labels, and fewer of them are needed if the judge is good
-        repeats    : evaluate an arm this often on each case, and count the mean: for models that answer differently
-        stop_after : end the campaign after this many good arms. 1 asks for one good arm, or whether there is none
+        repeats    : number of evaluations of an arm on each case, whose mean counts: for models that answer differently
+        stop_after : end the campaign after this many good arms. 1 finds one good arm, or shows that there is none
         exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
         cost       : cost of a sample, for all arms or {id: cost}. Sampling maximises progress per unit of cost
         budget     : maximum total cost of all samples. The campaign ends when the next sample would exceed it

@@ -157,7 +157,7 @@ def assemble(
 def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row | None) -> Assembly:
     assert policy.model is not None
     model = policy.model.bind(features, problem.arms)
-    # what features bring may be no longer exact
+    # the numbers computed from the features may no longer be exact
     check_model(policy.sampling, policy.identification, model, policy.setting)
     fit, next_round = learner_parts_beside_model(policy.learner)
     parts = structured.parts_for(policy, type(model).absorb, draw, fit, next_round, usual_rewards(problem.bar))

@@ -1,12 +1,12 @@
-"""Compile plain functions, and decide when compiling pays.
+"""Compile plain functions, and decide when compiling is worthwhile.
 
 Rules are plain Python functions and call others. Each of them must be registered with numba before numba can compile a
 loop around them. numba's disk cache checks only the file of the loop, so it would return stale code for an edited rule.
-For both purposes `goodarm.fingerprint` walks over all functions that a loop reaches.
+For both purposes `goodarm.fingerprint` visits all functions that a loop reaches.
 
-Loading numba and one compiled function takes most of a second, too long for a process that makes a single step.
-`Patience` decides between Python and compiled code, and all its values are listed here. Both give the same bits except
-for log-gamma (`as_native_rounds`), so the decision changes no result.
+Loading numba and one compiled function takes most of a second, which is too long for a process that makes a single
+step. `Patience` decides between Python and compiled code, and all its values are listed here. Both give the same bits
+except for log-gamma (`as_native_rounds`), so the decision changes no result.
 """
 
 from __future__ import annotations

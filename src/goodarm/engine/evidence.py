@@ -44,7 +44,7 @@ REPLACED = ("versus", "gap-mixture")
 PAIRED = "bet-mixture"
 """The identification rule for paired differences."""
 NO_SHARE = 1e-12
-"""Share of delta of an arm that gets no verdict. It must be positive, and is below what shares may add up to over 1."""
+"""Share of delta of an arm that gets no verdict. It is positive, and below the tolerance for the sum of all shares."""
 HALVINGS = 30
 """Steps of the bisection for the upper end of an interval: to a billionth."""
 _PLUS = re.compile(r"\+(?![^()]*\))")

@@ -49,7 +49,7 @@ CLOSE = 1e-4
 BASE = 4.0
 """Approximate cost in evidence of a mixture over unknown means. It affects speed only."""
 NEVER = 1e15
-"""Number of pulls from which on a verdict counts as never."""
+"""Number of pulls beyond which a verdict counts as never."""
 
 _NO_POOL = Pool(0.0)
 

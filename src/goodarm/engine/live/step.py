@@ -20,7 +20,7 @@ from goodarm.rules.parameters import Formula
 
 Counts = NDArray[np.int64]
 Tenths = Sequence[Sequence[int]]
-"""Of each arm, the tenth of the score of each of its cases."""
+"""For each arm, the tenth of [0, 1] in which the score of each of its cases lies."""
 
 ASK, TELL, GIVE = 0, 1, 2
 """Kinds of events of a replay. `GIVE` is the ask of a reward without a ticket, which nothing has chosen."""
@@ -67,7 +67,7 @@ class ArmState(NamedTuple):
 
 
 class Again(NamedTuple):
-    """What a replay that makes every choice again has found.
+    """Result of a replay that repeats every choice.
 
     another : place of the first ask for another arm than the chosen one, -1 if there is none
     decided : arms that the last event decides
@@ -82,12 +82,12 @@ class Again(NamedTuple):
 class Account(NamedTuple):
     """What samples of a simulated campaign cost, and when arms were decided. Money is counted in whole units.
 
-    prices    : of a pull of each arm
-    budget    : of the whole run, one number; `goodarm.engine.loop.NEVER` without one
-    spent     : so far, one number
+    prices    : price of a pull of each arm
+    budget    : budget of the whole run, one number; `goodarm.engine.loop.NEVER` without one
+    spent     : money spent so far, one number
     rounds_at : number of pulls of all arms by the time of each arm's verdict, 0 while it has none
-    spent_at  : what had been spent by then
-    sums      : of the rewards of each metric and arm, as they were drawn
+    spent_at  : money spent by then
+    sums      : sums of the rewards of each metric and arm, as they were drawn
     """
 
     prices: NDArray[Any]
@@ -192,7 +192,7 @@ class LiveStep(Protocol):
         """Choose a suspended arm again."""
 
     def rest(self) -> None:
-        """Nothing is chosen for a while, as when a journal is read: choosing is prepared at the next choice."""
+        """Postpone preparations for choosing until the next choice, for example while a journal is read."""
 
     def row(self, arm: int) -> ArmState:
         """Summary of an arm."""

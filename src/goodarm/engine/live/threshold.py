@@ -1,4 +1,4 @@
-"""Live against a threshold: is an arm's mean at least the bar?
+"""Live comparison with a threshold: is an arm's mean at least the bar?
 
 The round is that of `loop.py` or `structured.py`. Its arm and reward are told instead of chosen and drawn. Index and
 line rules run as plain Python, so a first step does not wait for a compiler. Random rules, models of the arms, blocks
