@@ -133,7 +133,7 @@ def is_on_disk(function: Any) -> bool:
 
 
 BYTES_PER_SECOND = 3000.0
-"""Approximate bytes of byte code compiled per second."""
+"""Approximate bytes of bytecode compiled per second."""
 
 
 def seconds_to_compile(function: Any) -> float:
@@ -149,7 +149,7 @@ def seconds_to_compile(function: Any) -> float:
 FOR_PYTHON_ONLY: Any = {"no_cfunc_wrapper": True}
 """numba also wraps each function for calls from C. That takes a tenth of the time to compile, and nothing uses it."""
 LARGE = 1300
-"""Bytes of byte code above which a function is called, not inlined. A copy would be compiled again in each caller."""
+"""Bytes of bytecode above which a function is called, not inlined. A copy would be compiled again in each caller."""
 
 
 def inlined(function: Formula) -> Formula:

@@ -134,7 +134,7 @@ class Environment:
 
     @property
     def question(self) -> Question:
-        """What is asked of its arms."""
+        """The question about its arms."""
         return Threshold(self.threshold)
 
     def with_threshold(self, threshold: float) -> Environment:

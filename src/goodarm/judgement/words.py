@@ -43,7 +43,7 @@ class Doubt(str):
 
 
 def doubts_first(notes: Sequence[str]) -> tuple[str, ...]:
-    """The notes with the doubts at the head, where readers look first."""
+    """The notes, with the doubts first."""
     return tuple(sorted(notes, key=lambda note: not isinstance(note, Doubt)))
 
 
@@ -170,7 +170,7 @@ def needed(value: float) -> str:
 
 
 def evidence_words(value: float) -> str:
-    """Evidence with one decimal. Once every case of a test set is told, it is without limit.
+    """Evidence with one decimal; unlimited once every case of a test set is told.
 
     >>> evidence_words(4.382), evidence_words(1e9), evidence_words(math.nan)
     ('4.4', 'certain', 'unknown')

@@ -34,7 +34,7 @@ REBUILD_AFTER = 4096
 
 @dataclass(frozen=True, eq=False)
 class Kernel(Model):
-    """Gaussian process: means vary smoothly over the features, as a scikit-learn kernel says.
+    """Gaussian process: means vary smoothly over the features, as described by a scikit-learn kernel.
 
     kernel : any scikit-learn kernel object; None is RBF(length)
     gamma  : noise variance in units of the kernel's own variance; the paper's gamma

@@ -152,7 +152,7 @@ def plan(
     cost: CostsGiven | None = None,
     bars: BarsGiven | None = None,
 ) -> CampaignPlan:
-    """How many pulls an arm and a campaign will take.
+    """Estimate how many samples an arm and a campaign will take.
 
     control, margin : in place of a threshold: the expected mean of the control, and by how much an arm must be better;
                       verdicts then use the totals of both

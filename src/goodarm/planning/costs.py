@@ -1,4 +1,4 @@
-"""What samples cost in a plan: nothing, the same for every arm, or a cost per arm."""
+"""Costs of samples in a plan: none, the same for every arm, or a cost per arm."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Prices:
 
     @property
     def known(self) -> bool:
-        """Whether the plan is in money too."""
+        """Whether the plan also shows money."""
         return self.equal is not None or bool(self.each)
 
     def of_arms(self, arms: int) -> Floats:

@@ -164,7 +164,7 @@ class PlannedQuestion(ABC):
         return float(np.median(np.maximum(bounds, each.sum())))
 
     def _samples(self, problem: Problem, draws: list[Floats]) -> float:
-        """Samples for the evidence on the easiest nine tenths of the arms."""
+        """Samples until the easiest nine tenths of the arms have enough evidence."""
         information, needed = np.sort(self.information(draws[0], problem)), math.log(problem.arms / problem.delta)
         cheaper = information[information.size // 10 :]
         return float(np.sum(needed / np.maximum(cheaper, 1e-300)))

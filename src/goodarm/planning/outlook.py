@@ -28,7 +28,7 @@ class Milestone(NamedTuple):
 
 
 class Money(NamedTuple):
-    """What a campaign has spent by each milestone, and until every arm is decided."""
+    """Cost of a campaign by each milestone, and until every arm is decided."""
 
     milestones: tuple[Forecast, ...]
     end: Forecast

@@ -38,7 +38,7 @@ class Limit(NamedTuple):
 
 
 class Planned(Protocol):
-    """What a player needs to know of the planned question."""
+    """Information about the planned question that a player needs."""
 
     def asked(self, problem: Problem) -> Question:
         """The question in this setting, with made-up ids for its reference arms."""

@@ -31,7 +31,7 @@ def identity(
 ) -> str:
     """Hash of the code of rules, learners and model, of all parameters, of the criterion and of goodarm's version.
 
-    The code is Python's byte code of goodarm and of the packages that the rules are from, so that another version of
+    The code is Python's bytecode of goodarm and of the packages that the rules are from, so that another version of
     Python counts as other code.
 
     ours : include goodarm's own code and version, not only code of other packages

@@ -22,7 +22,7 @@ _NOT_SHOWN = ("decided_at", "finds")
 
 
 def headline(plan: CampaignPlan) -> Iterator[str]:
-    """What was asked."""
+    """The question of the plan, in words."""
     budget = f", budget {plan.budget:,} samples" if plan.budget is not None else ""
     if plan.cost is not None:
         budget += f" at {plan.cost:g} each"
@@ -117,8 +117,8 @@ def table(plan: CampaignPlan) -> Table:
     """One row per setting: the given one and looser ones.
 
     Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign, or money where costs
-    differ; the share of the good arms found, and of all arms decided, at the end, which is the budget or our own limit;
-    campaigns with any wrong verdict.
+    differ; the share of the good arms found, and of all arms decided, at the end, which is the budget or the default
+    limit; campaigns with any wrong verdict.
     """
     from rich import box
     from rich.table import Table

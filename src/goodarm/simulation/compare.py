@@ -31,7 +31,7 @@ GOALS = (GOOD_ARMS, REWARD)
 """Goals of a comparison: finding good arms, or collecting reward."""
 
 DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
-"""Default policies of a comparison: our recommendation and a known baseline."""
+"""Default policies of a comparison: the recommended policy and a known baseline."""
 
 LIVE_POLICIES = (LIVE_POLICY, "ucb+gap-mixture")
 """The same with several bars, costs or a budget."""
@@ -87,7 +87,7 @@ class ComparisonRequest:
 
     @cached_property
     def settings(self) -> dict[Any, Environment]:
-        """The environments, each under the value or name that tells it from the others."""
+        """The environments, each under the value or name that identifies it."""
         given = self.environments
         if isinstance(given, Mapping):
             pairs = list(given.items())
@@ -151,13 +151,13 @@ class ComparisonRequest:
         return specs
 
     def _defaults(self, environment: Environment) -> tuple[str, ...]:
-        """What is compared where no policy is named: live steps need evidence by totals, and an index for costs."""
+        """Default policies for this question: live steps need evidence by totals, and costs need an index."""
         own_mean = evidence_for(environment.question, environment.rewards).own_mean
         plain = own_mean and self.cost is None and self.budget is None and not environment.costs
         return DEFAULT_POLICIES if plain else LIVE_POLICIES
 
     def _policy(self, policy: str | Policy, environment: Environment) -> str | Policy:
-        """Where the goal is reward, a policy that is named without `+` gives no verdicts."""
+        """The policies; with the goal "reward", a policy named without `+` gives no verdicts."""
         if self.goal == REWARD and isinstance(policy, str):
             return reward_policy(policy, rewards=environment.rewards)
         return policy

@@ -1,4 +1,4 @@
-"""Hard instances for certified rules: arms near the threshold, pulled by an adversary who wants a wrong verdict.
+"""Hard instances for certified rules: arms near the threshold, pulled by an adversary that seeks a wrong verdict.
 
 The adversary knows which arms are good: an instance lists the good ones first, and `good` is their number.
 """

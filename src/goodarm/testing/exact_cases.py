@@ -52,8 +52,8 @@ def verdicts_on_cases(for_good: Floats, for_bad: Floats, bar: Bar) -> Floats:
 def walked(verdicts: Floats, total: int, draw: Draw = without_replacement, weight: int = 1) -> ExactError:
     """Probabilities of both verdicts on an arm with `total` successes that is drawn until its first verdict.
 
-    draw   : another law of the draws, for broken twins
-    weight : how often each draw is counted; 1 unless a twin counts cases twice
+    draw   : another law of the draws, for broken variants
+    weight : how often each draw is counted; 1 unless a broken variant counts cases twice
     """
     cases = verdicts.shape[0] - 1
     now, places = np.zeros(cases + 1), np.arange(cases + 1, dtype=float)
@@ -97,7 +97,7 @@ def require_exact_error_of_cases(
 ) -> None:
     """Require P(wrong verdict) <= delta/K next to the bar, evidence monotone in S, and a verdict on every arm.
 
-    Evidence that grows with S makes a reward of 0 the worst that a pending draw can bring for good, and 1 for bad.
+    If evidence grows with S, the worst reward of a pending draw is 0 for good and 1 for bad.
     """
     bar = Problem(threshold=threshold, arms=arms, delta=delta, rewards=Cases(cases)).bar
     for_good, for_bad = evidence_of_cases(rule, bar)
@@ -128,7 +128,8 @@ JUST = 1e-7
 
 
 def require_fair_over_all_orders(rule: EvidenceRule) -> None:
-    """The mean of E over all orders of a set is at most 1 after each draw: what a bet without replacement must keep.
+    """Require that the mean of E over all orders of a set is at most 1 after each draw, as for any fair bet without
+    replacement.
 
     E+ is played with a bar just above the mean of the set, E- with a bar at the mean. For rules that need the order.
     """

@@ -36,8 +36,8 @@ HORIZON = 1e6
 class ExactError(NamedTuple):
     """Probabilities of the two verdicts on an arm whose mean is exactly the threshold, within `pulls` pulls.
 
-    good : what a bad arm just below the threshold suffers
-    bad  : what this arm, which is good, suffers
+    good : probability of a wrong verdict on a bad arm just below the threshold
+    bad  : probability of a wrong verdict on this arm, which is good
     """
 
     good: float

@@ -79,7 +79,7 @@ class Subject:
 
     @cached_property
     def first(self) -> Run:
-        """Run 0: what most checks look at."""
+        """Run 0, which most checks use."""
         return self.play()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The questions as SQL, for DuckDB and PostgreSQL: one text, and what the two spell differently."""
+"""The queries in SQL, for DuckDB and PostgreSQL, with the few differences between the two."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def literal(text: str) -> str:
 class Table:
     """A relation of a database with the kinds of its columns: whole, number, boolean, float, text or time.
 
-    relation : what stands after FROM
+    relation : the expression after FROM
     kinds    : column -> kind
     double   : the database's name for a float of 64 bits
     try_cast : can it turn text into numbers without failing?
