@@ -107,7 +107,7 @@ Goal = Annotated[
     typer.Option(metavar="good-arms|reward", help="What is compared: finding the good arms, or collecting reward."),
 ]
 Workers = Annotated[int | None, option("Number of runs played in parallel.", "W", parser=whole, shown="all cores")]
-Backend = Annotated[str, typer.Option(metavar="B", help="Where runs are played: threading, loky, dask or ray.")]
+Backend = Annotated[str, typer.Option(metavar="B", help="Backend for the runs: threading, loky, dask or ray.")]
 OutFolder = Annotated[
     Path | None, option("Folder for the rows, the summary and the figure.", "DIR", "--out", parser=some_path)
 ]

@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from goodarm.environments import Environment
     from goodarm.simulation.runs import Runs
 
-LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="Of replay:LOG: its column of arms.")]
+LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="For replay:LOG: the column of arms.")]
 LogReward = Annotated[
-    str | None, typer.Option("--reward", metavar="COLUMN", help="Of replay:LOG: its column of rewards.")
+    str | None, typer.Option("--reward", metavar="COLUMN", help="For replay:LOG: the column of rewards.")
 ]
-LogLow = Annotated[float | None, typer.Option("--low", parser=number, metavar="L", help="Of replay:LOG: least reward.")]
-LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar="H", help="Of replay:LOG: largest.")]
+LogLow = Annotated[
+    float | None, typer.Option("--low", parser=number, metavar="L", help="For replay:LOG: least reward.")
+]
+LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar="H", help="For replay:LOG: largest.")]
 
 
 class ReplayWarning(UserWarning):

@@ -65,7 +65,7 @@ RewardFamily = Annotated[
 Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="Approximate number of samples.")]
 Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share of delta kept for arms added later.")]
 After = Annotated[str | None, typer.Option(metavar="TIME", help="When a ticket is overdue: 90s, 30min, 2h, 7d.")]
-Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="What becomes of overdue tickets.")]
+Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="How to treat overdue tickets.")]
 TestSet = Annotated[
     str | None,
     typer.Option(
@@ -424,7 +424,7 @@ def history(
 
 @campaign.command()
 def head(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """The newest entry's number and chain. Keep it elsewhere: `check --head` compares the journal with it."""
+    """The newest entry's number and chain. Keep them for `check --head`, which compares the journal with them."""
     with _opened(store, name) as found:
         newest = found.head()
     if json:
