@@ -25,7 +25,7 @@ LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar=
 
 
 class ReplayWarning(UserWarning):
-    """Verdicts of a replay are about the log's averages, not about the arms behind it."""
+    """Verdicts of a replay refer to the log's averages, not to the arms behind it."""
 
 
 def replayed(
@@ -70,7 +70,7 @@ def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
     if beyond:
         warnings.warn(
             f"{beyond} of {rows.size} arms were pulled more often than the log has rows for them: a replay draws with "
-            "replacement, and its verdicts are about the log's averages. Which arms are good is answered by "
+            "replacement, and its verdicts refer to the log's averages. To find out which arms are good, use "
             f"goodarm judge {environment.partition(':')[2]} --{spec.question.setting}",
             ReplayWarning,
             stacklevel=2,

@@ -5,7 +5,7 @@
     task = Task(dataset, solver=..., scorer=match(), early_stopping=stop_when_certain(threshold=0.8, arms=3))
     eval(task, model=["openai/a", "openai/b", "openai/c"], sample_shuffle=1)
 
-The question is about the pass rate on the samples of the dataset. Pending samples count at their worst, so parallel,
+The question concerns the pass rate on the samples of the dataset. Pending samples count at their worst, so parallel,
 slow and failing samples are all allowed. The proof is that of `gap-mixture` on a fixed test set. It needs samples in
 random order, so the evaluation must shuffle: `sample_shuffle=SEED`, or `dataset.shuffle()`.
 """

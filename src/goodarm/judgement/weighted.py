@@ -170,7 +170,7 @@ def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> 
             "weights would have to be cut, and a verdict would no longer be about the arm's mean. Give a larger `cap`."
         )
     said = [
-        f"the rows of an arm are weighted by 1/{columns.propensity}, at most {cap:g}. Good and bad are about the rows "
+        f"the rows of an arm are weighted by 1/{columns.propensity}, at most {cap:g}. Good and bad refer to the rows "
         "in which the arm could be shown; the time before it existed is not among them. Rows needed are "
         "rows of the whole log"
     ]

@@ -100,7 +100,7 @@ def checked_gram(matrix: Any) -> Floats:
 
 
 def check_gamma(gamma: float, variances: Floats) -> None:
-    """Refuse a gamma that is lost beside the kernel's variances: the covariance of a pulled arm would cancel to 0."""
+    """Refuse a gamma too small for the kernel's variances: the covariance of a pulled arm would cancel to 0."""
     largest = float(variances.max())
     if gamma < LEAST_GAMMA * largest:
         raise InvalidValue(
