@@ -35,8 +35,8 @@ ROUNDS, FEWEST, MOST = 600_000, 8, 400
 """Approximate number of rounds per policy and family; between 8 and 400 runs."""
 LONGEST = 300_000
 HOPELESS, LUCK = 0.01, 3.0
-"""A family is left out if no policy reaches this share of the ceiling, or the better score is fewer than `LUCK` standard
-errors above 0: the ratio would be luck."""
+"""A family is left out if no policy reaches this share of the ceiling, or the better score is fewer than `LUCK`
+standard errors above 0: the ratio would be luck."""
 SHORT = 60.0
 """Maximum pulls per arm of the families with a separate mean, on which the policies differ most."""
 
