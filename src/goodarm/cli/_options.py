@@ -88,7 +88,7 @@ PolicyNames = Annotated[
 ]
 Horizon = Annotated[int | None, option("The last round of a run.", "T", parser=whole, shown=_ITS_OWN)]
 NumberOfRuns = Annotated[int, typer.Option("--runs", parser=whole, metavar="R", help="Runs of each policy.")]
-Seed = Annotated[int, typer.Option(parser=whole, metavar="S", help="Same seed, same result.")]
+Seed = Annotated[int, typer.Option(parser=whole, metavar="S", help="Random seed; the same seed gives the same result.")]
 Delta = Annotated[float, typer.Option(parser=number, metavar="D", help="Allowed probability of error.")]
 Threshold = Annotated[
     float | None, option("The bar that a good arm's mean must reach.", "X", parser=number, shown=_ITS_OWN)

@@ -33,7 +33,7 @@ EnvironmentToLearn = Annotated[
 PolicyToLearn = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="value, dgai, ucb or dgai-offline.")]
 FromTable = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The same as LOG."),
+    typer.Option(metavar="FILE", help="A log; the same as giving LOG."),
 ]
 LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="For LOG: the column of arms.")]
 LogReward = Annotated[str | None, typer.Option("--reward", metavar="COLUMN", help="For LOG: the column of rewards.")]
