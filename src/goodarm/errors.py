@@ -95,7 +95,7 @@ class UnknownTicket(GoodarmError, LookupError):
 
 
 class Refused(GoodarmError):
-    """What a campaign does not allow in the state it is in; nothing was changed."""
+    """An operation that the campaign's state does not allow; nothing was changed."""
 
 
 class LateReward(Refused):
@@ -132,7 +132,7 @@ class MissingExtra(GoodarmError):
 
 
 UPGRADE = "Upgrade goodarm: run git pull and pip install . in its clone."
-"""What to do about data of a newer version."""
+"""Advice for data of a newer version."""
 
 
 class ScaleWarning(UserWarning):

@@ -357,7 +357,7 @@ def by_evidence(
 
 
 def _few_levels(levels: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """At most eight levels, and which of them each arm has."""
+    """At most eight levels, and the level of each arm."""
     different = np.unique(levels)
     if different.size > 8:
         different = np.unique(np.quantile(different, np.linspace(0.0, 1.0, 8)[1:], method="higher"))

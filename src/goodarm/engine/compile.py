@@ -250,7 +250,7 @@ def register(functions: Iterable[FunctionType]) -> None:
 
 
 def _options(function: FunctionType) -> Any:
-    """How numba compiles a function that others call. Where inlining is not given, it is that of the caller."""
+    """Numba options of a function that others call. If inlining is not given, it is that of the caller."""
     if function in _reordered:
         return FOR_PYTHON_ONLY | {"forceinline": True, "fastmath": {"reassoc"}}
     if function in _inlined:

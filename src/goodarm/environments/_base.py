@@ -152,7 +152,7 @@ class Environment:
 
     @property
     def metrics(self) -> tuple[Environment, ...]:
-        """Where each number of a reward comes from."""
+        """The source of each number of a reward."""
         return (self,)
 
     @property

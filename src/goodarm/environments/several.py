@@ -141,7 +141,7 @@ def one_bar(what: str, threshold: float | None, bars: BarsGiven | None) -> float
 
 
 def _named(given: Mapping[str, Any], bars: Bars) -> dict[str, Any]:
-    """What was given for each metric that has a bar, in the order of the bars."""
+    """The given value of each metric that has a bar, in the order of the bars."""
     missing = next((name for name in bars.names if name not in given), None)
     if missing is not None:
         raise UnknownName("metric", missing, [str(name) for name in given])

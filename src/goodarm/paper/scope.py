@@ -1,4 +1,4 @@
-"""What is reproduced: the paper's datasets, its policies and ours, its printed figures, and how much is played."""
+"""Scope of the reproduction: the paper's datasets, its policies and ours, its printed figures, and numbers of runs."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ STRUCTURED_ENTRIES = (
     Entry("dgai", "dgai@", "ours"),
     Entry("value", "value@", "ours"),
 )
-"""What is played on arms with features; `@` is followed by the dataset's model."""
+"""Policies for arms with features; `@` is followed by the dataset's model."""
 
 SWEEP = "synth-small"
 SWEEP_HORIZON = 100_000
@@ -177,7 +177,7 @@ QUICK = Scale("quick", 3, 1, 2, 1, 12, 1000, 20, 50_000, False, 50, 100_000, 1, 
 
 
 class Request(NamedTuple):
-    """What `goodarm reproduce` was asked for; `runs` None leaves the numbers of repetitions to the scale."""
+    """Arguments of `goodarm reproduce`; with `runs` None, the scale determines the numbers of repetitions."""
 
     quick: bool = False
     only: tuple[str, ...] = ()

@@ -299,7 +299,7 @@ def notes_on(
 
 
 class Purse(NamedTuple):
-    """What a campaign may spend: samples, or money where costs differ; None without a budget."""
+    """The budget of a campaign: samples, or money if costs differ; None without a budget."""
 
     samples: int | None
     money: float | None

@@ -128,11 +128,11 @@ class PlannedQuestion(ABC):
         return self.question
 
     def level(self, problem: Problem) -> float:
-        """What the estimates of good arms reach in this setting."""
+        """The smallest estimate of a good arm in this setting."""
         return problem.threshold
 
     def estimates(self, means: Floats) -> Floats:
-        """Of each arm from its true means: what is compared with `level`."""
+        """The number of each arm that is compared with `level`, from its true means."""
         return means
 
     def with_references(self, means: Floats) -> Floats:
@@ -146,7 +146,7 @@ class PlannedQuestion(ABC):
         return pulls_lower_bounds(means, problem)
 
     def information(self, means: Floats, problem: Problem) -> Floats:
-        """What one pull of each arm tells on average about the side of the bar on which it lies."""
+        """Expected information of one pull of each arm about whether it lies above or below the bar."""
         return np.array([problem.rewards.divergence(float(mean), problem.threshold) for mean in means])
 
     def median_bound(self, draws: list[Floats], problem: Problem, prices: Floats | None = None) -> float:

@@ -63,7 +63,7 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
 
 
 def _in_money(asked: Outlook, spent: Money, plan: CampaignPlan) -> str:
-    """What each goal costs in the median campaign and in most, as far as the simulation went."""
+    """The cost of each goal in the median campaign and in most campaigns, as far as it was simulated."""
     kind = plan.question.question.good
     shares = [f"{_share_words(each.share)} of the {kind} arms" for each in asked.milestones]
     goals = list(zip([*shares, "every verdict"], [*spent.milestones, spent.end], strict=True))
@@ -218,7 +218,7 @@ def _range(value: Forecast, plan: CampaignPlan) -> str:
 
 
 def _milestones(outlook: Outlook, plan: CampaignPlan) -> list[str]:
-    """In samples; in money where costs differ, since samples say little then."""
+    """Milestones in samples, or in money if costs differ."""
     if not outlook.milestones:
         return ["-"] * 3
     if plan.costs and outlook.money is not None:

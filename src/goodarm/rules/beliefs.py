@@ -48,7 +48,7 @@ PULLS, TOTAL, MEAN, WIDTH, FOR_GOOD, FOR_BAD, MEMORY, VERDICT = range(ARM_FIELDS
 """Columns of the table of arms."""
 
 SUSPENDED = 2.0
-"""In place of a verdict: no verdict, and not to be pulled (paused or retired)."""
+"""Value of `verdict` for an arm without a verdict that is not to be pulled (suspended or retired)."""
 
 
 class Nothing(NamedTuple):

@@ -123,7 +123,7 @@ class Verdicts(Shown):
 
 
 class PathPoint(Shown):
-    """What was known about an arm after this many pulls."""
+    """Data of an arm after this many samples."""
 
     pulls: int
     mean: float | None
@@ -286,7 +286,7 @@ class Webhooks(Shown):
 
 
 class Deliveries(Shown):
-    """What was sent, and what is still to be sent."""
+    """Past and pending deliveries."""
 
     deliveries: list[dict[str, Any]]
 

@@ -44,7 +44,7 @@ class Side(Protocol):
     """The tables; in queries, `?` stands for a value."""
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What a select finds."""
+        """The rows that a select finds."""
 
     def change(self, query: str, values: Sequence[Any] = ()) -> int:
         """Run one statement in a separate transaction; returns the number of rows that it changed."""
@@ -189,7 +189,7 @@ class PostgresqlSide:
 
 
 LEASE_SECONDS = 5.0
-"""How long a lease lasts if it is not renewed."""
+"""Seconds for which a lease lasts if it is not renewed."""
 
 
 class Lease:

@@ -147,7 +147,7 @@ class LiveRun:
         return self.spec.environment.reward_of(tuple(self.account.sums[:, arm].tolist()))
 
     def _failed(self) -> NDArray[np.int64]:
-        """Of each arm, the metric that its bad verdict names; -1 if none. Decided arms have no more rewards."""
+        """The metric that each arm's bad verdict names; -1 if none. Decided arms have no more rewards."""
         spec, arms = self.spec, len(self.ids)
         found = np.full(arms if self.question.names else 0, -1, dtype=np.int64)
         for arm in np.flatnonzero(self.verdicts).tolist() if self.question.names else []:

@@ -75,7 +75,7 @@ LEARNED = {
     "level": "the level that a contender has to beat",
     "share": "pulls that a contender can have",
 }
-"""What the names of learned numbers mean."""
+"""Meanings of the names of learned numbers."""
 
 
 SETTING = "the environment's name, or the swept value that it stands for"

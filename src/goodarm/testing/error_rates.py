@@ -24,7 +24,7 @@ LAW_LEVEL = 1e-9
 
 @dataclass(frozen=True)
 class Trial:
-    """How an error rate is tested. `level` is the probability of a false alarm of one test."""
+    """Settings for the test of an error rate. `level` is the probability of a false alarm of one test."""
 
     level: float = ERROR_LEVEL
     runs: int = 3000

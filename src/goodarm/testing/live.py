@@ -78,7 +78,7 @@ class LiveAdversary:
         return found
 
     def split(self, batch: Rewards, draws: random.Random) -> tuple[list[Rewards], Rewards]:
-        """What is told now, part by part, and what is told after the next batch has been asked."""
+        """Rewards to tell now, part by part, and rewards to tell after the next batch has been asked for."""
         misleading = 1.0 if self.wrong == "good" else 0.0
         parts: list[Rewards] = [[], [], []]
         later: Rewards = []

@@ -159,7 +159,7 @@ def call_by_rank(table: Table, bar: Bar) -> None:
 
 
 def relearned(policy: Policy, table: Table, pool: Pool, bar: Bar) -> tuple[Pool, float]:
-    """What is learned from all arms now, and the round after which it is learned next."""
+    """The newly learned beliefs, and the round after which the learner is called next."""
     learner, own = policy.learner, policy.setting.learner
     if learner is None:
         return pool, math.inf

@@ -1,4 +1,4 @@
-"""What the checks are applied to: a policy on an environment, played for a few hundred rounds."""
+"""The subject of the checks: a policy on an environment, played for a few hundred rounds."""
 
 from __future__ import annotations
 

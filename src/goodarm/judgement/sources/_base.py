@@ -111,7 +111,7 @@ class LogSource(Protocol):
         """The log's columns, found without reading its rows."""
 
     def times(self) -> list[str]:
-        """Those that hold times."""
+        """The columns that hold times."""
 
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         """Rows, rewards and their sums per segment and arm."""

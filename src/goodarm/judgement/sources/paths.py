@@ -37,7 +37,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written."""
+    """Dialect of a CSV file."""
 
     separator: str
     encoding: str

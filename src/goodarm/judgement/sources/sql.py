@@ -286,7 +286,7 @@ def cells_query(table: Table, columns: LogColumns, question: Question, place: st
 
 
 def distinct_query(table: Table, columns: LogColumns, question: Question, column: str) -> str:
-    """How many different values of a column are there, within segments and arms?"""
+    """Query for the number of different values of a column within segments and arms."""
     keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, column))
     return f"SELECT {table.many.format(f'({keys})')} FROM {table.relation}{_where(question)}"
 
@@ -329,7 +329,7 @@ def stray_query(table: Table, columns: LogColumns, question: Question, *, count:
 
 
 def before_query(table: Table, question: Question, moment: float) -> str:
-    """How many rows came before a time?"""
+    """Query for the number of rows before a time."""
     return (
         f"SELECT count(*) FROM {table.relation}{_where(question)}{' AND' if question.where else ' WHERE'} "
         f"{table.time} < {moment!r}"
