@@ -141,7 +141,7 @@ def assemble(
 ) -> Assembly:
     """Compile a pairing for rewards drawn by `reward(i, means, extra, key)`; `key` is the number of a case, if any.
 
-    features : of the arms, for a model that brings none of its own
+    features : features of the arms, for a model without its own
     scan     : scan all arms in every round instead of using a tree; the reference for the trees
     """
     policy.check(problem.rewards)

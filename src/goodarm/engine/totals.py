@@ -65,7 +65,7 @@ def evidence_from_totals(
     """log E+ and log E- of every arm, shapes (K,); nan for a radius rule, which has no evidence.
 
     values   : the rule's parameters in the order of `rule.defaults`; its defaults if None
-    patience : how many different arms are computed as Python
+    patience : the number of different arms to compute as Python
     """
     _check(rule)
     if isinstance(rule, RadiusRule):

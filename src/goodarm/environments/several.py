@@ -24,7 +24,7 @@ class SeveralMetrics(Environment):
     `draw` gives the number that is compared with 0: the smallest distance of a mean from its bar.
 
     bars     : the metrics with their bars
-    each     : where the numbers of each metric come from, in the order of the bars
+    each     : source of the numbers of each metric, in the order of the bars
     coupled  : whether all numbers of a pull come from the same random numbers, or are independent
     """
 

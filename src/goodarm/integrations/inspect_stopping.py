@@ -48,7 +48,7 @@ def stop_when_certain(
     """An early stopping manager for `Task(early_stopping=...)`.
 
     threshold : the pass rate that a good model reaches on this dataset
-    arms      : how many models or solvers are evaluated with this manager; they share delta
+    arms      : number of models or solvers that are evaluated with this manager; they share delta
     delta     : probability that any of their verdicts is wrong
     metric    : the scorer whose score counts; the first one if None
     passes    : whether a score passes

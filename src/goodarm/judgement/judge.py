@@ -295,7 +295,7 @@ def _late_arms(source: LogSource, question: Question, columns: LogColumns, sums:
 def _look_alikes(names: list[str], what: str, outcome: str) -> tuple[Doubt, ...]:
     """A warning if names differ only in invisible or insignificant characters.
 
-    what, outcome : what the names are, in the plural, and how two of them count
+    what, outcome : plural noun for the names, and how two of them count
     """
     pairs = look_alikes(dict.fromkeys(names))
     if not pairs:

@@ -108,8 +108,8 @@ class Judgement(Written):
     arms         : the table as arrays
     notes        : columns chosen, rows dropped, and other notes for readers
     conditions   : assumptions of the guarantee that the log can't show
-    case         : how delta is divided among the arms, see `goodarm.judgement.shares`
-    noun, segment_noun : what is counted, in the plural: over all segments ("banner–country pairs") and in one of them
+    case         : division of delta among the arms, see `goodarm.judgement.shares`
+    noun, segment_noun : plural nouns for what is counted: over all segments ("banner–country pairs") and in one of them
     forecast     : further rows until half of the undecided arms are decided, at the present shares of traffic; None if
                    there is no forecast
     """

@@ -124,7 +124,7 @@ def learn(
     objective : "score" (for `dgai` the gradient of the expected rate of exploit score, for others differences of the
                 exploit score under common random numbers); "paper" (alpha and beta of `dgai-offline`, as printed); or
                 "none"
-    options   : of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
+    options   : options of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
     budget    : maximum number of runs for learning, at least 14 (11 for `dgai`); with "paper", of epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
     attempt   : number of calibrations of a bound for this family, including this one. Attempts of this process and of

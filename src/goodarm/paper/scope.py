@@ -29,7 +29,7 @@ class PaperDataset(NamedTuple):
 class Entry(NamedTuple):
     """A policy of the report. made: "" if used as it is, or trained / learned / calibrated on the dataset first.
 
-    options : of the paper's training, where the policy is trained
+    options : options of the paper's training, if the policy is trained
     only    : the datasets that it is played on; empty for all
     """
 
@@ -146,11 +146,11 @@ class Scale(NamedTuple):
     """How much is played.
 
     runs, slow_runs, reward_runs, slow_reward_runs : repetitions; slow ones are of rules that look at every arm
-    epochs, every     : of the paper's training; the gradient is taken every `every` rounds
+    epochs, every     : settings of the paper's training; the gradient is computed every `every` rounds
     budget            : runs in which beta is learned offline
     reward_horizon    : the longest run of Figure 4
     calibrates        : a bound is calibrated too; that takes hundreds of runs
-    points            : of a recorded curve
+    points            : number of points of a recorded curve
     training_horizon  : the longest epoch of the paper's training
     structured_runs, structured_epochs, sweep_runs : the same for arms with features, and for the sweep over eta
     """

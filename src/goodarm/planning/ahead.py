@@ -50,7 +50,7 @@ class CampaignPlan:
     cost      : cost of every sample; None if only samples are counted, or if costs differ
     costs     : cost of a sample of each arm, a control last, where costs differ; empty otherwise
     money     : the budget where costs differ
-    lower_cost : what the samples of the lower bound cost; None if only samples are counted
+    lower_cost : cost of the samples of the lower bound; None if only samples are counted
     question  : the question; `threshold` is the mean that an arm must reach, None with several bars
     """
 

@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 class Prices:
     """The cost of a sample.
 
-    equal : of every arm; None if only samples are counted, or if the costs differ
-    each  : of each arm, reference arms last; empty unless the costs differ
+    equal : cost of every arm; None if only samples are counted, or if the costs differ
+    each  : cost of each arm, reference arms last; empty unless the costs differ
     """
 
     equal: float | None = None

@@ -198,7 +198,7 @@ class PlannedQuestion(ABC):
     def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
         """Samples and money until each of `SHARES` of the arms, the cheapest first, and all of them are decided.
 
-        draws : of the means. Returns one row per draw. Money equals samples if only samples are counted.
+        draws : draws of the means. Returns one row per draw. Money equals samples if only samples are counted.
         """
 
 

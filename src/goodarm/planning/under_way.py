@@ -68,7 +68,7 @@ def remaining(
 
     prior : (A, B) of a Beta prior
     limit : horizon of the forecast, in further pulls of one arm
-    draws : of each arm's mean
+    draws : number of draws of each arm's mean
     scale : rewards are in [0, 1] if it is None; otherwise Gaussian of that scale, and the prior a normal one,
             (mean, deviation)
     cases : number of cases N of a fixed test set, each drawn at most once per arm. Then mu is the mean of the set, and

@@ -190,7 +190,7 @@ class Campaigns:
     ) -> Response:
         """A view with its ETag, or 304 if the client already has it.
 
-        parts    : what the view depends on besides the campaign, and its name
+        parts    : values that the view depends on besides the campaign, and its name
         forecast : whether the view contains the remaining samples and the overdue tickets
         """
 

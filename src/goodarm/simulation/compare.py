@@ -292,9 +292,9 @@ class Comparison(WithTables):
         kind   : "verdicts" over time; "score", the exploit score over the horizon; "sweep", a number over what is
                  swept; "learning", alpha and beta of each policy over the rounds; "bound", an arm of the first policy's
                  first run along its trajectory: its bounds against Hoeffding's and other certified ones
-        over   : of a sweep, the column of `table` along the axis: "setting", "arms", "threshold", "horizon", ...
-        number : of a sweep, the column of `Runs.table` whose mean and interval are drawn
-        arm    : of "bound", the arm's number; by default, of the arms called good the one that took the most pulls
+        over   : for a sweep, the column of `table` along the axis: "setting", "arms", "threshold", "horizon", ...
+        number : for a sweep, the column of `Runs.table` whose mean and interval are drawn
+        arm    : for "bound", the arm's number; by default the arm called good with the most pulls
 
         "learning" and "bound" play some runs again to record what they draw: same seed, same result.
         """

@@ -55,13 +55,13 @@ def simulate(
 
     horizon    : last round; the environment's own if not given
     criterion  : which error delta bounds, "fwer" or "fdr"; None is the policy's own, "fwer" if it names none
-    trajectory : how many evenly spread points to record of each run
+    trajectory : number of evenly spread points to record of each run
     trace      : record the arm of every round
     scan       : scan all arms in every round instead of using a tree; same arms, much slower
     stop_after : end a run after this many good verdicts; 1 asks for one good arm, or none (`Runs.answers`)
     bars       : several bars, for an environment whose rewards have several metrics (`several_metrics`)
-    cost       : of a sample, for all arms, {arm: cost}, or one number per arm; sampling divides indices by costs, as a
-                 campaign does
+    cost       : cost of a sample: for all arms, {arm: cost}, or one number per arm; sampling divides indices by
+                 costs, as a campaign does
     budget     : maximum total cost of the samples of a run, which ends when the next one would exceed it
     progress   : called with the number of runs that have just ended
 

@@ -38,7 +38,7 @@ class LiveAdversary:
     threshold : bar that the arms are compared with
     wrong     : the verdict that the adversary tries to obtain: "good" for arms just below the threshold, "bad" for
                 arms exactly at it
-    shared    : do the rewards of a batch share one draw?
+    shared    : whether the rewards of a batch share one draw
     late      : share of the rewards that do not mislead and are told only after the next batch has been asked
     never     : share of the rewards that do not mislead and are never told
     """

@@ -31,8 +31,8 @@ class Asked(NamedTuple):
 
     round       : number of the ask, counted from 1
     version     : version of the pool
-    mean, width : of the arm, from the model of the arms; 0 without a model
-    tenth       : of the score of the case that was drawn, where cases have scores
+    mean, width : mean and width of the arm from the model of the arms; 0 without a model
+    tenth       : tenth of the score of the case that was drawn, if cases have scores
     """
 
     round: int
@@ -120,7 +120,7 @@ class CompiledPlay:
         It plays until the pulls of all arms are `until`, `wanted` arms are good, every arm is decided, or the money
         does not pay for the next pull, and writes the arms of the rounds into `trace` unless it is empty.
 
-        sources : of the rewards of each metric
+        sources : sources of the rewards of each metric
         """
         return self.play(self.loop, sources, account, wanted, until, trace)
 
@@ -155,7 +155,7 @@ class LiveStep(Protocol):
     def absorb(self, arm: int, reward: Any, asked: Asked | None = None) -> list[int]:
         """Absorb the reward of a pending pull, in the question's form; returns the arms that it decides.
 
-        asked : what `ticket` returned when the pull was asked for; without it, the pull was the latest one
+        asked : the result of `ticket` when the pull was asked for; without it, the pull was the latest one
         """
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
@@ -175,14 +175,14 @@ class LiveStep(Protocol):
 
         None if this many rounds should be played by single steps: there is no such code, or it is not due yet.
 
-        draws : of the rewards of each metric, (i, pulls, source) -> reward
+        draws : functions that draw the rewards of each metric, (i, pulls, source) -> reward
         """
 
     def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         """Add arms, each with its share of the error probability. The problem keeps its K and delta.
 
-        tenths : of the scores of their cases, where cases have scores
-        costs : of a pull of each; 1 each if not given
+        tenths : tenths of the scores of their cases, if cases have scores
+        costs : cost of a pull of each; 1 each if not given
         """
 
     def suspend(self, arm: int) -> None:

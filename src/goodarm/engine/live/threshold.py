@@ -668,7 +668,7 @@ class ThresholdStep:
 class ScoredStep(ThresholdStep):
     """A threshold step by `score-bets`. The tenth of every case's score is known.
 
-    tenths : of the scores of all cases, arm by arm
+    tenths : tenths of the scores of all cases, arm by arm
     """
 
     def __init__(self, policy: Policy, problem: Problem, tenths: Sequence[Sequence[int]], **rest: Any) -> None:

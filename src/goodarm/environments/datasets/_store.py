@@ -36,7 +36,7 @@ def unpacked(raw: bytes, name: str) -> bytes:
 class File:
     """One file of a dataset.
 
-    path    : where it lies below GOODARM_DATA and below the cache
+    path    : its path below GOODARM_DATA and below the cache
     sha256  : of its content
     address : the publisher's address
     prepare : function from the served bytes to the content

@@ -133,9 +133,9 @@ score_bets = EvidenceRule(
 def evidence_with_scores(labels: Floats, scores: Floats, bar: Bar) -> tuple[Floats, Floats]:
     """log E+ and log E- after each label, shapes (n,).
 
-    labels : in the order of the draws; n of them, at most as many as there are scores
-    scores : of all cases, those of the labels first
-    bar    : of a problem with `ScoredCases(len(scores))`
+    labels : n labels in the order of the draws, at most as many as there are scores
+    scores : scores of all cases, those of the labels first
+    bar    : bar of a problem with `ScoredCases(len(scores))`
 
     >>> from goodarm.problem import Problem
     >>> labels = np.array([1.0, 1.0, 0.0, 1.0] * 25)
