@@ -41,7 +41,7 @@ STRIDE = 10_000
 class Goal(NamedTuple):
     """When a run of a problem counts as finished, and what may be asked of a batch size.
 
-    left : arms that may still be open; good : in place of that, so many arms must have been called good
+    left : maximum number of undecided arms; good : instead, the number of arms that must have been called good
     """
 
     name: str

@@ -146,7 +146,7 @@ def _busy(devtools: CDPSession) -> float:
 
 
 def _feed(address: str, name: str, updates: int, page: Page | None = None) -> int:
-    """Ask and tell so many times, at an even pace where a page watches."""
+    """Ask and tell this many times, at an even pace if a page is watching."""
     path = f"/api/v1/campaigns/{name}"
     began = time.monotonic()
     for update in range(updates):

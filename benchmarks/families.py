@@ -1,4 +1,4 @@
-"""Problems that nobody chose: families drawn from a seed, the default against the best other certified policy on each.
+"""Randomly drawn problems: families drawn from a seed, the default against the best other certified policy on each.
 
 `python -m benchmarks.families --count 160 --seed 2` plays them all and prints the ratio of scores family by family;
 `python -m benchmarks families` is the same with the seed of the documents. Means are drawn anew in each run. The best
@@ -32,13 +32,13 @@ REPORTED_SEED, COUNT = 4711, 162
 
 CHOSEN_ON, JUDGED_ON = 101, 202
 ROUNDS, FEWEST, MOST = 600_000, 8, 400
-"""About as many rounds per policy and family; between 8 and 400 runs."""
+"""Approximate number of rounds per policy and family; between 8 and 400 runs."""
 LONGEST = 300_000
 HOPELESS, LUCK = 0.01, 3.0
-"""A family is left out where nobody reaches this share of the ceiling, or the better score is not so many standard
-errors above 0: the ratio would be luck."""
+"""A family is left out if no policy reaches this share of the ceiling, or the better score is fewer than `LUCK`
+standard errors above 0: the ratio would be luck."""
 SHORT = 60.0
-"""Families with at most so many pulls per arm have a mean of their own: there the policies differ most."""
+"""Maximum pulls per arm of the families with a separate mean, on which the policies differ most."""
 
 OTHERS = (
     "ucb(beta=0.5)+gap-mixture",
@@ -255,7 +255,7 @@ def run(policy: str = "value", count: int = COUNT, seed: int = REPORTED_SEED) ->
         "ratio",
         rows,
         [
-            f"{count} families of seed {seed}; on {count - len(counted)} nobody scored 1%, or only by luck. "
+            f"{count} families of seed {seed}; on {count - len(counted)} no policy scored 1%, or only by luck. "
             f"The best other policy is chosen on seed {CHOSEN_ON}, the ratio is of seed {JUDGED_ON}; above 2 it is 2.",
             "The ten families with the smallest ratio are listed.",
         ],

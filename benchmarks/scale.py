@@ -71,7 +71,7 @@ def counted(processes: int) -> str:
 
 
 def stepped(store: str, what: str, processes: int, names: list[str]) -> Row:
-    """So many processes, each on the campaign of its name, for a few seconds."""
+    """Run one process per name, each on the campaign of that name, for a few seconds."""
     for name in dict.fromkeys(names):
         Campaign.create(store, name, [f"arm {i}" for i in range(ARMS)], 0.5).close()
     context = multiprocessing.get_context("spawn")

@@ -117,7 +117,7 @@ def load(store: str, label: str, database: PostgresqlServer | None = None) -> di
 
 
 def _disturb(server: Server, database: PostgresqlServer | None, books: Any) -> tuple[int, int]:
-    """Kill a worker every so many operations until the first client is done. Number of kills, and of stops."""
+    """Kill workers at regular numbers of operations until the first client is done; numbers of kills and stops."""
     kills = stops = 0
     while books.empty():
         time.sleep(0.2)

@@ -27,7 +27,7 @@ LOOKS = 0.01
 
 def run() -> Section:
     """The table."""
-    plain = [_row("1 worker, nobody there", 1, 0, False), _row(f"1 worker, {STREAMS} open streams", 1, STREAMS, False)]
+    plain = [_row("1 worker, no clients", 1, 0, False), _row(f"1 worker, {STREAMS} open streams", 1, STREAMS, False)]
     several = f"{WORKERS} workers, {STREAMS} open streams"
     rows = [
         *plain,
@@ -36,8 +36,8 @@ def run() -> Section:
     ]
     return Section(
         "stopping", "from SIGTERM until the last process is gone and the port is free", "slowest seconds", rows,
-        ["The streams' clients do not hang up. A request whose body never ends is waited for as long as any other that "
-         "is under way: two seconds; the target is not about it."],
+        ["The clients do not close their streams. A request whose body never ends gets two seconds like any other; the "
+         "target does not apply to it."],
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ def page() -> str:
     from goodarm.cli import app
 
     root: Any = typer.main.get_command(app)
-    lines = ["# Command line", "", "Made from the commands' own help by `python docs/refresh_commands.py`.", ""]
+    lines = ["# Command line", "", "Generated from the commands' help by `python docs/refresh_commands.py`.", ""]
     lines += _section(root, "goodarm", 1)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -34,7 +34,7 @@ def _binaries() -> Path | None:
 
 
 def _user() -> str:
-    """PostgreSQL refuses to run as root: Debian's package brings a user for it, and every system has nobody."""
+    """PostgreSQL refuses to run as root: use the user of Debian's package, or the user `nobody`."""
     try:
         return pwd.getpwnam("postgres").pw_name
     except KeyError:
@@ -70,7 +70,7 @@ ATTEMPTS = 50
 
 @dataclass
 class PostgresqlServer:
-    """A server of its own on a socket in a temporary folder."""
+    """A separate server on a socket in a temporary folder."""
 
     binaries: Path
     folder: Path

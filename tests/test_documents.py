@@ -44,7 +44,7 @@ SPEED = re.compile(r"[\d.]+[kMG]? *$", re.MULTILINE)
 
 
 class Block(NamedTuple):
-    """A piece of code in a document and the output that stands below it."""
+    """A piece of code in a document and the output below it."""
 
     document: str
     command: tuple[str, ...]

@@ -144,7 +144,7 @@ def test_a_source_has_the_same_fingerprint_under_every_python(python: str) -> No
 
 
 def made_of(source: str, name: str = "rule", **seen: object) -> FunctionType:
-    """A function of this source, with a file of its own in the cache of source lines."""
+    """A function of this source, with a separate file in the cache of source lines."""
     file = f"<test {next(NUMBERS)}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     space: dict[str, Any] = {"__name__": "made", **seen}

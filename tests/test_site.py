@@ -28,7 +28,7 @@ def test_the_page_of_commands_is_what_they_say(tmp_path: Path) -> None:
 
 
 def test_everything_public_is_on_the_page_of_the_api() -> None:
-    """By name or by the module it stands in: whatever `goodarm` and the doors for other people's packages offer."""
+    """Every public name of `goodarm` and of its modules for other packages, by name or by module."""
     overview = (ROOT / "docs" / "api.md").read_text()
     pages = sorted((ROOT / "docs" / "reference").glob("*.md"))
     assert all(f"(reference/{page.name})" in overview for page in pages), "docs/api.md links to every page"

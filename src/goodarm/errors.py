@@ -14,7 +14,7 @@
     ├── Refused             what a campaign does not allow in the state it is in
     │   └── LateReward      a reward told after its ticket's time had passed
     ├── UnusableStore       a store that can't be reached, read or written
-    └── DamagedJournal      a journal that is not what was once written
+    └── DamagedJournal      a journal that was changed after it was written
 
 Every message names the value, the reason and the fix. The command line prints it and exits with 2.
 """
@@ -35,11 +35,11 @@ class InvalidValue(GoodarmError, ValueError):
 
 
 class RuleFailed(InvalidValue):
-    """A rule that can't be compiled, raises, or returns no number: what was being done may be half done."""
+    """A rule that can't be compiled, raises, or returns no number. The operation may be incomplete."""
 
 
 MOST_LISTED, MOST_COMPARED = 20, 10_000
-"""Names that a message lists, and that a wrong one is compared with: a log may have a million."""
+"""Maximum number of names that a message lists, or that a misspelt name is compared with. A log may have a million."""
 MOST_NEAR = 3
 """Maximum number of names that a message suggests."""
 
@@ -95,7 +95,7 @@ class UnknownTicket(GoodarmError, LookupError):
 
 
 class Refused(GoodarmError):
-    """What a campaign does not allow in the state it is in; nothing was changed."""
+    """An operation that the campaign's state does not allow; nothing was changed."""
 
 
 class LateReward(Refused):
@@ -132,15 +132,15 @@ class MissingExtra(GoodarmError):
 
 
 UPGRADE = "Upgrade goodarm: run git pull and pip install . in its clone."
-"""What to do about data of a newer version."""
+"""Advice for data of a newer version."""
 
 
 class ScaleWarning(UserWarning):
-    """Rewards that scatter more than was declared of them: verdicts may be wrong more often than was promised."""
+    """Rewards that scatter more than declared: verdicts may be wrong more often than delta allows."""
 
 
 class AbandonedTickets(UserWarning):
-    """Tickets of a campaign have been out for long and have no time after which they are overdue."""
+    """Tickets of a campaign have been outstanding for a long time, and the campaign has no `after`."""
 
 
 class LogWarning(UserWarning):

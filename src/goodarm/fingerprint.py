@@ -80,7 +80,7 @@ def reachable(
     """The functions and all plain functions that they call, each once, in a fixed order.
 
     packages : enter only functions and modules of these top-level packages; None enters all
-    names_of : the names that a function looks up, from its byte code or from its source
+    names_of : the names that a function looks up, from its bytecode or from its source
     """
     found: dict[FunctionType, None] = {}
     waiting = list(functions)
@@ -128,7 +128,7 @@ def root(module: str) -> str:
 
 
 def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> str:
-    """Hash of byte code. It changes with any reachable function, with constants they read, and with the Python version.
+    """Hash of bytecode. It changes with any reachable function, with constants they read, and with the Python version.
 
     >>> fingerprint([lambda x: x + 1]) == fingerprint([lambda x: x + 1])
     True
@@ -146,7 +146,7 @@ def fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | N
 def source_fingerprint(functions: Iterable[FunctionType], packages: Collection[str] | None = None) -> str:
     """Hash of source code. It ignores the Python version, comments, docstrings, annotations and formatting.
 
-    Functions without readable source are hashed by byte code, which depends on the Python version.
+    Functions without readable source are hashed by bytecode, which depends on the Python version.
 
     >>> source_fingerprint([root])[:16]
     '65da9c0040189816'
@@ -166,7 +166,7 @@ Written = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @lru_cache(maxsize=4096)
 def _source_names(function: FunctionType) -> set[str]:
-    """All names and attributes in the source of a function, or in its byte code if there is no source."""
+    """All names and attributes in the source of a function, or in its bytecode if there is no source."""
     node = _node(function)
     if node is None:
         return _compiled_names(function)

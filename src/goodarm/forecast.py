@@ -138,9 +138,9 @@ def likely_means(
 ) -> Floats:
     """Draws of the arms' means given all rewards so far, shape (draws, number of arms in `which`).
 
-    pulls, totals : of all arms, also of those with a verdict: they show how the means are spread
+    pulls, totals : pulls and totals of all arms; arms with a verdict also show how the means are spread
     which         : arms whose means are drawn; all if None
-    variance      : of one reward of each arm; if None, that of 0/1 rewards or of the declared scale
+    variance      : variance of one reward of each arm; if None, that of 0/1 rewards or of the declared scale
     """
     which = np.arange(pulls.size) if which is None else which
     seen = np.flatnonzero(pulls > 0.0)
@@ -237,8 +237,8 @@ def waits(
     """Further samples of each arm until its verdict, if these are its means; inf beyond the limit; shape of `means`.
 
     means         : shape (draws, arms)
-    pulls, totals : of the arms, shape (arms,)
-    variance      : of one reward of each arm, normal rewards; None for 0/1 rewards and for those of the declared scale
+    pulls, totals : pulls and totals of the arms, shape (arms,)
+    variance      : variance of one reward of each arm, for normal rewards; None for 0/1 rewards and a declared scale
 
     Between two evaluations the sum of the rewards is modelled as a Brownian bridge, whose probability of crossing the
     boundary is known. A discrete walk crosses like a continuous one with a boundary farther away (Siegmund 1985,

@@ -68,8 +68,8 @@ def informed_limit(means: ArrayLike, threshold: float, delta: float, horizon: fl
         calculation: means in 64 bins, time in 24 blocks (short ones first) taken at their middles, and after the first
         200 pulls of an arm several pulls in one step up or down with the same mean and variance. An arm that is open
         after three times the pulls that the oracle spends on its last one is decided for free, so that this
-        truncation can only raise the limit. It is a yardstick: better evidence than that mixture, as by bets that land
-        on the budget, can exceed it slightly.
+        truncation can only raise the limit. It is a reference value: better evidence than that mixture, such as bets
+        sized to reach the budget exactly, can exceed it slightly.
 
     >>> round(informed_limit([0.3] * 90 + [0.7] * 10, threshold=0.5, delta=0.05, horizon=5000), -2)
     8700.0

@@ -72,7 +72,7 @@ OTHER_RANGE = (
     "If rewards have another range, declare it: rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no "
     "ceiling."
 )
-"""What to do about rewards or thresholds outside of [0, 1]. `families_as_text` translates it."""
+"""Advice for rewards or thresholds outside of [0, 1]. `families_as_text` translates it."""
 
 
 @dataclass(frozen=True, init=False)

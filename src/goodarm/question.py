@@ -130,7 +130,7 @@ class Labels(NamedTuple):
     line     : label of the line in a chart; `MARK` stands for the bar
     against  : name of what arms are compared with
     signed   : whether an estimate is written with its sign
-    fixed    : what must be fixed before the first look at rewards, with its verb
+    fixed    : subject and verb for what must be fixed before the first look at rewards
     """
 
     estimate: str = "mean"

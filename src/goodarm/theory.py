@@ -200,7 +200,8 @@ def oracle_limit(
         divergence: d(mean, threshold). Default: Bernoulli; (mu - xi)^2/(2 scale^2) for Gaussian rewards.
 
     Returns:
-        The score. It is a yardstick, not a proven bound: a lucky run may decide an arm after fewer than c_i pulls.
+        The score. It is a reference value, not a proven bound: a lucky run may decide an arm after fewer than c_i
+        pulls.
 
     >>> round(oracle_limit([0.9, 0.6, 0.2], threshold=0.5, delta=0.05, horizon=1000), 4)
     474.1041

@@ -19,7 +19,7 @@ def write_text(path: Path, text: str) -> None:
 def whole(path: Path, write: Callable[[Path], object]) -> Path:
     """Write a temporary file and move it to the path when complete, so a reader never sees half a file.
 
-    Each call has a temporary file of its own, so two writers of one path do not mix their contents.
+    Each call uses a separate temporary file, so two writers of one path do not mix their contents.
     """
     partial = path.with_name(f".partial-{secrets.token_hex(4)}-{path.name}")
     try:

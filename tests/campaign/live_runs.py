@@ -68,7 +68,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Delay:
-    """When rewards come back: those equal to `early` at once, the others after so many more asks.
+    """When rewards come back: those equal to `early` at once, the others after this many more asks.
 
     lost  : share of tickets that are voided, whatever their reward
     later : arms that are added on the way, each at the mean of the first

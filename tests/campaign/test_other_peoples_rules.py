@@ -145,7 +145,7 @@ def test_what_is_wrong_with_it_is_said_at_once(package: Path, rule: str, said: l
     ],
 )
 def test_what_it_fails_at_is_not_written(package: Path, policy: str, before: str, operation: str, said: str) -> None:
-    """Though the error is caught, as a server does: else nobody could open the campaign any more."""
+    """Even if the caller catches the error, as a server does; if not, the campaign could not be opened any more."""
     error, *rest = ran(package, TRANSACTION.format(before=before, operation=operation), policy)
     assert said in error
     assert rest == ["undone", "True True", "True"]

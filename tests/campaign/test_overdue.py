@@ -1,4 +1,4 @@
-"""What tickets that nobody answers cost, and where it is said."""
+"""Effects of unanswered tickets, and where they are reported."""
 
 from __future__ import annotations
 

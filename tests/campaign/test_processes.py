@@ -54,7 +54,7 @@ def compare_books(address: str, folder: Path) -> int:
 
 
 def wait_for(path: Path, lines: int, seconds: float = 120.0) -> None:
-    """Until a book has so many lines; a process that never gets there fails the test."""
+    """Wait until a book has this many lines; a process that never gets there fails the test."""
     until = time.monotonic() + seconds
     while not path.exists() or path.read_text().count("\n") < lines:
         assert time.monotonic() < until, f"{path.name} did not get {lines} lines"

@@ -71,7 +71,7 @@ class Rounding(MemoryStore):
 
 
 class Private(MemoryStore):
-    """Shows its entries to nobody else."""
+    """Its entries are not visible to others."""
 
 
 BROKEN: list[tuple[type[Store], str]] = [

@@ -68,7 +68,7 @@ def test_every_arm_is_decided(kind: str) -> None:
 
 
 def test_in_a_running_loop() -> None:
-    """A notebook has an event loop of its own."""
+    """A notebook already runs an event loop."""
 
     async def cell() -> int:
         with campaign() as running:

@@ -150,7 +150,7 @@ def test_learns_from_the_totals_of_a_log(tmp_path: Path) -> None:
         (("kano-1", "--objective", "paper"), "trains dgai-offline"),
         (("kano-1", "--policy", "dgai-offline"), "give --objective paper"),
         (("kano-1", "--set", "rate=0.1"), "only the paper's objective has options"),
-        (("kano-1", "--policy", "dgai-offline", "--objective", "paper", "--set", "rate"), "wants NAME=NUMBER"),
+        (("kano-1", "--policy", "dgai-offline", "--objective", "paper", "--set", "rate"), "needs NAME=NUMBER"),
         (("kano-1", "--policy", "dgai-offline", "--objective", "paper", "--set", "luck=1"), "has no option 'luck'"),
         (("kano-1", "--policy", "dgai-offline", "--objective", "paper", "--set", "seed=3"), "has no option 'seed'"),
         (

@@ -73,7 +73,7 @@ EDITS = {
 
 
 class Project:
-    """A package with a rule in a folder of its own, played in processes of their own."""
+    """A package with a rule in a separate folder, played in separate processes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""The pytest marker, run by a pytest of its own."""
+"""The pytest marker, run by a separate pytest."""
 
 import xml.etree.ElementTree as ElementTree
 from typing import Any

@@ -152,7 +152,7 @@ def test_json_has_exactly_what_was_promised(log: Path) -> None:
 
 
 def test_the_conditions_stand_beside_the_guarantee_everywhere(log: Path) -> None:
-    """What nobody can see in a log: when the bar was chosen, rows of the same people, arms that come later."""
+    """Conditions that a log can't show: when the bar was chosen, rows of the same people, arms that come later."""
     plain = goodarm.judge(log, threshold=0.02)
     against = goodarm.judge(log, versus="c3")
     assert plain.conditions[0] == "the threshold was fixed before anybody looked at these rewards"

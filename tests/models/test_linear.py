@@ -126,7 +126,7 @@ def test_equal_to_the_direct_solve(seed, arms, dimension, ridge, tau2):
 
 @pytest.mark.parametrize("tau2", [0.0, 0.01])
 def test_mixed_is_the_dense_gaussian_process(tau2):
-    """Kernel XX' noise/ridge + tau2 I, noise variance spread^2, every reward a row of its own."""
+    """Kernel XX' noise/ridge + tau2 I, noise variance spread^2, one row per reward."""
     rng = np.random.default_rng(3)
     features = rng.standard_normal((15, 3))
     problem = Problem(threshold=0.5, arms=15)

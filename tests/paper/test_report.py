@@ -171,7 +171,7 @@ def test_certified_bounds_shrink_with_the_pulls_and_lie_below_hoeffdings(drawn: 
 
 
 class Reader(HTMLParser):
-    """What stands in a page: ids, links, sources, headings of tables, rows, figures."""
+    """Contents of a page: ids, links, sources, headings of tables, rows, figures."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

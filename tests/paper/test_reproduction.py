@@ -1,4 +1,4 @@
-"""A reproduction continues where it was stopped, and never takes one that was made otherwise."""
+"""A reproduction continues where it was stopped, and never uses results that were made differently."""
 
 from __future__ import annotations
 

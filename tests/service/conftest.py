@@ -37,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def new_page(browser: Browser) -> Iterator[NewPage]:
-    """Opens pages, each in a browser profile of its own; fails if one of them complained, its CSP included."""
+    """Opens pages, each in a separate browser profile; fails if one reports an error or a CSP violation."""
     complaints: list[str] = []
     contexts = []
 

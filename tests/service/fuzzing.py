@@ -25,7 +25,7 @@ ON_ONE_CAMPAIGN = """
 """
 ENDLESS = "events$"
 ENDING = "events$|/close$|/end$|/retire$|/check$|/export$"
-"""Left out where every request is about one campaign: it would soon be closed, or read as a whole each time."""
+"""Left out if every request is for one campaign, which would soon be ended, or read as a whole each time."""
 GENERATED = re.compile(r"(\d+) generated")
 PER_OPERATION = 60
 REQUEST_SECONDS = "300"
@@ -42,7 +42,7 @@ class Fuzzed(NamedTuple):
 
 
 def fuzz(folder: Path, requests: int, seconds: float, seed: int = 0) -> Fuzzed:
-    """Runs with new seeds until so many requests were generated, one failed, or the time is over.
+    """Runs with new seeds until this many requests were generated, one failed, or the time is over.
 
     Every second run has a new store: journals that grew without end would be what most of the time is spent on.
 

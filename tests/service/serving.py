@@ -1,4 +1,4 @@
-"""A real server in a process of its own, and a plain client."""
+"""A real server in a separate process, and a plain client."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Server:
         token: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """One request on a connection of its own."""
+        """One request on a separate connection."""
         connection = HTTPConnection(self.host, self.port, timeout=60)
         try:
             sent = dict(headers or {})

@@ -52,7 +52,7 @@ def address(server: Server) -> str:
 
 
 def shown(page: Page, where: str) -> None:
-    """Open a page and wait until it stands."""
+    """Open a page and wait until it is complete."""
     page.goto(where)
     expect(page.locator("main h1").first).to_be_visible()
     expect(page.get_by_text(re.compile("^Fetching"))).to_have_count(0)

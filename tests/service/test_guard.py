@@ -56,7 +56,7 @@ def operations(server: Server) -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def try_it(server: Server, method: str, path: str, token: str | None) -> int:
-    """The status, with a body that has the wrong form: nothing is changed by whoever gets that far."""
+    """The status, with a body that has the wrong form: a caller who gets that far changes nothing."""
     address = path.format(name="headlines", arm="calm", id="0123456789ab")
     if path.endswith("/events"):
         headers = {"Authorization": f"Bearer {token}"} if token else {}

@@ -84,7 +84,7 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
 
 
 def is_running(process: int) -> bool:
-    """Neither gone nor a zombie that nobody has buried."""
+    """Whether the process runs and is not a zombie."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

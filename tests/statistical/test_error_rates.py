@@ -1,4 +1,4 @@
-"""Certified means: at most delta of the runs have a wrong verdict, whoever chooses the pulls."""
+"""Certified means: at most delta of the runs have a wrong verdict, whatever rule chooses the pulls."""
 
 import numpy as np
 import pytest

@@ -215,7 +215,7 @@ def _checked(entry: ArmEntry) -> ArmEntry:
         raise InvalidValue(f"an arm's id may have {LONGEST_ID} characters; {entry.id[:20]!r}... has {len(entry.id)}.")
     if entry.id != entry.id.strip() or INVISIBLE.intersection(entry.id):
         raise InvalidValue(
-            "an arm's id may not begin or end with blanks, or contain characters of no width; got "
+            "an arm's id may not begin or end with blanks, or contain zero-width characters; got "
             f"{entry.id!a}. Remove them."
         )
     if not isinstance(entry.label, str):

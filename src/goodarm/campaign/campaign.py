@@ -101,30 +101,30 @@ at most 5%
         control, margin : in place of a threshold: is an arm's mean at least that of the arm `control` plus `margin`?
         bars       : in place of a threshold, several metrics with their bars: "correct >= 0.9, slow <= 0.05". A reward
                      is then a record, {"correct": 1, "slow": 0}; good arms clear every bar
-        question   : in place of all of these: what is asked, as an object of `goodarm.question`
+        question   : in place of all of these: the question as an object of `goodarm.question`
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
         horizon    : approximate number of samples, for policies that plan with it. You may take more
         reserve    : the share of delta that is kept for arms added later
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
-        unanswered : what becomes of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
+        unanswered : treatment of overdue tickets: "wait", "zero" or "void" (docs/campaign.md)
         cases      : a fixed test set, each case of which an arm draws at most once: ids, their number, or a CSV or JSON
-                     Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar is about
+                     Lines file with one case per row. Then rewards are 0 (failed) or 1 (passed), and the bar applies to
                      the share of these cases that an arm passes
         scores     : a cheap judge's score in [0, 1] for every arm and case, known before the first reward: {arm: scores
                      in the order of the cases}, {arm: {case: score}}, or a file or dataframe with the columns arm, case
                      and score. Rewards are then labels, and fewer of them are needed if the judge is good
-        repeats    : evaluate an arm this often on each case, and count the mean: for models that answer differently
-        stop_after : end the campaign after this many good arms. 1 asks for one good arm, or whether there is none
+        repeats    : number of evaluations of an arm on each case, whose mean counts: for models that answer differently
+        stop_after : end the campaign after this many good arms. 1 finds one good arm, or shows that there is none
         exist_ok   : open the campaign if the store has it with the same terms, instead of refusing
         cost       : cost of a sample, for all arms or {id: cost}. Sampling maximises progress per unit of cost
         budget     : maximum total cost of all samples. The campaign ends when the next sample would exceed it
         per_unit   : make one reward of all rows of a person, session or machine: their "mean", "any" (whether one is
                      above 0), "sum" or "ratio" (rewards over rows, or over denominators). Ask with `unit=`
-        window     : how long a unit's rows count after its ask: seconds, or text like "7d"; then it is closed. Without
-                     a window, call `close_units` when a unit is complete
+        window     : time after its ask during which a unit's rows count: seconds, or text like "7d". Then the unit is
+                     closed. Without a window, call `close_units` when a unit is complete
         unit_limit : for ratios, the largest number of rows, or sum of denominators, of a unit
         clock      : function that returns the time in seconds since 1970
-        token      : of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
+        token      : a token of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
         key        : a string of the caller's choice; creating the same name with the same key again opens it
         by         : creator's name for the journal; a server writes the id of the caller's token
         """

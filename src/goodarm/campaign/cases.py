@@ -153,7 +153,7 @@ def _rows_of(file: Path, what: str) -> Iterator[Mapping[str, Any]]:
     except (ValueError, csv.Error) as reason:
         if isinstance(reason, InvalidValue):
             raise
-        raise UnreadableTable(f"{file} is no file of {what}, CSV or JSON Lines: {reason}.") from None
+        raise UnreadableTable(f"{file} is not a file of {what}, CSV or JSON Lines: {reason}.") from None
 
 
 # Scores of a cheap judge, one for every arm and case.
@@ -223,7 +223,7 @@ def _in_order(arm: str, given: Any, cases: CaseSet) -> list[Any]:
             raise InvalidValue(f"arm {arm!r} has no score on case {missing!r}. Give a score for every arm and case.")
         extra = next((name for name in given if name not in cases.known), None)
         if extra is not None:
-            raise InvalidValue(f"arm {arm!r} has a score on {extra!r}, which is no case of this test set.")
+            raise InvalidValue(f"arm {arm!r} has a score on {extra!r}, which is not a case of this test set.")
         return [given[name] for name in ids]
     listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     if len(listed) != cases.count:

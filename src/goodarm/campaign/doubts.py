@@ -143,7 +143,7 @@ def _refutation(fold: Fold, scatter: Scatter, rewards: SubGaussian) -> str:
 
 
 def _instead(scatter: Scatter) -> str:
-    """Advice on what to declare instead. It is never another scale."""
+    """Advice on what to declare instead. It never suggests another scale."""
     first = "A scale chosen to fit these rewards would prove nothing. "
     if scatter.least.min(initial=math.inf) >= 0.0:
         return f"{first}Amounts of 0 or more need no scale: start a new campaign with rewards=NonNegative()"

@@ -127,7 +127,7 @@ class Fold:
         self.deadlines: deque[tuple[float, int]] = deque()
         self.late = 0
         self.scatter = scatter_of(terms.rewards, len(terms.arms))
-        """What the rewards show of a declared scale."""
+        """Scatter of the rewards, compared with the declared scale."""
         self.doubted = False
         self.ended = False
         self.budget = None if terms.budget is None else exact(terms.budget)

@@ -66,7 +66,7 @@ MARKED = {PART: "part", ROW: "row", REQUEST: "key"}
 REWARDED = frozenset({TOLD, GIVEN, LATE})
 """Kinds that carry a reward: a number, or a record in their content."""
 REQUESTS = 0
-"""In place of a ticket, in entries of requests with a key."""
+"""Value of `ticket` in entries of requests with a key."""
 CHAIN_BYTES = 16
 HEXADECIMAL = re.compile(f"[0-9a-f]{{{2 * CHAIN_BYTES}}}")
 

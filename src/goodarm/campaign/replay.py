@@ -60,7 +60,7 @@ def fold_all(fold: Fold, chunks: Iterable[list[Row]]) -> None:
 def fold_compared(fold: Fold, chunks: Iterable[list[Row]], wrong: Callable[[Fold, Event], str]) -> Iterator[int]:
     """The same, comparing every choice and verdict with what the rules say.
 
-    wrong : what is wrong with the next entry, if anything
+    wrong : description of what is wrong with the next entry, if anything
 
     Yields the numbers of entries up to which nothing differs. Raises `Differs` otherwise; the fold may then be ahead
     of the entry that differs, and must be thrown away.

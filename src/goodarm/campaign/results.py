@@ -73,7 +73,7 @@ class Results:
 
     @property
     def notes(self) -> list[str]:
-        """What the rows do not contain, in words."""
+        """Notes on results that the rows do not contain."""
         notes = []
         if self.in_blocks:
             notes.append(

@@ -116,7 +116,7 @@ class ArmRow(NamedTuple):
         return known | {"state": self.state, "own_mean": plain(self.own_mean)}
 
     def brief(self) -> dict[str, Any]:
-        """What lists show."""
+        """The fields shown in lists, as JSON."""
         return {name: plain(getattr(self, name)) for name in BRIEF}
 
     @staticmethod
@@ -145,7 +145,7 @@ class Told(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What the files of a campaign's verdicts say besides its rows."""
+    """Contents of the files of a campaign's verdicts besides its rows."""
 
     name: str
     terms: Terms

@@ -58,7 +58,7 @@ class Session:
         self._endings: dict[tuple[int | None, str], Event] = {}
         """Entries of this transaction that `Store.ending` would find after the commit."""
         self._looked_up: dict[str, Event | None] = {}
-        """What the store has of the keys that `expect` announced, by mark."""
+        """Entries in the store for the keys that `expect` announced, by mark."""
         self._unsaved = 0
         self._fold: Fold | None = None
         self._heard = 0

@@ -42,7 +42,7 @@ FORMAT = max(
 """Newest journal format. A journal is written in the oldest format that can express it."""
 BY_BETS = "value+bet-mixture"
 SOURCE = "source:"
-"""Prefix of fingerprints of source code. goodarm 0.1.0 wrote fingerprints of byte code, without a prefix."""
+"""Prefix of fingerprints of source code. goodarm 0.1.0 wrote fingerprints of bytecode, without a prefix."""
 LEAST_DELTA, LONGEST_HORIZON = 1e-300, 10**18
 MOST_REPEATS = 1_000_000
 UNANSWERED = ("wait", "zero", "void")

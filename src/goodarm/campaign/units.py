@@ -14,12 +14,12 @@ rows of u within its window (without a window: of all rows it will ever have).
    supermartingale of start 1 under the null. A unit that is open counts at its worst (rules by totals), or not before
    all earlier units are closed (rules in order). Either is at most the evidence with every X_u known. So the time at
    which a unit is closed may depend on anything, also on its rows, as long as what is told is X_u.
-3. What would break the promise is a cut that depends on rewards: to close a unit while its mean looks high, and to lose
-   the rows that follow. So a window, once agreed, closes every unit by itself and by the clock alone, and `close_units`
-   is refused. Without a window the caller declares that a unit is complete, and the promise rests on that.
+3. A cut that depends on rewards would break the guarantee: closing a unit while its mean looks high loses the rows that
+   follow. So a window closes every unit by the clock alone, and `close_units` is refused. Without a window the caller
+   declares that a unit is complete, and the guarantee depends on this.
 4. Rows that do not count are ignored by a rule that was fixed beforehand: rows after the window, and for ratios a row
    that would exceed `unit_limit`. A unit without rows has reward 0 and counts: dropping it would select the units that
-   the arm brought back. For ratios it adds nothing to either sum.
+   came back because of the arm. For ratios it adds nothing to either sum.
 
 Counting rows as rewards breaks step 1: the second row of u does not have the arm's mean given the first one.
 """
@@ -85,7 +85,7 @@ class UnitTerms:
         sum   : sum of the rewards
         ratio : xi + sum (x - xi d)/D, for rewards 0 <= x <= d and at most D = `unit_limit` in the denominators d of a
                 unit. It lies in [0, 1], since sum x lies between 0 and sum d <= D, and its mean reaches the threshold
-                xi exactly if E sum x >= xi E sum d: the bar is about all rewards over all denominators
+                xi exactly if E sum x >= xi E sum d: the bar applies to all rewards over all denominators
 
         >>> unit = OpenUnit("anna", rows=4, total=3.0, size=4.0)
         >>> [UnitTerms(way, None, 10.0).reward(unit, 0.5) for way in PER_UNIT]

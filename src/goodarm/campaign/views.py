@@ -298,7 +298,7 @@ def _to_finish(
         pulls, totals, terms.problem, rule, values, levels, open_arms, quick_first=order == "quick"
     )
     if not math.isfinite(found.low) or not (found.told or pulls[open_arms].all()):
-        return None  # of an arm without rewards not even a lower end can be told
+        return None  # not even a lower end can be estimated for an arm without rewards
     high = found.high if found.told else math.inf
     waiting = look_bad if order == "good" and 2 * look_bad >= open_arms.size else 0
     ahead = Finish(times * found.median, times * found.low, times * high, near=near)
@@ -306,7 +306,7 @@ def _to_finish(
 
 
 LIMIT = 1e12
-"""Number of samples from which on a plan counts as never ending."""
+"""Number of samples beyond which a plan counts as never ending."""
 
 
 def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
@@ -319,10 +319,9 @@ def nearest(fold: Fold, many: int, now: float | None = None) -> list[ArmRow]:
 
 
 # Outstanding tickets, and the effects of overdue ones: verdicts held back, and rewards that wait for them.
-#
-# By totals, every pending ticket counts at its worst, so that an arm may lack a verdict only because of tickets without
-# an answer. In the order of asking, told rewards wait behind them. What would follow without these tickets is computed
-# here and decides nothing: to void a ticket *because* a verdict would follow is a reason that depends on its reward.
+# By totals, every pending ticket counts at its worst, so an arm may lack a verdict only because of unanswered tickets.
+# In the order of asking, told rewards wait behind them. The verdicts without these tickets are computed here for
+# information only: voiding a ticket *because* a verdict would follow is a reason that depends on its reward.
 
 
 class Cost(NamedTuple):

@@ -165,7 +165,7 @@ class Pool:
             try:
                 return await self._evaluate(ticket)
             except NotAReward:
-                raise  # another attempt would be paid for and return the same
+                raise  # another attempt would cost as much and return the same
             except Exception as failure:
                 if attempt == self.retries or self.stopping:
                     return self._given_up(ticket, attempt + 1, failure)

@@ -88,7 +88,7 @@ PolicyNames = Annotated[
 ]
 Horizon = Annotated[int | None, option("The last round of a run.", "T", parser=whole, shown=_ITS_OWN)]
 NumberOfRuns = Annotated[int, typer.Option("--runs", parser=whole, metavar="R", help="Runs of each policy.")]
-Seed = Annotated[int, typer.Option(parser=whole, metavar="S", help="Same seed, same result.")]
+Seed = Annotated[int, typer.Option(parser=whole, metavar="S", help="Random seed; the same seed gives the same result.")]
 Delta = Annotated[float, typer.Option(parser=number, metavar="D", help="Allowed probability of error.")]
 Threshold = Annotated[
     float | None, option("The bar that a good arm's mean must reach.", "X", parser=number, shown=_ITS_OWN)
@@ -107,7 +107,7 @@ Goal = Annotated[
     typer.Option(metavar="good-arms|reward", help="What is compared: finding the good arms, or collecting reward."),
 ]
 Workers = Annotated[int | None, option("Number of runs played in parallel.", "W", parser=whole, shown="all cores")]
-Backend = Annotated[str, typer.Option(metavar="B", help="Where runs are played: threading, loky, dask or ray.")]
+Backend = Annotated[str, typer.Option(metavar="B", help="Backend for the runs: threading, loky, dask or ray.")]
 OutFolder = Annotated[
     Path | None, option("Folder for the rows, the summary and the figure.", "DIR", "--out", parser=some_path)
 ]

@@ -29,7 +29,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def say_written(paths: Iterable[Path], *, stderr: bool) -> None:
-    """Name the files that were written; on stderr if stdout has an object or a text of its own."""
+    """Name the files that were written; on stderr if stdout has other output."""
     for path in paths:
         typer.echo(f"written: {path}", err=stderr)
 

@@ -57,15 +57,19 @@ Bar = Annotated[
     float | None, typer.Option(parser=number, metavar="X", help="The bar that a good arm's mean must reach.")
 ]
 Control = Annotated[str | None, typer.Option(metavar="ID", help="In place of a threshold: the arm to compare with.")]
-Margin = Annotated[float, typer.Option(parser=number, metavar="M", help="By how much better than the control.")]
+Margin = Annotated[
+    float, typer.Option(parser=number, metavar="M", help="By how much an arm must be better than the control.")
+]
 OnePolicy = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="A policy, like value+gap-mixture.")]
 RewardFamily = Annotated[
     str, typer.Option(metavar="R", help="bounded (in [0, 1]), nonnegative[:CAP], gaussian:SCALE or sub-gaussian:SCALE.")
 ]
 Horizon = Annotated[int | None, typer.Option(parser=whole, metavar="T", help="Approximate number of samples.")]
 Reserve = Annotated[float, typer.Option(parser=number, metavar="R", help="Share of delta kept for arms added later.")]
-After = Annotated[str | None, typer.Option(metavar="TIME", help="When a ticket is overdue: 90s, 30min, 2h, 7d.")]
-Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="What becomes of overdue tickets.")]
+After = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Time after which a ticket is overdue: 90s, 30min, 2h, 7d.")
+]
+Unanswered = Annotated[str, typer.Option(metavar="wait|zero|void", help="How to treat overdue tickets.")]
 TestSet = Annotated[
     str | None,
     typer.Option(
@@ -82,19 +86,19 @@ PerUnit = Annotated[
     typer.Option(metavar="mean|any|sum|ratio", help="One reward from all rows of a person, session or machine."),
 ]
 Window = Annotated[
-    str | None, typer.Option(metavar="TIME", help="Time after its ask during which a unit's rows count: 7d.")
+    str | None, typer.Option(metavar="TIME", help="Time after its ask during which a unit's rows count, such as 7d.")
 ]
 UnitLimit = Annotated[
     float | None, typer.Option(parser=number, metavar="D", help="For ratios: maximum rows of a unit, or sum of --of.")
 ]
 OneUnit = Annotated[str | None, typer.Option(metavar="ID", help="In a campaign of units: the id of the unit.")]
-Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="How many tickets.")]
+Count = Annotated[int, typer.Option("-n", "--number", parser=whole, metavar="N", help="Number of tickets.")]
 RequestKey = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Any text; repeating it prints the same tickets again.")
 ]
-OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="As ask printed it.")]
+OneTicket = Annotated[str | None, typer.Argument(metavar="TICKET", help="The ticket, as printed by ask.")]
 OneReward = Annotated[
-    str | None, typer.Argument(metavar="REWARD", help="A number; with several bars correct=1,slow=0.")
+    str | None, typer.Argument(metavar="REWARD", help="A number; with several bars a record like correct=1,slow=0.")
 ]
 LONGEST_WAIT = 86_400
 SINK = {"ignore_unknown_options": True}
@@ -267,7 +271,7 @@ def _unit_lines() -> list[tuple[Any, ...]]:
 def close_units(
     store: StoreAddress,
     name: Name,
-    units: Annotated[list[str] | None, typer.Argument(metavar="[UNIT]...", help="Complete units.")] = None,
+    units: Annotated[list[str] | None, typer.Argument(metavar="[UNIT]...", help="Ids of complete units.")] = None,
     json: Json = False,
 ) -> None:
     """Tell the rewards of units that are complete; without units, of those whose window is over."""
@@ -304,7 +308,7 @@ def _reward(text: str | None) -> Any:
 def void(
     store: StoreAddress,
     name: Name,
-    ticket: Annotated[str, typer.Argument(metavar="TICKET", help="As ask printed it.")],
+    ticket: Annotated[str, typer.Argument(metavar="TICKET", help="The ticket, as printed by ask.")],
     reason: Annotated[str, typer.Option(metavar="WHY", help="Why it was lost; the audit shows it.")],
 ) -> None:
     """Withdraw a ticket, as if it had never been asked."""
@@ -424,7 +428,7 @@ def history(
 
 @campaign.command()
 def head(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """The newest entry's number and chain. Keep it elsewhere: `check --head` compares the journal with it."""
+    """The newest entry's number and chain. Keep them for `check --head`, which compares the journal with them."""
     with _opened(store, name) as found:
         newest = found.head()
     if json:
@@ -464,7 +468,7 @@ def check(
 def export(
     store: StoreAddress,
     name: Name,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .jsonl or .parquet.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that ends in .jsonl or .parquet.")],
 ) -> None:
     """Write the journal, chain included, to a file."""
     with _opened(store, name) as found:
@@ -476,7 +480,7 @@ def export(
 def import_(
     store: StoreAddress,
     name: Name,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="As export wrote it.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by export.")],
 ) -> None:
     """Import an exported campaign into a store under a name."""
     from goodarm.campaign import Campaign
@@ -510,7 +514,7 @@ def list_(store: StoreAddress, json: Json = False) -> None:
 def watch(
     store: StoreAddress,
     name: Name,
-    every: Annotated[float, typer.Option(parser=number, metavar="SECONDS", help="Between two looks.")] = 1.0,
+    every: Annotated[float, typer.Option(parser=number, metavar="SECONDS", help="Time between two updates.")] = 1.0,
     json: Json = False,
 ) -> None:
     """A live table until every arm is decided: the sentence, the progress, the arms closest to a verdict."""

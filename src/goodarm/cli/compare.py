@@ -47,12 +47,14 @@ EXAMPLES = (
 )
 
 
-LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="Of replay:LOG: its column of arms.")]
+LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="For replay:LOG: the column of arms.")]
 LogReward = Annotated[
-    str | None, typer.Option("--reward", metavar="COLUMN", help="Of replay:LOG: its column of rewards.")
+    str | None, typer.Option("--reward", metavar="COLUMN", help="For replay:LOG: the column of rewards.")
 ]
-LogLow = Annotated[float | None, typer.Option("--low", parser=number, metavar="L", help="Of replay:LOG: least reward.")]
-LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar="H", help="Of replay:LOG: largest.")]
+LogLow = Annotated[
+    float | None, typer.Option("--low", parser=number, metavar="L", help="For replay:LOG: least reward.")
+]
+LogHigh = Annotated[float | None, typer.Option("--high", parser=number, metavar="H", help="For replay:LOG: largest.")]
 """Options of replay:LOG."""
 
 
@@ -181,7 +183,7 @@ def _say_what_is_left(summary: Summary | RewardSummary, out: Path | None) -> Non
 
 
 class ReplayWarning(UserWarning):
-    """Verdicts of a replay are about the log's averages, not about the arms behind it."""
+    """Verdicts of a replay refer to the log's averages, not about the arms behind it."""
 
 
 def replayed(
@@ -226,7 +228,7 @@ def warn_of_replay(environment: str, finished: tuple[Runs, ...]) -> None:
     if beyond:
         warnings.warn(
             f"{beyond} of {rows.size} arms were pulled more often than the log has rows for them: a replay draws with "
-            "replacement, and its verdicts are about the log's averages. Which arms are good is answered by "
+            "replacement, and its verdicts refer to the log's averages. To find out which arms are good, use "
             f"goodarm judge {environment.partition(':')[2]} --{spec.question.setting}",
             ReplayWarning,
             stacklevel=2,

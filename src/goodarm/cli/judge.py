@@ -49,13 +49,13 @@ def judge(
     bars: Annotated[
         str | None, option("In place of a threshold: columns with bars, 'correct >= 0.9, slow <= 0.05'.", "B")
     ] = None,
-    order: Annotated[str | None, option("Fold the rewards in the order of this column.", "COLUMN")] = None,
+    order: Annotated[str | None, option("Process the rewards in the order of this column.", "COLUMN")] = None,
     nulls: log.Nulls = "error",
-    pulls: Annotated[str | None, option("Of a table of totals: its column of pulls.", "COLUMN")] = None,
-    total: Annotated[str | None, option("Of a table of totals: its column of totals.", "COLUMN")] = None,
+    pulls: Annotated[str | None, option("For a table of totals: the column of counts.", "COLUMN")] = None,
+    total: Annotated[str | None, option("For a table of totals: the column of totals.", "COLUMN")] = None,
     propensity: Annotated[str | None, option("Weight rows by 1/propensity; needs --cap.", "COLUMN")] = None,
     cap: Annotated[float | None, option("The largest weight.", "C", parser=number)] = None,
-    time: Annotated[str | None, option("Column that says when a row happened.", "COLUMN")] = None,
+    time: Annotated[str | None, option("Column with the time of each row.", "COLUMN")] = None,
     max_arms: Annotated[
         int | None, option("Maximum number of arms ever judged; each gets delta/N.", "N", parser=whole)
     ] = None,
@@ -75,7 +75,7 @@ def judge(
         float | None, option("With --per-unit ratio: the largest denominator of a unit.", "D", parser=number)
     ] = None,
     window: Annotated[
-        str | None, option("Count a unit's rows for this long from its first, as 7d; needs a time.", "TIME")
+        str | None, option("Count a unit's rows for this long from its first, such as 7d; needs a time.", "TIME")
     ] = None,
     case: log.Case = None,
     cases: log.Cases = None,
@@ -89,7 +89,9 @@ def judge(
     query: Annotated[str | None, option("Query of a database.", "SQL")] = None,
     separator: Annotated[str | None, option("For CSV files, if not detected.", "CHARACTER")] = None,
     encoding: Annotated[str | None, option("For CSV files, if not detected.", "NAME")] = None,
-    memory: Annotated[str | None, option("Limit for DuckDB, as 1GiB; the rest goes through the disk.", "SIZE")] = None,
+    memory: Annotated[
+        str | None, option("Memory limit for DuckDB, such as 1GiB; beyond it, the disk is used.", "SIZE")
+    ] = None,
     out: VerdictsOut = None,
     json: Json = False,
 ) -> None:

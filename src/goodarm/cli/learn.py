@@ -33,24 +33,26 @@ EnvironmentToLearn = Annotated[
 PolicyToLearn = Annotated[str, typer.Option("--policy", "-p", metavar="P", help="value, dgai, ucb or dgai-offline.")]
 FromTable = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="The same as LOG."),
+    typer.Option(metavar="FILE", help="A log; the same as giving LOG."),
 ]
-LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="Of LOG: its column of arms.")]
-LogReward = Annotated[str | None, typer.Option("--reward", metavar="COLUMN", help="Of LOG: its column of rewards.")]
+LogArm = Annotated[str | None, typer.Option("--arm", metavar="COLUMN", help="For LOG: the column of arms.")]
+LogReward = Annotated[str | None, typer.Option("--reward", metavar="COLUMN", help="For LOG: the column of rewards.")]
 LogRewards = Annotated[
-    str | None, typer.Option("--rewards", metavar="R", help="Of LOG: bounded (in [0, 1]) or gaussian:SCALE.")
+    str | None, typer.Option("--rewards", metavar="R", help="For LOG: bounded (in [0, 1]) or gaussian:SCALE.")
 ]
 Objective = Annotated[
     str,
     typer.Option(
         metavar="score|paper|none",
-        help="Learn the sampling parameter on the exploit score, train dgai-offline as the paper has it, or neither.",
+        help="Learn the sampling parameter on the exploit score, train dgai-offline as printed, or neither.",
     ),
 ]
 Options = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=X", help="An option of the paper's objective, as rate=0.05 or every=1000. Repeat."
+        "--set",
+        metavar="NAME=X",
+        help="An option of the paper's objective, such as rate=0.05 or every=1000. Repeatable.",
     ),
 ]
 Budget = Annotated[
@@ -70,7 +72,7 @@ Check = Annotated[
 ]
 PolicyFile = Annotated[
     Path,
-    typer.Option("--out", parser=some_path, metavar="FILE", help="The policy file; its figure is written beside it."),
+    typer.Option("--out", parser=some_path, metavar="FILE", help="The policy file; its figure is written next to it."),
 ]
 
 
@@ -143,7 +145,7 @@ def _numbers(options: list[str]) -> dict[str, float]:
         try:
             found[name.strip()] = float(value)
         except ValueError:
-            raise InvalidValue(f"--set wants NAME=NUMBER, as in --set rate=0.05; got {option!r}.") from None
+            raise InvalidValue(f"--set needs NAME=NUMBER, as in --set rate=0.05; got {option!r}.") from None
     return found
 
 

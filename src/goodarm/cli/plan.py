@@ -81,7 +81,7 @@ def plan(
     out: Out = None,
     json: Json = False,
 ) -> None:
-    """Estimate the samples that an arm and a campaign need, and the savings of a looser goal."""
+    """Estimate how many samples an arm and a campaign need, and how many a looser goal saves."""
     from goodarm.planning import plan as make_plan
     from goodarm.report.files import plan_about, refuse_other_results, results_folder, write_plan
 

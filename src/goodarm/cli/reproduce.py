@@ -1,4 +1,4 @@
-"""`goodarm reproduce`: the paper's table and figures, measured, beside what it prints."""
+"""`goodarm reproduce`: the paper's table and figures, measured again and compared with the printed ones."""
 
 from __future__ import annotations
 

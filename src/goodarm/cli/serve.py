@@ -38,9 +38,9 @@ Store = Annotated[
         help="sqlite:///FILE or postgresql://…, as for `goodarm campaign`; file:PATH is a file that contains it.",
     ),
 ]
-Host = Annotated[str, option("Where to listen; beyond this machine it needs a token.", "H")]
+Host = Annotated[str, option("Address to listen on; beyond this machine it needs a token.", "H")]
 Port = Annotated[int, option("0 chooses a free port.", "P")]
-ServerWorkers = Annotated[int, option("Processes that answer.", "N", "--workers")]
+ServerWorkers = Annotated[int, option("Number of worker processes.", "N", "--workers")]
 Demo = Annotated[bool, typer.Option("--demo", help="A temporary store with a campaign fed by simulated visitors.")]
 Private = Annotated[bool, typer.Option("--private-webhooks", help="Webhooks may call loopback and private addresses.")]
 Origin = Annotated[str | None, option("The address that browsers see, if the server is behind a proxy.", "URL")]

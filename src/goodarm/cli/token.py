@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = ("goodarm token create --role writer --name shop", "goodarm token list")
 
-token = typer.Typer(no_args_is_help=True, help="Make, list and revoke the tokens of a served store.")
+token = typer.Typer(no_args_is_help=True, help="Create, list and revoke the tokens of a served store.")
 RoleName = Annotated[str, typer.Option("--role", metavar="admin|writer|reader", help="What the token allows.")]
 TokenName = Annotated[str, typer.Option("--name", metavar="TEXT", help="Owner, shown in the list.")]
 
@@ -37,7 +37,7 @@ def _tokens(store: str) -> Iterator[Tokens]:
 
 @token.command()
 def create(role: RoleName, store: Store = "sqlite:///goodarm.db", name: TokenName = "", json: Json = False) -> None:
-    """Make a token. Its text is shown once and stored as a hash."""
+    """Create a token. Its text is shown once and stored as a hash."""
     from goodarm.campaign.stores.postgresql import without_password
 
     with _tokens(store) as tokens:

@@ -141,7 +141,7 @@ def assemble(
 ) -> Assembly:
     """Compile a pairing for rewards drawn by `reward(i, means, extra, key)`; `key` is the number of a case, if any.
 
-    features : of the arms, for a model that brings none of its own
+    features : features of the arms, for a model without its own
     scan     : scan all arms in every round instead of using a tree; the reference for the trees
     """
     policy.check(problem.rewards)
@@ -157,7 +157,7 @@ def assemble(
 def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row | None) -> Assembly:
     assert policy.model is not None
     model = policy.model.bind(features, problem.arms)
-    # what features bring may be no longer exact
+    # the numbers computed from the features may no longer be exact
     check_model(policy.sampling, policy.identification, model, policy.setting)
     fit, next_round = learner_parts_beside_model(policy.learner)
     parts = structured.parts_for(policy, type(model).absorb, draw, fit, next_round, usual_rewards(problem.bar))

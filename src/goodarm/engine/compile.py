@@ -1,12 +1,12 @@
-"""Compile plain functions, and decide when compiling pays.
+"""Compile plain functions, and decide when compiling is worthwhile.
 
 Rules are plain Python functions and call others. Each of them must be registered with numba before numba can compile a
 loop around them. numba's disk cache checks only the file of the loop, so it would return stale code for an edited rule.
-For both purposes `goodarm.fingerprint` walks over all functions that a loop reaches.
+For both purposes `goodarm.fingerprint` visits all functions that a loop reaches.
 
-Loading numba and one compiled function takes most of a second, too long for a process that makes a single step.
-`Patience` decides between Python and compiled code, and all its values are listed here. Both give the same bits except
-for log-gamma (`as_native_rounds`), so the decision changes no result.
+Loading numba and one compiled function takes most of a second, which is too long for a process that makes a single
+step. `Patience` decides between Python and compiled code, and all its values are listed here. Both give the same bits
+except for log-gamma (`as_native_rounds`), so the decision changes no result.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def is_on_disk(function: Any) -> bool:
 
 
 BYTES_PER_SECOND = 3000.0
-"""Approximate bytes of byte code compiled per second."""
+"""Approximate bytes of bytecode compiled per second."""
 
 
 def seconds_to_compile(function: Any) -> float:
@@ -149,7 +149,7 @@ def seconds_to_compile(function: Any) -> float:
 FOR_PYTHON_ONLY: Any = {"no_cfunc_wrapper": True}
 """numba also wraps each function for calls from C. That takes a tenth of the time to compile, and nothing uses it."""
 LARGE = 1300
-"""Bytes of byte code above which a function is called, not inlined. A copy would be compiled again in each caller."""
+"""Bytes of bytecode above which a function is called, not inlined. A copy would be compiled again in each caller."""
 
 
 def inlined(function: Formula) -> Formula:
@@ -250,7 +250,7 @@ def register(functions: Iterable[FunctionType]) -> None:
 
 
 def _options(function: FunctionType) -> Any:
-    """How numba compiles a function that others call. Where inlining is not given, it is that of the caller."""
+    """Numba options of a function that others call. If inlining is not given, it is that of the caller."""
     if function in _reordered:
         return FOR_PYTHON_ONLY | {"forceinline": True, "fastmath": {"reassoc"}}
     if function in _inlined:

@@ -1,8 +1,8 @@
-"""numba's disk cache as an optional one: compiled code is kept if possible, and compiled again if not.
+"""Make numba's disk cache optional: compiled code is kept if possible, and compiled again if not.
 
-numba raises where a cache can't be used: no folder is writable (a service without a home on a read-only disk), the disk
-is full, or a file names a module that an upgrade has moved. In each of these cases the function can still be compiled,
-so nothing here is an error.
+numba raises an error if a cache can't be used: no folder is writable (a service without a home on a read-only disk),
+the disk is full, or a file names a module that an upgrade has moved. In each of these cases the function can still be
+compiled, so nothing here is an error.
 """
 
 from __future__ import annotations

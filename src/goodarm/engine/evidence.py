@@ -44,7 +44,7 @@ REPLACED = ("versus", "gap-mixture")
 PAIRED = "bet-mixture"
 """The identification rule for paired differences."""
 NO_SHARE = 1e-12
-"""Share of delta of an arm that gets no verdict. It must be positive, and is below what shares may add up to over 1."""
+"""Share of delta of an arm that gets no verdict. It is positive, and below the tolerance for the sum of all shares."""
 HALVINGS = 30
 """Steps of the bisection for the upper end of an interval: to a billionth."""
 _PLUS = re.compile(r"\+(?![^()]*\))")
@@ -67,7 +67,7 @@ class MetricState(NamedTuple):
     """Estimates of one metric of an arm, in the metric's own direction.
 
     metric, bar, at_least : the metric, its bar, and on which side of it good arms lie
-    mean, low, high : of the told rewards, and the values that the evidence has not refuted; NaN: not known
+    mean, low, high : mean of the told rewards, and ends of the values not refuted by the evidence; NaN: not known
     evidence        : for the side on which the mean lies
     failed          : whether a bad verdict names this metric
     """
@@ -332,7 +332,7 @@ class PairedEvidence(Evidence[Control]):
 class ScoredEvidence(ThresholdEvidence):
     """Labels of a fixed test set against a fixed threshold, where each case has a score by a cheap judge: `score-bets`.
 
-    tenths : of the scores of all cases, arm by arm
+    tenths : tenths of the scores of all cases, arm by arm
     """
 
     def __init__(self, question: Threshold, tenths: Sequence[Sequence[int]] = ()) -> None:

@@ -48,7 +48,7 @@ def soonest(clock: float) -> float:
 def crossing(lead: float, closing: float, margin: float, clock: float, soon: float) -> float:
     """A lower bound of the clock at which the rival overtakes; inf if it can't.
 
-    lead, closing : of the means, and by how much the rival's line is steeper; soon : `soonest(clock)`
+    lead, closing : difference of the means, and how much steeper the rival's line is; soon : `soonest(clock)`
     """
     due = (lead - margin) / (closing if closing > 0.0 else 1.0)
     rising = max(due - 8.0 * HALF_ULP * abs(due), soon)

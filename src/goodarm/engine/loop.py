@@ -4,7 +4,7 @@ This is its only definition. `rounds` builds it from plain functions, the `Parts
 the simulator (an arm is chosen, its reward drawn; compiled), a replay (arm and reward are read from a journal;
 compiled), and a single step of a live campaign (arm and reward are told; plain Python). It is resumable: it runs until
 a given round and leaves everything in `Tables` and the pool that it returns, so that progress, Ctrl-C and thinned
-trajectories need no code in here.
+trajectories need no code here.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def fit_beside_model(fit: Formula, by_belief: bool = False) -> Formula:
 
 
 def learner_parts_beside_model(learner: Learner | None) -> tuple[Formula, Formula]:
-    """`fit` and `next_round` of a learner beside a model of the arms."""
+    """`fit` and `next_round` of a learner that is used together with a model of the arms."""
     fit, next_round = learner_parts(learner)
     if learner is not None and learner.fit_belief is not None:
         return fit_beside_model(learner.fit_belief, by_belief=True), next_round

@@ -49,7 +49,7 @@ CLOSE = 1e-4
 BASE = 4.0
 """Approximate cost in evidence of a mixture over unknown means. It affects speed only."""
 NEVER = 1e15
-"""Number of pulls from which on a verdict counts as never."""
+"""Number of pulls beyond which a verdict counts as never."""
 
 _NO_POOL = Pool(0.0)
 
@@ -65,7 +65,7 @@ def evidence_from_totals(
     """log E+ and log E- of every arm, shapes (K,); nan for a radius rule, which has no evidence.
 
     values   : the rule's parameters in the order of `rule.defaults`; its defaults if None
-    patience : how many different arms are computed as Python
+    patience : the number of different arms to compute as Python
     """
     return _spread("evidence", rule, pulls, totals, bar, bar.budget, values, patience)
 

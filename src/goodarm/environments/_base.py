@@ -48,11 +48,11 @@ class Environment:
     """A named source of rewards.
 
     draw    : generator -> means; an environment with fixed means ignores the generator
-    columns : how many numbers an arm has in `extra`: its first `columns` * K are blocks of K, in the arms' order
+    columns : the number of values of an arm in `extra`: its first `columns` * K are blocks of K, in the arms' order
     reading : how the environment reads its source, printed with every result
     labels  : names of the arms in order; empty if arms have only numbers
     describe: () -> features of the arms, shape (K, d); None without features
-    costs   : of a pull of each arm; empty where every pull costs 1
+    costs   : cost of a pull of each arm; empty if every pull costs 1
     """
 
     name: str
@@ -134,7 +134,7 @@ class Environment:
 
     @property
     def question(self) -> Question:
-        """What is asked of its arms."""
+        """The question about its arms."""
         return Threshold(self.threshold)
 
     def with_threshold(self, threshold: float) -> Environment:
@@ -152,7 +152,7 @@ class Environment:
 
     @property
     def metrics(self) -> tuple[Environment, ...]:
-        """Where each number of a reward comes from."""
+        """The source of each number of a reward."""
         return (self,)
 
     @property

@@ -1,4 +1,4 @@
-"""The field's own instances: Kano's, the medical ones, and the paper's synthetic families."""
+"""Instances from the literature: Kano's, the medical ones, and the paper's synthetic families."""
 
 from __future__ import annotations
 

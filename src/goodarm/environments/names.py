@@ -41,7 +41,7 @@ OWN: dict[str, Callable[[], Environment]] = {
 READERS: dict[str, Callable[..., Environment]] = {"table": table, "replay": replay, "matrix": matrix}
 """Environments that are read from a file, by what comes before the colon."""
 WITH_BARS = ("table", "replay")
-"""Those whose file may have a column per metric."""
+"""Kinds of environments whose file may have a column per metric."""
 
 
 @cache

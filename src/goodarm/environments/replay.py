@@ -43,10 +43,10 @@ def replay(
     """Arms are the distinct values of the column `arm`; a pull draws one of the arm's logged rewards, with replacement.
 
     The mean of an arm is the average of its log. Drawing with replacement makes the pulls independent and the log
-    endless; what is found holds for the log's averages, not for what a longer log would show.
+    endless. Verdicts refer to the log's averages, not to those of a longer log.
 
     bars      : several bars instead of a threshold; each metric is a column of numbers in [0, 1], and a pull draws a
-                whole row, so that metrics go together as they do in the log
+                whole row, so metrics are correlated as they are in the log
     low, high : the rewards' scale; rewards and threshold are mapped from it to [0, 1]
     binary    : 0/1 rewards with the same means, as the paper reads MovieLens's ratings
 

@@ -24,7 +24,7 @@ class SeveralMetrics(Environment):
     `draw` gives the number that is compared with 0: the smallest distance of a mean from its bar.
 
     bars     : the metrics with their bars
-    each     : where the numbers of each metric come from, in the order of the bars
+    each     : source of the numbers of each metric, in the order of the bars
     coupled  : whether all numbers of a pull come from the same random numbers, or are independent
     """
 
@@ -141,7 +141,7 @@ def one_bar(what: str, threshold: float | None, bars: BarsGiven | None) -> float
 
 
 def _named(given: Mapping[str, Any], bars: Bars) -> dict[str, Any]:
-    """What was given for each metric that has a bar, in the order of the bars."""
+    """The given value of each metric that has a bar, in the order of the bars."""
     missing = next((name for name in bars.names if name not in given), None)
     if missing is not None:
         raise UnknownName("metric", missing, [str(name) for name in given])

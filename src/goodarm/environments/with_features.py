@@ -152,8 +152,8 @@ class _Titles(Sequence[str]):
 def movielens_genres() -> Environment:
     """Movies with titles, genres and latent features: which does at least one user in fourteen rate?
 
-    Half of the users (even numbers) make the latent features, the other half the means: no mean is among the features.
-    Nothing is read before the first run.
+    The latent features are computed from half of the users (even numbers) and the means from the others, so that
+    features do not contain means. Nothing is read before the first run.
     """
     reading = (
         f"0/1 rewards; {MOVIES} rated movies, mean = share of the users of odd number who rated it, 499 good; features "

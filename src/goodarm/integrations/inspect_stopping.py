@@ -5,7 +5,7 @@
     task = Task(dataset, solver=..., scorer=match(), early_stopping=stop_when_certain(threshold=0.8, arms=3))
     eval(task, model=["openai/a", "openai/b", "openai/c"], sample_shuffle=1)
 
-The question is about the pass rate on the samples of the dataset. Pending samples count at their worst, so parallel,
+The question concerns the pass rate on the samples of the dataset. Pending samples count at their worst, so parallel,
 slow and failing samples are all allowed. The proof is that of `gap-mixture` on a fixed test set. It needs samples in
 random order, so the evaluation must shuffle: `sample_shuffle=SEED`, or `dataset.shuffle()`.
 """
@@ -48,7 +48,7 @@ def stop_when_certain(
     """An early stopping manager for `Task(early_stopping=...)`.
 
     threshold : the pass rate that a good model reaches on this dataset
-    arms      : how many models or solvers are evaluated with this manager; they share delta
+    arms      : number of models or solvers that are evaluated with this manager; they share delta
     delta     : probability that any of their verdicts is wrong
     metric    : the scorer whose score counts; the first one if None
     passes    : whether a score passes

@@ -53,10 +53,10 @@ KEY_BITS = 62
 class CertifiedPruner(BasePruner):
     """Prunes trials that are certainly worse than the incumbent on a fixed set of cases.
 
-    cases  : how many cases the test set has; a step of `trial.report` is the number of a case, from 0
+    cases  : number of cases of the test set; a step of `trial.report` is the number of a case, from 0
     delta  : probability that any trial is pruned wrongly
     margin : prune trials whose mean is certainly below the incumbent's plus this, a number or a percentage like "2%"
-    seed   : of the orders of the cases
+    seed   : seed of the orders of the cases
     """
 
     def __init__(self, cases: int, *, delta: float = 0.05, margin: float | str = 0.0, seed: int = 0) -> None:

@@ -11,15 +11,15 @@ other threshold t from below, for the same bets. For l > 0 and rewards in [0, C]
 
 since 1 + l (x - t) = (1 + l (x - xi)) (1 + l (xi - t)/(1 + l (x - xi))), and the last factor is smallest at x = C, or
 at x = 0. The second line needs l t < 1; other bets are left out. A mixture of these lower bounds is at most the
-evidence of these bets at t, a supermartingale of start at most 1 if the mean is at most t. So the t that it refutes are
-refuted for certain, and the interval of all others is as certified as the verdict. At t = xi the bound is the evidence
-itself: the interval never contradicts the verdict. For l < 0 the lines are mirrored (x -> C - x). The bound is looser
-the farther t is from xi: the interval is valid but wide.
+evidence of these bets at t, a supermartingale of start at most 1 if the mean is at most t. So the evidence at t refutes
+every t that this bound refutes, and the interval of all others is certified like the verdict. At t = xi the bound is
+the evidence itself: the interval never contradicts the verdict. For l < 0 the lines are mirrored (x -> C - x). The
+bound is looser the farther t is from xi: the interval is valid but wide.
 
-For rewards in [0, 1], `gap-mixture` at t helps beyond the verdict. Where an arm is good, thresholds t > xi need not
-agree with any verdict: *good* is right if the mean is t. There the average of both evidences at t is used, which is a
-supermartingale of start at most 1, too; so each of the two refutes t at log 2 more than the level. Where an arm is bad,
-thresholds below xi likewise.
+For rewards in [0, 1], `gap-mixture` at t narrows the interval beyond the bar. If an arm is good, thresholds t > xi need
+not agree with any verdict: *good* is right if the mean is t. There the average of both evidences at t is used, which is
+also a supermartingale of start at most 1; so each of the two refutes t at log 2 more than the level. If an arm is bad,
+the same holds for thresholds below xi.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class Look:
-    """A look at a log: what the verdicts on its arms have in common.
+    """A look at a log: the values that the verdicts on all of its arms share.
 
     offset  : log(K w), where w is the arm's share of delta; 0 if all shares are equal
     pending : number of missing rewards of each arm, which count at their worst: as 0 in the evidence for good, and as 1
@@ -78,8 +78,8 @@ def open_units(question: Question, sums: Sums) -> Floats:
     so given all rewards of earlier units, the mean of the next unit's reward is its arm's mean, and the evidence after
     k units, E_k, is a supermartingale in k. A look at time t counts the units with first row + window <= t. That
     depends on first rows alone, never on rewards, and selects the first k(t) units. By Ville's inequality the
-    probability that any E_k reaches 1/delta is at most delta. So it does not matter at which k people look, even if
-    they choose the time of a look by the rewards of open units, which they can see.
+    probability that any E_k reaches 1/delta is at most delta. So people may look at any k, even if they choose the time
+    of a look by the rewards of open units, which they can see.
 
     Leaving a unit out because of its rewards so far breaks this, as does closing it early.
 
@@ -127,10 +127,10 @@ def needed(
 ) -> Levels:
     """log(1/(w delta)) for an arm with share w of delta; under `fdr` log(1/(w R delta)) with R arms called (e-BH).
 
-    R is the largest number for which R arms have that much evidence. Proof with shares: at any stopping time an arm
-    at fault is called only if w E >= 1/(R delta), so 1{called}/R <= w delta E, of mean at most w delta, and the
-    shares sum to at most 1. The intervals at the level of e-BH cover, on average over the arms called, all but a
-    share delta (Xu, Wang & Ramdas 2022, e-BY).
+    R is the largest number for which R arms have that much evidence. Proof with shares: at any stopping time a wrong
+    verdict on an arm needs w E >= 1/(R delta), so 1{called}/R <= w delta E, of mean at most w delta, and the shares sum
+    to at most 1. The intervals at the level of e-BH cover, on average over the arms called, all but a share delta (Xu,
+    Wang & Ramdas 2022, e-BY).
     """
     alone = np.broadcast_to(problem.bar.budget - offset, np.shape(evidence[0]))
     if criterion is not Criterion.FDR:

@@ -39,7 +39,7 @@ FILES: dict[str, tuple[str, Callable[[Written, Path], None]]] = {
     ".parquet": ("report", lambda written, path: parquet_file(written, path)),
     ".html": ("", lambda written, path: write_text(path, page(written))),
 }
-"""How one file is written, by the ending of its name, and the extra that it needs."""
+"""Writers of single files by the ending of their names, and the extra that each needs."""
 PACKAGES = {"excel": "openpyxl", "report": "pyarrow"}
 
 

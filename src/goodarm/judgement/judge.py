@@ -79,10 +79,10 @@ def judge(
     versus, margin : in place of a threshold, is the arm's mean at least that of the arm `versus` plus `margin`?
     bars      : in place of a threshold, several columns with their bars: "correct >= 0.9, slow <= 0.05"; good arms
                 clear every bar, and a bad one names the column that fails
-    order     : a column that gives the order of the rewards, to fold them one by one like a campaign
+    order     : a column that gives the order of the rewards, to process them one by one like a campaign
     nulls     : "error", "drop" or "zero"
     propensity, cap : weight every row by 1/propensity, at most `cap`
-    time      : a column that says when a row happened; found where one column holds times
+    time      : a column with the time of each row; found automatically if only one column holds times
     max_arms, ledger, by_appearance : how arms that appear later share delta, see `goodarm.judgement.shares`. Without
                 any of them the set of arms must have been fixed in advance
     unit, per_unit : a column of persons, sessions or machines: all rows of one are one reward, their "mean", whether
@@ -90,9 +90,9 @@ def judge(
                 over `denominator`, of which a unit has at most `unit_limit`
     window    : "7d": only a unit's rows from its first one on for that long count, and open units at their worst
     case, cases : a column of test cases, each of which an arm has at most once, and how many the test set has; not
-                needed where every arm has all of them. The bar is then about the share of this set that an arm passes,
-                or its mean result; with `versus`, results are compared case by case. `order` is then the column that
-                says in which order cases were drawn; not needed where every arm has all of them
+                needed where every arm has all of them. The bar then applies to the share of this set that an arm
+                passes, or its mean result; with `versus`, results are compared case by case. `order` is then the column
+                that says in which order cases were drawn; not needed where every arm has all of them
     repeats   : with `case`, how often each arm was evaluated on each case; the mean counts
     score     : with `case`, a column of a cheap judge's scores, also in rows without a reward: cases without a label
     format, metric : "promptfoo", "inspect" or "lm-eval": `data` is a result file of that tool, or a folder of them, see

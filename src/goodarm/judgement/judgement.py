@@ -274,7 +274,7 @@ class Judgement(Written):
             yield dict(zip(self.by, key, strict=True)), self.arms.taken(np.array(rows[key]))
 
     def as_dict(self) -> dict[str, Any]:
-        """What `--json` prints."""
+        """The object that `--json` prints."""
         head = {
             "source": self.source,
             "rows": self.rows,

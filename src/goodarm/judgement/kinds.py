@@ -75,7 +75,7 @@ class LogKind(ABC):
         return self.question.scale
 
     def other_rewards(self) -> str:
-        """What to declare where rewards have no known range."""
+        """Advice on what to declare if rewards have no known range."""
         return "`rewards='nonnegative'` for amounts of 0 or more without a ceiling"
 
     @abstractmethod

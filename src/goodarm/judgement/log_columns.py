@@ -144,7 +144,7 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
     shown_with = [name for name in names if _bare(name) in PROPENSITIES]
     if weight is None and shown_with:
         notes.append(
-            f"there is a column {shown_with[0]}: the verdicts are about each arm as it was shown. "
+            f"there is a column {shown_with[0]}: the verdicts refer to each arm as it was shown. "
             f"To weight every row by it, give `propensity='{shown_with[0]}'` and `cap=C`"
         )
     if order is not None and pulls is not None:

@@ -50,7 +50,7 @@ IN_ORDER = "learned-bets"
 class RewardScale:
     """The rewards' family and, where they are bounded, their own range.
 
-    cut : whether larger rewards than `high` are judged as `high`, in place of being refused
+    cut : whether rewards above `high` count as `high` instead of being refused
 
     bounded       : whether the rewards have a range
     start, length : a reward x is (x - start)/length on the rule's scale
@@ -89,7 +89,7 @@ class RewardScale:
 
     @property
     def unit_limits(self) -> tuple[float, float]:
-        """The smallest and the largest sum of a unit on the rule's scale; sums of rounded numbers may be off a bit."""
+        """The smallest and the largest sum of a unit on the rule's scale, with a tolerance for rounding."""
         low, high = ((limit - self.start) / self.length for limit in self.limits)
         return low - SLACK, high + SLACK
 
@@ -295,8 +295,8 @@ class Question:
 
         Certified: the evidence of `bet-mixture` is at least that of `gap-mixture`, and the same if all rewards are 0 or
         1 (proof in `rules/identification/bet_mixture.py`). The verdicts are those of one rule, computed by sums where
-        totals would give evidence away. Intervals at other thresholds than the bar are not: they hold if the log's
-        rewards are graded, or not, by their nature and not by chance.
+        totals would lose evidence. This does not hold for intervals at other thresholds than the bar: they assume that
+        whether rewards are graded is a property of the metric, and not of chance.
         """
         plain = self.rule is None and self.order is None and self.case is None and not self.weighted
         return plain and self.scale.bounded and self.threshold is not None

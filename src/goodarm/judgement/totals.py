@@ -180,7 +180,7 @@ def _check_units(source: LogSource, columns: LogColumns, question: Question, sum
 
 
 def _on_open(question: Question, unit: str, pending: int) -> str:
-    """How units whose window is still open count, in words."""
+    """The treatment of units whose window is still open, in words."""
     who = f"{pending:,} {question.counted if pending != 1 else unit} whose window of {question.window} is not over"
     if question.open_at_worst:
         return f"{who} count at their worst, as 0 for good and as 1 for bad"
@@ -224,7 +224,7 @@ def _check_scale(family: SubGaussian, sums: Sums) -> tuple[str, ...]:
 
 
 def _other_families(sums: Sums) -> str:
-    """What to declare in place of a refuted scale. Another scale fitted to this log would prove nothing."""
+    """Advice on what to declare instead of a refuted scale. A scale fitted to this log would prove nothing."""
     if sums.smallest is None or (sums.smallest < 0.0).any():
         return (
             "A larger scale chosen to fit this log would not make them right. If rewards can't lie outside of a range "

@@ -29,7 +29,7 @@ from goodarm.rules.identification.versus_squares import (
 )
 
 CHOICE = 4.0
-"""About what it costs, in evidence, not to know the best bet."""
+"""Approximate cost, in evidence, of not knowing the best bet."""
 LOOKS = 8
 LIFTS = (0.05, 0.1, 0.2, 0.5)
 """Lifts of the control's mean for which a note says how many rewards they need."""
@@ -160,8 +160,8 @@ def _more_by_squares(arms: Moments, control: Moments, margin: float, level: Floa
 def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -> Floats:
     """The lower end of the interval: the largest difference found that the evidence refutes, or -1.
 
-    The root of the evidence is nearly linear in the difference, which is what is interpolated. An end between two looks
-    is taken further out, so that the interval is never too short.
+    The root of the evidence is nearly linear in the difference, and is interpolated. An end between two evaluated
+    differences is rounded outwards, so that the interval is never too short.
     """
     spread = sum(
         (each.squares / each.pulls - np.square(each.total / each.pulls)) / each.pulls for each in (arms, control)
@@ -169,7 +169,7 @@ def _least(arms: Moments, control: Moments, difference: Floats, level: Floats) -
     inner, short = difference.copy(), np.full(difference.size, -CHOICE)
     outer = np.full(difference.size, -1.0 + 1e-12)
     beyond = better_by_squares(arms, control, outer)
-    closed = beyond >= level  # otherwise nothing is refuted
+    closed = beyond >= level  # if not, nothing is refuted
     step = np.sqrt(2.0 * (level + CHOICE) * (spread + 1e-12))
     for look in range(LOOKS):
         root = [np.sqrt(np.maximum(each + CHOICE, 0.0)) for each in (beyond, short, level)]

@@ -137,8 +137,8 @@ def decide_ratios(question: Question, columns: LogColumns, sums: Sums, shares: S
 def _power(question: Question, columns: LogColumns, sums: Sums) -> tuple[str, ...]:
     """A note on units that are far smaller than the limit D, with r rows on average.
 
-    A unit brings at most g r/D (mean - t) of evidence at the price of g^2 t (1 - t)/2, since E b is bounded by 1: the
-    best g gives (r/D)^2 of what units with D rows would bring.
+    A unit adds at most g r/D (mean - t) of evidence at a cost of g^2 t (1 - t)/2, since E b is bounded by 1: the best g
+    gives (r/D)^2 times the evidence of units with D rows.
     """
     assert sums.weight is not None
     units, limit = float(sums.pulls.sum()), float(question.unit_limit or 1.0)
@@ -169,7 +169,7 @@ def _check_propensities(question: Question, columns: LogColumns, sums: Sums) -> 
             "weights would have to be cut, and a verdict would no longer be about the arm's mean. Give a larger `cap`."
         )
     said = [
-        f"the rows of an arm are weighted by 1/{columns.propensity}, at most {cap:g}. Good and bad are about the rows "
+        f"the rows of an arm are weighted by 1/{columns.propensity}, at most {cap:g}. Good and bad refer to the rows "
         "in which the arm could be shown; the time before it existed is not among them. Rows needed are "
         "rows of the whole log"
     ]

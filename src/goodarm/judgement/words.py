@@ -24,7 +24,7 @@ LOOKS = (
 class Doubt(str):
     """A note on a sign in the log that a condition of the guarantee may be false.
 
-    condition : what must be true for the verdicts to be certified
+    condition : the condition under which the verdicts are certified
 
     >>> found = Doubt("user repeats", condition="rows of the same user are independent")
     >>> found, found.condition
@@ -45,7 +45,7 @@ class Doubt(str):
 def conditions(question: Question, case: str, arms: int, unit: str | None = None) -> tuple[str, ...]:
     """Conditions under which the verdicts are certified, which a log can't show.
 
-    case : how delta is divided among the arms, see `goodarm.judgement.shares`
+    case : division of delta among the arms, see `goodarm.judgement.shares`
     unit : the column whose values are the independent units, if one was given
     """
     news = "each row is new information: no user, session or machine has several rows. If they do, give `unit=COLUMN`"
@@ -165,7 +165,7 @@ def needed(value: float) -> str:
 
 
 def evidence_words(value: float) -> str:
-    """Evidence with one decimal. Once every case of a test set is told, it is without limit.
+    """Evidence with one decimal; unlimited once every case of a test set is told.
 
     >>> evidence_words(4.382), evidence_words(1e9), evidence_words(math.nan)
     ('4.4', 'certain', 'unknown')

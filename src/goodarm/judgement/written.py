@@ -36,7 +36,7 @@ class Captions(NamedTuple):
     clears  : the good verdict as a part of a sentence: "above 2%"
     data    : name and size of the data: "log.csv: 1,000 rows"
     setting : the bar, delta and criterion
-    budget  : what delta bounds
+    budget  : the error that delta bounds
     looks   : note on intervals and repeated looks
     counted : heading of the column with the number of samples
     needs   : heading of the column with the samples that undecided arms still need; empty: there is none
@@ -60,7 +60,7 @@ class Written(ABC):
     rule, rule_guarantee : the test that decides, and its guarantee without conditions
     notes          : for readers; those in `warnings` are shown first
     conditions     : assumptions of the guarantee that the data can't show
-    noun           : what is counted, in the plural
+    noun           : plural noun for what is counted
     table_kind     : the preferred library of dataframes
     """
 

@@ -2,8 +2,8 @@
 
 Learn, then test. Learning plays runs with a generous alpha. The largest studentised mean of any arm on its wrong side
 shows at which smaller alphas a run would have erred. Testing plays fresh runs with the chosen alpha and counts wrong
-ones: the certificate. Without a certificate there is no `calibrated` label. The test's runs come from a separate stream
-derived from everything that the certificate covers, so no other call plays them, whatever its seed.
+ones: the certificate. Only a policy with a certificate is labelled `calibrated`. The test's runs come from a separate
+stream derived from everything that the certificate covers, so no other call plays them, whatever its seed.
 
 Attempts are counted for each family: if several are made and one is kept, each needs a higher confidence. The count
 includes the attempts of this process and those recorded in the earlier policy file. A repeated call is the same
@@ -53,8 +53,8 @@ def pinball(latches: NDArray[np.float64], delta: float, epochs: int = 600) -> fl
 
     The loss of a run is (latch - alpha)((1 - delta) - 1[latch < alpha]). Its gradient in alpha, averaged over the runs,
     is delta minus the share of runs that err at alpha. Epoch n steps against the gradient over delta, clipped to
-    [-1, 1], by 2 s/(n + 10)^0.8 with s the latches' standard deviation. It starts at the largest latch: above it no run
-    errs and the gradient tells only that alpha is too large. Returns the mean of the second half.
+    [-1, 1], by 2 s/(n + 10)^0.8 with s the latches' standard deviation. It starts at the largest latch, above which no
+    run errs. Returns the mean of the second half.
 
     >>> latches = np.linspace(2.0, 4.0, 1001)
     >>> round(pinball(latches, 0.05), 2), round(float(np.quantile(latches, 0.95)), 2)

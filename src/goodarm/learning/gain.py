@@ -21,7 +21,7 @@ class Gain(NamedTuple):
     """The learned policy against another, on the same rewards.
 
     score, other : mean exploit scores
-    difference   : of the two, run by run, with its 95% interval
+    difference   : difference of the two, run by run, with its 95% interval
     share        : the difference as a share of the other's score; NaN if that is 0
     """
 

@@ -47,7 +47,7 @@ MOST_RUNS = 60
 """Default maximum number of runs for learning a parameter. A bound is learned on later runs."""
 LEAST_LEARNING_RUNS = 100
 POINTS = 20
-"""Number of rounds at which a learned policy's file says what alpha and beta are."""
+"""Number of rounds for which a learned policy's file records alpha and beta."""
 
 Watch = Callable[[str, Any], None]
 """Progress callback: ("step", LearningStep), ("epoch", Epoch), ("alpha", value), ("runs", number of new runs)."""
@@ -123,15 +123,15 @@ def learn(
     objective : "score" (for `dgai` the gradient of the expected rate of exploit score, for others differences of the
                 exploit score under common random numbers); "paper" (alpha and beta of `dgai-offline`, as printed); or
                 "none"
-    options   : of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
+    options   : options of the paper's objective, and `every`: see `goodarm.paper.training.train_paper`
     budget    : maximum number of runs for learning, at least 14 (11 for `dgai`); with "paper", of epochs
     calibrate : learn alpha of `studentised` on `learning_runs` runs and test it on `tests` fresh ones
     attempt   : number of calibrations of a bound for this family, including this one. Attempts of this process and of
                 the policy file `earlier` are counted automatically. The k-th needs a higher confidence
                 (`confidence_of`)
 
-    The learned policy decides as the policy that was given does; calibrated, by the learned bound with its certificate.
-    Runs of learning use the stream of `seed`: report scores on another seed.
+    The learned policy decides like the given policy; if calibrated, it decides by the learned bound with its
+    certificate. Runs of learning use the stream of `seed`: report scores on another seed.
     """
     spec = specify(policy, environment, horizon=horizon, seed=seed, delta=delta)
     spec.check_compiled()
@@ -324,7 +324,7 @@ def _calibrated(
 
 
 def _bounded(spec: Specification) -> Specification:
-    """The same spec with a policy that samples alike and decides by the bound to be learned."""
+    """The same spec with a policy that samples in the same way and decides by the bound to be learned."""
     old = spec.policy
     bound = make_policy(old.sampling, "studentised", rewards=spec.problem.rewards, model=old.model)
     learner = old.setting.learner if bound.learner else {}

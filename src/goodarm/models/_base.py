@@ -95,7 +95,7 @@ class Model:
         raise NotImplementedError
 
     def spelled(self) -> str:
-        """How it is written in the name of a policy: `linear(ridge=0.1)`; parameters at their defaults are left out."""
+        """The model in the name of a policy, `linear(ridge=0.1)`; parameters at their defaults are left out."""
         defaults = {entry.name: entry.default for entry in fields(self)}
         told = [(name, getattr(self, name)) for name in self.parameters if getattr(self, name) != defaults[name]]
         written = ", ".join(f"{name}={shortest(value)}" for name, value in told)

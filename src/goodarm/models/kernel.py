@@ -34,7 +34,7 @@ REBUILD_AFTER = 4096
 
 @dataclass(frozen=True, eq=False)
 class Kernel(Model):
-    """Gaussian process: means vary smoothly over the features, as a scikit-learn kernel says.
+    """Gaussian process: means vary smoothly over the features, as described by a scikit-learn kernel.
 
     kernel : any scikit-learn kernel object; None is RBF(length)
     gamma  : noise variance in units of the kernel's own variance; the paper's gamma
@@ -100,7 +100,7 @@ def checked_gram(matrix: Any) -> Floats:
 
 
 def check_gamma(gamma: float, variances: Floats) -> None:
-    """Refuse a gamma that is lost beside the kernel's variances: the covariance of a pulled arm would cancel to 0."""
+    """Refuse a gamma too small for the kernel's variances: the covariance of a pulled arm would cancel to 0."""
     largest = float(variances.max())
     if gamma < LEAST_GAMMA * largest:
         raise InvalidValue(

@@ -1,6 +1,6 @@
 """`linear`: mean = threshold + x'theta, by ridge regression kept exact with rank-1 updates, O(K d) per pull.
 
-Arms may also have an effect of their own: mean = threshold + x'theta + e, e ~ N(0, tau2) (the mixed model of
+Each arm may also have a separate effect: mean = threshold + x'theta + e, e ~ N(0, tau2) (the mixed model of
 `mixed.py`, and the residuals of a kernel that was cut off). ratio_i = tau2_i / noise variance, 0 for the plain model;
 everything below holds for both.
 
@@ -45,7 +45,7 @@ that each cost two digits, along features of ten magnitudes, do as much harm as 
 
 
 class LinearBelief(NamedTuple):
-    """What a linear model believes, in coordinates in which the features' columns are orthogonal."""
+    """Belief of a linear model, in coordinates in which the features' columns are orthogonal."""
 
     columns: Floats  # (d, K): features, rotated; a column of features is contiguous
     inverse: Floats  # (d, d): V^-1
@@ -167,8 +167,8 @@ def rebuild(belief: LinearBelief, arms: Table, bar: Bar) -> float:
 def new_belief(features: Floats, ridge: float, ratio: Floats) -> LinearBelief:
     """The belief before the first reward: theta = 0, V = ridge I.
 
-    The features are rotated once to their principal axes. A ridge penalty does not notice, but rounding does: nearly
-    collinear features become one tiny column instead of a difference of large numbers.
+    The features are rotated once to their principal axes. This does not change the ridge penalty, but it reduces
+    rounding errors: nearly collinear features become one tiny column instead of a difference of large numbers.
     """
     check_ridge(features, ridge)
     count, dimension = features.shape
@@ -222,7 +222,7 @@ def checked_positive(owner: str, name: str, value: float, why: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Linear(Model):
-    """Linear model without noise of its own: mean = threshold + x'theta.
+    """Linear model without separate effects of the arms: mean = threshold + x'theta.
 
     ridge     : V_0 = ridge I; the prior of theta has variance (noise variance)/ridge
     intercept : add a column of ones to the features

@@ -1,6 +1,6 @@
 """Lack of fit of a model: compares each pulled arm's own mean with the model's.
 
-No single test sees every kind of misfit, so there are four:
+No single test detects every kind of misfit, so there are four:
 
 1. Do the deviations of all pulled arms add up to more than noise?
 2. Is the deviation of any one arm too large?

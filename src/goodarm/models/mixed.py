@@ -1,4 +1,4 @@
-"""`mixed`: a linear model whose arms have an effect of their own, for features that explain only part.
+"""`mixed`: a linear model with an effect of each arm, for features that explain the means only partly.
 
 mean = threshold + x'theta + e, e ~ N(0, tau2), tau2 given or learned from the rewards. The updates are those of
 `linear.py` with ratio = tau2 / noise variance.
@@ -44,7 +44,7 @@ def log_likelihood(ratio: float, columns: Floats, pulls: Floats, response: Float
 def learned_ratio(belief: LinearBelief, arms: Table, bar: Bar) -> float:
     """The likeliest ratio, taken one standard error larger: the largest one within 1/2 of the highest log-likelihood.
 
-    An effect learned too small makes the model too sure of itself; one learned too large costs some sharing.
+    If the effect is learned too small, the model is overconfident; if it is too large, arms share less information.
     """
     seen = np.flatnonzero(arms[:, PULLS] > 0.0)
     pulls, columns = arms[seen, PULLS], belief.columns[:, seen]

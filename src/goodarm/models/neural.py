@@ -57,7 +57,7 @@ class Neural(Model):
     width  : units of a hidden layer
     steps  : steps of a training
     growth : a training follows when the number of pulls has grown by this factor
-    seed   : of the first weights
+    seed   : seed of the initial weights
     """
 
     gamma: float = 4.0

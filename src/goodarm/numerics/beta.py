@@ -26,7 +26,7 @@ def _stirling_remainder(x: float) -> float:
 
 
 def _stirling_series(x: float) -> float:
-    """The same from 10 on."""
+    """The same for x >= 10."""
     r = 1.0 / x
     s = r * r
     series = 1.0 / 1188.0 - s * (691.0 / 360360.0 - s / 156.0)

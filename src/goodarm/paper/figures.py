@@ -259,7 +259,7 @@ def bound_by_round(found: Reproduction, on: OnDataset) -> Chart | None:
 
 
 def _needed(found: Reproduction, on: OnDataset, entry: str, table: Columns, problem: Problem) -> Floats:
-    """How far above the threshold the best arm's mean had to be, at the rounds of a recorded run."""
+    """Distance above the threshold that the best arm's mean had to reach, at the rounds of a recorded run."""
     pulls = table["pulls"].astype(float)
     if entry == HDOC:
         return _radius_at("hoeffding", pulls, problem.bar)

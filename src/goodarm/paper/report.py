@@ -113,7 +113,7 @@ class SweepLine(NamedTuple):
 
 
 class Reproduction(NamedTuple):
-    """What a reproduction found: every dataset with its policies, and the finished tasks behind them."""
+    """Results of a reproduction: every dataset with its policies, and the finished tasks behind them."""
 
     request: Request
     datasets: list[OnDataset]
@@ -125,7 +125,7 @@ class Reproduction(NamedTuple):
         return [task.tables[name] for task in self.tasks if _is(task, dataset, entry) and name in task.tables]
 
     def parameters(self, dataset: str, entry: str) -> list[dict[str, float]]:
-        """What was learned, one dictionary per task that learned something."""
+        """Learned values, one dictionary per task that learned something."""
         found = [task.facts.get("parameters") for task in self.tasks if _is(task, dataset, entry)]
         return [each for each in found if each]
 

@@ -1,4 +1,4 @@
-"""What is reproduced: the paper's datasets, its policies and ours, its printed figures, and how much is played."""
+"""Scope of the reproduction: the paper's datasets, its policies and ours, its printed figures, and numbers of runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PaperDataset(NamedTuple):
 class Entry(NamedTuple):
     """A policy of the report. made: "" if used as it is, or trained / learned / calibrated on the dataset first.
 
-    options : of the paper's training, where the policy is trained
+    options : options of the paper's training, if the policy is trained
     only    : the datasets that it is played on; empty for all
     """
 
@@ -102,7 +102,7 @@ STRUCTURED_ENTRIES = (
     Entry("dgai", "dgai@", "ours"),
     Entry("value", "value@", "ours"),
 )
-"""What is played on arms with features; `@` is followed by the dataset's model."""
+"""Policies for arms with features; `@` is followed by the dataset's model."""
 
 SWEEP = "synth-small"
 SWEEP_HORIZON = 100_000
@@ -146,11 +146,11 @@ class Scale(NamedTuple):
     """How much is played.
 
     runs, slow_runs, reward_runs, slow_reward_runs : repetitions; slow ones are of rules that look at every arm
-    epochs, every     : of the paper's training; the gradient is taken every `every` rounds
+    epochs, every     : settings of the paper's training; the gradient is computed every `every` rounds
     budget            : runs in which beta is learned offline
     reward_horizon    : the longest run of Figure 4
     calibrates        : a bound is calibrated too; that takes hundreds of runs
-    points            : of a recorded curve
+    points            : number of points of a recorded curve
     training_horizon  : the longest epoch of the paper's training
     structured_runs, structured_epochs, sweep_runs : the same for arms with features, and for the sweep over eta
     """
@@ -177,7 +177,7 @@ QUICK = Scale("quick", 3, 1, 2, 1, 12, 1000, 20, 50_000, False, 50, 100_000, 1, 
 
 
 class Request(NamedTuple):
-    """What `goodarm reproduce` was asked for; `runs` None leaves the numbers of repetitions to the scale."""
+    """Arguments of `goodarm reproduce`; with `runs` None, the scale determines the numbers of repetitions."""
 
     quick: bool = False
     only: tuple[str, ...] = ()

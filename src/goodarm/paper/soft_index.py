@@ -27,7 +27,7 @@ FLOOR = 1e-3
 """The smallest beta: at beta = 0 the largest score is 0, and gamma = log(...)/0."""
 
 TINY = 1e-12
-"""How close the level `coldness` can come to 0 and 1."""
+"""Minimum distance of the level `coldness` from 0 and 1."""
 
 COLDNESS = ("coldness", 0.01, 0.999999)
 RIDGE = ("ridge", 0.0, math.inf)

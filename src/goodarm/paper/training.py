@@ -162,7 +162,7 @@ def train_paper(
 def learn_as_printed(
     spec: Specification, epochs: int, options: Mapping[str, float], watch: Watch, stop: Stop
 ) -> tuple[dict[str, float], Sequence[Epoch]]:
-    """What `goodarm learn --objective paper` calls: the trained parameters of the plan's policy, and their history."""
+    """The trained parameters of the plan's policy and their history, for `goodarm learn --objective paper`."""
     rule = spec.policy.sampling.name
     if rule not in TRAINED:
         raise InvalidValue(f"the paper's objective trains {' or '.join(TRAINED)}; got {rule}.")

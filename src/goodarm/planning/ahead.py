@@ -50,7 +50,7 @@ class CampaignPlan:
     cost      : cost of every sample; None if only samples are counted, or if costs differ
     costs     : cost of a sample of each arm, a control last, where costs differ; empty otherwise
     money     : the budget where costs differ
-    lower_cost : what the samples of the lower bound cost; None if only samples are counted
+    lower_cost : cost of the samples of the lower bound; None if only samples are counted
     question  : the question; `threshold` is the mean that an arm must reach, None with several bars
     """
 
@@ -152,7 +152,7 @@ def plan(
     cost: CostsGiven | None = None,
     bars: BarsGiven | None = None,
 ) -> CampaignPlan:
-    """How many pulls an arm and a campaign will take.
+    """Estimate how many samples an arm and a campaign will take.
 
     control, margin : in place of a threshold: the expected mean of the control, and by how much an arm must be better;
                       verdicts then use the totals of both
@@ -299,7 +299,7 @@ def notes_on(
 
 
 class Purse(NamedTuple):
-    """What a campaign may spend: samples, or money where costs differ; None without a budget."""
+    """The budget of a campaign: samples, or money if costs differ; None without a budget."""
 
     samples: int | None
     money: float | None

@@ -1,4 +1,4 @@
-"""What samples cost in a plan: nothing, the same for every arm, or a cost per arm."""
+"""Costs of samples in a plan: none, the same for every arm, or a cost per arm."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Floats = NDArray[np.float64]
 class Prices:
     """The cost of a sample.
 
-    equal : of every arm; None if only samples are counted, or if the costs differ
-    each  : of each arm, reference arms last; empty unless the costs differ
+    equal : cost of every arm; None if only samples are counted, or if the costs differ
+    each  : cost of each arm, reference arms last; empty unless the costs differ
     """
 
     equal: float | None = None
@@ -31,7 +31,7 @@ class Prices:
 
     @property
     def known(self) -> bool:
-        """Whether the plan is in money too."""
+        """Whether the plan also shows money."""
         return self.equal is not None or bool(self.each)
 
     def of_arms(self, arms: int) -> Floats:

@@ -35,7 +35,7 @@ class MeansGuess:
 
     draw   : a draw of the means, shape (arms,); with several bars, (arms, metrics)
     labels : names of the arms, if they have any
-    costs  : of a sample of each arm, where a table says so
+    costs  : cost of a sample of each arm, if a table has it
     """
 
     arms: int

@@ -128,11 +128,11 @@ class PlannedQuestion(ABC):
         return self.question
 
     def level(self, problem: Problem) -> float:
-        """What the estimates of good arms reach in this setting."""
+        """The smallest estimate of a good arm in this setting."""
         return problem.threshold
 
     def estimates(self, means: Floats) -> Floats:
-        """Of each arm from its true means: what is compared with `level`."""
+        """The number of each arm that is compared with `level`, from its true means."""
         return means
 
     def with_references(self, means: Floats) -> Floats:
@@ -146,7 +146,7 @@ class PlannedQuestion(ABC):
         return pulls_lower_bounds(means, problem)
 
     def information(self, means: Floats, problem: Problem) -> Floats:
-        """What one pull of each arm tells on average about the side of the bar on which it lies."""
+        """Expected information of one pull of each arm about whether it lies above or below the bar."""
         return np.array([problem.rewards.divergence(float(mean), problem.threshold) for mean in means])
 
     def median_bound(self, draws: list[Floats], problem: Problem, prices: Floats | None = None) -> float:
@@ -164,7 +164,7 @@ class PlannedQuestion(ABC):
         return float(np.median(np.maximum(bounds, each.sum())))
 
     def _samples(self, problem: Problem, draws: list[Floats]) -> float:
-        """Samples for the evidence on the easiest nine tenths of the arms."""
+        """Samples until the easiest nine tenths of the arms have enough evidence."""
         information, needed = np.sort(self.information(draws[0], problem)), math.log(problem.arms / problem.delta)
         cheaper = information[information.size // 10 :]
         return float(np.sum(needed / np.maximum(cheaper, 1e-300)))
@@ -198,7 +198,7 @@ class PlannedQuestion(ABC):
     def spent(self, draws: list[Floats], problem: Problem, prices: Prices, chance: Generator) -> tuple[Floats, Floats]:
         """Samples and money until each of `SHARES` of the arms, the cheapest first, and all of them are decided.
 
-        draws : of the means. Returns one row per draw. Money equals samples if only samples are counted.
+        draws : draws of the means. Returns one row per draw. Money equals samples if only samples are counted.
         """
 
 

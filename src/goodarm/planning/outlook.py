@@ -28,7 +28,7 @@ class Milestone(NamedTuple):
 
 
 class Money(NamedTuple):
-    """What a campaign has spent by each milestone, and until every arm is decided."""
+    """Cost of a campaign by each milestone, and until every arm is decided."""
 
     milestones: tuple[Forecast, ...]
     end: Forecast
@@ -72,7 +72,7 @@ class Outlook:
     decided     : share of the arms with a verdict by the last round, on average
     found       : share of the good arms that were called good by then; None without good arms
     found_once  : the same in one campaign
-    money       : what the samples cost by the milestones and the end; None if only samples are counted
+    money       : cost of the samples by the milestones and the end; None if only samples are counted
     decided_at  : per campaign, the rounds of its verdicts in order
     finds       : per campaign, when good arms were found
     """
@@ -125,7 +125,7 @@ def outlook(
 ) -> Outlook:
     """Summarise the runs of a setting.
 
-    xi    : what the `means` of good arms reach
+    xi    : the smallest of the `means` of a good arm
     price : money per unit of `spent`; None if only samples are counted
     """
     arms = problem.arms

@@ -31,23 +31,23 @@ GROWTH = 1.0 / 16.0
 
 
 class Limit(NamedTuple):
-    """Where a simulation ends if arms are still undecided: the last round, and where costs differ, the money."""
+    """Limits of a simulation: the last round and, if costs differ, the money."""
 
     rounds: int
     money: float = math.inf
 
 
 class Planned(Protocol):
-    """What a player needs to know of the planned question."""
+    """Information about the planned question that a player needs."""
 
     def asked(self, problem: Problem) -> Question:
         """The question in this setting, with made-up ids for its reference arms."""
 
     def level(self, problem: Problem) -> float:
-        """What the estimates of good arms reach in this setting."""
+        """The smallest estimate of a good arm in this setting."""
 
     def estimates(self, means: Floats) -> Floats:
-        """Of each arm from its true means: what is compared with `level`."""
+        """The number of each arm that is compared with `level`, from its true means."""
 
     def with_references(self, means: Floats) -> Floats:
         """These means, followed by those of the reference arms."""

@@ -1,4 +1,4 @@
-"""Quick plans by the forecaster, for a page on which people move the bar."""
+"""Quick plans by the forecaster, for the form of a new campaign, where people change the bar interactively."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`remaining`: expected further pulls of each arm of a running campaign."""
+"""`remaining`: expected further samples of each arm of a running campaign."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CELLS = 100_000
 
 
 class Remaining(NamedTuple):
-    """Further pulls until the verdict, one entry per arm, given the rewards of all arms.
+    """Further samples until the verdict, one entry per arm, given the rewards of all arms.
 
     median, low, high : quantiles 0.5, 0.1, 0.9; `limit` if the verdict lies beyond it
     expected          : mean of min(pulls, limit). Without a limit it would be infinite for every arm, since a mean may
@@ -60,7 +60,7 @@ def remaining(
     cases: int | None = None,
     stop: Stop | None = None,
 ) -> Remaining:
-    """Expected further pulls per arm, from pulls and sum of rewards so far, by simulation (`goodarm.forecast`).
+    """Estimate the further samples of each arm from its pulls and sum of rewards so far (`goodarm.forecast`).
 
     The spread of the means is learned from all arms, unless a prior is given; each arm's mean mu is drawn from its
     posterior, and rewards of that mean are drawn until `gap-mixture` decides. Rules with slower evidence, like
@@ -68,7 +68,7 @@ def remaining(
 
     prior : (A, B) of a Beta prior
     limit : horizon of the forecast, in further pulls of one arm
-    draws : of each arm's mean
+    draws : number of draws of each arm's mean
     scale : rewards are in [0, 1] if it is None; otherwise Gaussian of that scale, and the prior a normal one,
             (mean, deviation)
     cases : number of cases N of a fixed test set, each drawn at most once per arm. Then mu is the mean of the set, and
@@ -183,7 +183,7 @@ def boundary_of(
 
 
 WIDEST = 10.0
-"""A range without the arms that take longest is told if its ends differ by no more than this factor."""
+"""Maximum ratio of the ends of a range that leaves out the arms that take longest. A wider range is not shown."""
 FARTHEST = 1e9
 """Horizon of the forecast, in further samples of one arm."""
 

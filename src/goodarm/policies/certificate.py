@@ -26,9 +26,9 @@ def confidence_of(attempt: int) -> float:
 class Certificate:
     """Result of fresh runs of one problem family, never used for learning: the number with a wrong verdict.
 
-    fingerprint : the environment's: it distinguishes two problems of the same name
-    policy      : the policy's: its rules' code, parameters, model, criterion and goodarm's version
-    attempt     : how many times a bound was calibrated for this family, this time included
+    fingerprint : fingerprint of the environment, which distinguishes two problems of the same name
+    policy      : fingerprint of the policy: its rules' code, parameters, model, criterion and goodarm's version
+    attempt     : number of calibrations of a bound for this family, including this one
 
     >>> made = Certificate(
     ...     "synth-small", "", "", 0.5, 50, 0.05, 10**6, runs=1000, wrong_runs=35, seed=1, attempt=1, version="0.1.0"

@@ -35,8 +35,8 @@ FAMILY_WORDS: dict[type, str] = {
 def certified_rule_for(rewards: Rewards) -> str:
     """The certified identification rule that suits a family.
 
-    `gap-mixture` needs the fewest pulls of our rules that know nothing of the other arms, where rewards are 0/1 or
-    Gaussian. For rewards between 0 and 1 that vary little, `bet-mixture` and `betting` are better (docs/learning.md).
+    For 0/1 or Gaussian rewards, `gap-mixture` needs the fewest pulls of the rules that do not learn from other arms.
+    For rewards between 0 and 1 that vary little, `bet-mixture` and `betting` are better (docs/learning.md).
     """
     return "gap-mixture" if isinstance(rewards, SubGaussian | Cases) or type(rewards) is Bounded else "bet-mixture"
 

@@ -32,7 +32,7 @@ class SavedPolicy:
     parameters : the parameters that are not at their defaults, by name
     criterion  : the criterion that the policy was made with; None if none was given
     model      : name and every argument of the model of the arms; None without one
-    guarantee  : of its verdicts on the family it was learned on
+    guarantee  : guarantee of its verdicts on the family it was learned on
     rewards    : the reward family, the only one it may be used with
     learned_on : environment, reading, threshold, arms, delta, horizon, seed, objective, runs, version
     history    : one entry per step of learning: the parameter and the score

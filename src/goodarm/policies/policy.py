@@ -5,7 +5,7 @@
 "ucb(beta=1.5)+betting"    with parameters
 "thompson"                 a sampling rule alone: decided by the certified rule of the reward family
 "ucb+kt@linear(ridge=0.1)" mean and width of every arm from a model of all arms; verdicts by each arm's own evidence
-"widest+design(norm=1)@linear"  and by the model, where the rule believes one
+"widest+design(norm=1)@linear"  verdicts by the model too, if the rule decides by one
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def _draw_series(axes: Axes, series: Series, place: float) -> Any:
 
 
 def _scale_words(chart: Chart) -> str:
-    """An axis that is not linear says so."""
+    """The label of an axis; it says so if the axis is not linear."""
     if chart.y_scale == "symlog":
         return f"\n(log scale beyond ±{tick(chart.smallest, chart.y_share)})"
     return "\n(log scale)" if chart.y_scale == "log" else ""

@@ -143,7 +143,7 @@ def info(learned: LearnedPolicy, history: Sequence[LearningStep]) -> LearningCur
 
 
 def draw(learned: LearnedPolicy) -> Figure:
-    """How the parameters moved while learning, and what they scored."""
+    """The parameters during learning, and their scores."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, 3.6), layout="constrained")

@@ -22,7 +22,7 @@ _NOT_SHOWN = ("decided_at", "finds")
 
 
 def headline(plan: CampaignPlan) -> Iterator[str]:
-    """What was asked."""
+    """The question of the plan, in words."""
     budget = f", budget {plan.budget:,} samples" if plan.budget is not None else ""
     if plan.cost is not None:
         budget += f" at {plan.cost:g} each"
@@ -63,7 +63,7 @@ def answer(plan: CampaignPlan) -> Iterator[str]:
 
 
 def _in_money(asked: Outlook, spent: Money, plan: CampaignPlan) -> str:
-    """What each goal costs in the median campaign and in most, as far as the simulation went."""
+    """The cost of each goal in the median campaign and in most campaigns, as far as it was simulated."""
     kind = plan.question.question.good
     shares = [f"{_share_words(each.share)} of the {kind} arms" for each in asked.milestones]
     goals = list(zip([*shares, "every verdict"], [*spent.milestones, spent.end], strict=True))
@@ -117,8 +117,8 @@ def table(plan: CampaignPlan) -> Table:
     """One row per setting: the given one and looser ones.
 
     Columns: samples until half, 80% and 90% of the good arms are found, in the median campaign, or money where costs
-    differ; the share of the good arms found, and of all arms decided, at the end, which is the budget or our own limit;
-    campaigns with any wrong verdict.
+    differ; the share of the good arms found, and of all arms decided, at the end, which is the budget or the default
+    limit; campaigns with any wrong verdict.
     """
     from rich import box
     from rich.table import Table
@@ -218,7 +218,7 @@ def _range(value: Forecast, plan: CampaignPlan) -> str:
 
 
 def _milestones(outlook: Outlook, plan: CampaignPlan) -> list[str]:
-    """In samples; in money where costs differ, since samples say little then."""
+    """Milestones in samples, or in money if costs differ."""
     if not outlook.milestones:
         return ["-"] * 3
     if plan.costs and outlook.money is not None:

@@ -44,7 +44,7 @@ def _money(summary: Summary) -> str:
 
 
 def footnotes(summary: Summary) -> Iterator[str]:
-    """What the columns mean, below the table."""
+    """Explanations of the columns, below the table."""
     if summary.money is not None:
         yield f"mean spent per run, and median until half of the good arms are found: {_spendings(summary)}"
     if summary.stop_after is not None:

@@ -97,7 +97,7 @@ def draw_into(axes: Axes, info: VerdictsOverTime) -> tuple[list[object], list[st
 
 
 def _dress(axes: Axes, info: VerdictsOverTime) -> None:
-    """Axes, ceiling, words."""
+    """Draw axes, ceiling and labels."""
     top = max(info.good_arms, *(max(float(c.high.max()), float(c.wrong.max())) for c in info.curves))
     words = "all good arms" if info.good_arms == round(info.good_arms) else "all good arms, mean over runs"
     axes.axhline(info.good_arms, color="0.4", linewidth=0.9, linestyle=(0, (1, 2)))

@@ -1,1 +1,1 @@
-"""Rules: plain functions of beliefs. Which arm is pulled next, when it is decided, what is learned from all arms."""
+"""Rules: plain functions of beliefs that choose the next arm, decide arms, and learn from all arms."""

@@ -1,8 +1,8 @@
-"""Beliefs about one arm, and about all arms together: all that a rule sees.
+"""Beliefs about one arm, and about all arms together: everything that a rule sees.
 
 Both are tuples of numbers, so that the same rule runs as Python and as native code. The engine keeps the arms as rows
 of one float table, 8 floats or one cache line each; `read_arm` and `write_arm` convert between row and tuple. The names
-of the columns are here and nowhere else.
+of the columns are defined only here.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PULLS, TOTAL, MEAN, WIDTH, FOR_GOOD, FOR_BAD, MEMORY, VERDICT = range(ARM_FIELDS
 """Columns of the table of arms."""
 
 SUSPENDED = 2.0
-"""In place of a verdict: no verdict, and not to be pulled (paused or retired)."""
+"""Value of `verdict` for an arm without a verdict that is not to be pulled (suspended or retired)."""
 
 
 class Nothing(NamedTuple):
@@ -128,5 +128,5 @@ def is_open(arms: Table, i: int) -> bool:
 
 
 def may_be_sampled(arms: Table, i: int, bar: Bar) -> bool:
-    """Undecided arms; where a model decides, decided arms too: a sample of one still tells about the others."""
+    """Undecided arms; if a model decides, decided arms too, because a sample of one is informative about the others."""
     return is_open(arms, i) or bar.modelled > 1.0

@@ -1,4 +1,4 @@
-"""What sampling and identification rules have in common: a name, a docstring, parameters with defaults.
+"""Common base of sampling and identification rules: a name, a docstring, parameters with defaults.
 
 A rule's formula is a plain function. Its first arguments are beliefs and the bar; every argument after those is a
 parameter of the rule, and its default is the rule's default: `"ucb(beta=1.5)"` sets the argument `beta`.
@@ -82,7 +82,7 @@ def first_line(formula: Formula) -> str:
 
 
 class Owner(Protocol):
-    """Whatever has parameters."""
+    """Anything that has parameters."""
 
     @property
     def name(self) -> str: ...
@@ -98,18 +98,17 @@ class Owner(Protocol):
 class Learner:
     """Something learned from all arms together as rewards come in; it updates the `Pool`.
 
-    start(bar) -> what is believed at first: a named tuple of the learner's own, read by rules as `pool.learned`
+    start(bar) -> initial beliefs: a named tuple that the learner defines, read by rules as `pool.learned`
     fit(arms, pool, bar) -> Pool: a new belief from the table of arms
     next_round(round, bar) -> the round after which `fit` is called next; geometric spacing costs almost nothing
 
-    Each may have parameters of its own after these arguments; a name used by two of them is one parameter.
+    Each may have parameters after these arguments; a name used by two of them is one parameter.
 
-    limits : (parameter, low, high), the closed interval of values that make sense
+    limits : (parameter, low, high), the closed interval of valid values
     shared : parameters whose value is shared with rules that declare the same name as shared
-    native : are rules that read what was learned slow in Python (more than about 50 µs)? Then live campaigns run them
-             compiled
-    extends : a learner whose beliefs this one has too, under the same names: rules that read those can be paired with
-              rules that read these
+    native : whether rules that read what was learned are slow in Python (more than about 50 µs); live campaigns then
+             run them compiled
+    extends : a learner whose beliefs this one includes, under the same names: rules that read either can be paired
     fit_belief : fit(belief, arms, pool, bar) in place of `fit` with one of `models`, where the arms' features matter;
                  it has the parameters of `fit`. A learner that has one can't learn with other models
     models     : names of the models whose belief `fit_belief` reads
@@ -133,11 +132,11 @@ class Learner:
 
 @dataclass(frozen=True)
 class Rule:
-    """What every sampling and every identification rule has.
+    """Fields of every sampling and every identification rule.
 
-    learner : what the rule learns from all arms, if anything
-    limits  : (parameter, low, high), the closed interval of values that make sense, and for a certified rule those for
-              which its proof holds, also in floating point; outside of it no policy is made
+    learner : the learner that the rule reads, if any
+    limits  : (parameter, low, high), the closed interval of valid values; for a certified rule, those for which its
+              proof holds, also in floating point. Other values are refused
     shared  : parameters whose value is shared with the policy's other owners, where these declare the name as shared
               too; without this, each owner has a separate value, even if several use the name
     """

@@ -34,7 +34,7 @@ KEPT = {
 
 
 class Copied(NamedTuple):
-    """What was copied."""
+    """Numbers of copied rows."""
 
     campaigns: int
     entries: int

@@ -1,4 +1,4 @@
-"""Long computations beside the desk: a few at a time, in daemon threads, cancelled when their client disconnects."""
+"""Long computations outside the writer thread: a few at a time, cancelled when their client disconnects."""
 
 from __future__ import annotations
 

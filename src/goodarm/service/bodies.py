@@ -111,7 +111,7 @@ Arms = Annotated[list[NewArmId | NewArm], Field(min_length=1, max_length=MOST_AR
 
 
 class NewCampaign(Body):
-    """What `Campaign.create` takes."""
+    """Arguments of `Campaign.create`."""
 
     name: Name
     arms: Arms = Field(examples=[["calm", "loud", {"id": "odd", "label": "An odd one"}]])
@@ -169,7 +169,7 @@ class NewArms(Body):
 
 
 class Ask(Body):
-    """How many tickets; or the unit that comes, which has one ticket."""
+    """Number of tickets; or a unit, which has one ticket."""
 
     n: Batch = 1
     unit: UnitId | None = Field(None, examples=[None], description="in a campaign of units, its id; then n is 1")
@@ -212,7 +212,7 @@ class CloseUnits(Body):
 
 
 class AskBlock(Body):
-    """How many pulls."""
+    """Number of samples."""
 
     n: Pulls = Field(examples=[1000])
 
@@ -285,7 +285,7 @@ class PlanWish(Body):
 
 
 class NewWebhook(Body):
-    """Where to call when an arm gets its verdict."""
+    """Address to call when an arm gets its verdict."""
 
     url: str = Field(min_length=8, max_length=2000, examples=["https://example.org/goodarm"])
 

@@ -51,7 +51,7 @@ PROBE_EVERY = 1.0
 
 
 class Campaigns:
-    """A store, its desk, and the long computations beside the desk."""
+    """A store, its writer thread (the desk), and long computations in other threads."""
 
     def __init__(self, settings: Settings) -> None:
         self._store: Store = open_store(settings.store)
@@ -127,7 +127,7 @@ class Campaigns:
         return await self.estimated(name, views.summary)
 
     async def estimated(self, name: str, view: Callable[[Hosted], T]) -> T:
-        """A view with the estimate of the remaining samples, renewed beside the desk if it is due."""
+        """A view with the estimate of the remaining samples, renewed in another thread if it is due."""
         found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
         if due is None or name in self._estimating:
             return found
@@ -147,7 +147,7 @@ class Campaigns:
         return await self.desk.read(name, again)
 
     async def ready_for_blocks(self, name: str) -> None:
-        """Compile the code for blocks beside the desk, once per policy."""
+        """Compile the code for blocks in another thread, once per policy."""
         terms = await self.desk.read(name, lambda campaign: campaign.terms)
         key = f"{terms.policy} {terms.rules}"
         if key not in self._rehearsed:
@@ -190,7 +190,7 @@ class Campaigns:
     ) -> Response:
         """A view with its ETag, or 304 if the client already has it.
 
-        parts    : what the view depends on besides the campaign, and its name
+        parts    : values that the view depends on besides the campaign, and its name
         forecast : whether the view contains the remaining samples and the overdue tickets
         """
 
@@ -204,7 +204,7 @@ class Campaigns:
     async def remaining(
         self, request: Request, name: str, if_none_match: str | None, draws: int | None
     ) -> tuple[str, dict[str, Any] | None]:
-        """The forecast of each arm with its tag, computed beside the desk."""
+        """The forecast of each arm with its tag, computed in another thread."""
 
         def look(campaign: Hosted) -> tuple[str, list[str], Callable[[Stop], Remaining] | None]:
             tag = etag(name, campaign.terms.key, campaign.number, "remaining", draws)
@@ -221,7 +221,7 @@ class Campaigns:
         return None if data is None else Change(data["number"], data)
 
     async def check(self, request: Request, name: str, head: Head | None) -> dict[str, Any]:
-        """Replay the journal, beside the desk."""
+        """Replay the journal in another thread."""
 
         def replay(stop: Stop) -> dict[str, Any]:
             return check_named(self._store, name, head=head, stop=stop).as_json()
@@ -229,7 +229,7 @@ class Campaigns:
         return await self.beside.run(replay, request)
 
     async def export(self, request: Request, name: str, format: str) -> bytes:
-        """The exported journal, made beside the desk."""
+        """The exported journal, made in another thread."""
 
         def write(stop: Stop) -> bytes:
             with tempfile.TemporaryDirectory(prefix="goodarm-export-") as folder:
@@ -253,7 +253,7 @@ class Campaigns:
         return await self.desk.read(name, lambda campaign: demo.score(campaign, peeking)._asdict())
 
     async def trail(self, request: Request, name: str) -> Trail:
-        """The trail of a campaign, continued from the last read; long journals are read beside the desk."""
+        """The trail of a campaign, continued from the last read; long journals are read in another thread."""
         async with self._reading.setdefault(name, asyncio.Lock()):
             trail = self._trails.setdefault(name, Trail())
             number, chunks = await self.desk.read(name, lambda each: (each.number, each.chunks(trail.number)))

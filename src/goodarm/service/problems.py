@@ -147,7 +147,7 @@ def _place(error: Mapping[str, Any], body: Any) -> str:
 
 
 def _at(place: str, errors: list[Mapping[str, Any]]) -> str:
-    """What is wrong at one place."""
+    """Description of the error at one place."""
     kinds = list(dict.fromkeys(KINDS[error["type"]] for error in errors if error["type"] in KINDS))
     other = [error for error in errors if error["type"] not in KINDS]
     if not other:

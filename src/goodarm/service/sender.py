@@ -86,7 +86,7 @@ class Sender:
         """Threads for receivers only. Other threads read tokens and the store, and never wait for these."""
         self._held = True
         self._sending: dict[str, asyncio.Task[None]] = {}
-        """What is under way for each campaign."""
+        """Current task of each campaign."""
 
     async def run(self) -> None:
         """Send until cancelled. Then another worker takes over."""

@@ -123,7 +123,7 @@ class Verdicts(Shown):
 
 
 class PathPoint(Shown):
-    """What was known about an arm after this many pulls."""
+    """Data of an arm after this many samples."""
 
     pulls: int
     mean: float | None
@@ -180,14 +180,14 @@ class Tickets(Shown):
 
 
 class Told(Shown):
-    """The verdicts that fell with these rewards, and the tickets whose rewards or rows do not count."""
+    """The verdicts that these rewards led to, and the tickets whose rewards or rows do not count."""
 
     verdicts: list[FullRow]
     late: list[str]
 
 
 class Stepped(Shown):
-    """The verdicts that fell, and the next ticket; null when nothing is left to ask."""
+    """The new verdicts, and the next ticket; null when nothing is left to ask."""
 
     verdicts: list[FullRow]
     ticket: TicketShown | None
@@ -224,7 +224,7 @@ class BlockShown(Shown):
 
 
 class PlanNumbers(Shown):
-    """What it takes until these shares of the arms are decided; null for more than a trillion."""
+    """Samples until these shares of the arms are decided; null for more than a trillion."""
 
     half: float | None = Field(description="the same as `half_decided`, under its earlier name")
     half_decided: float | None = Field(
@@ -286,7 +286,7 @@ class Webhooks(Shown):
 
 
 class Deliveries(Shown):
-    """What was sent, and what is still to be sent."""
+    """Past and pending deliveries."""
 
     deliveries: list[dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""The service's own tables: tokens, sessions, webhooks, and who the sender is. Campaigns are not in here.
+"""The service's own tables: tokens, sessions, webhooks, and the lease of the sender. Campaigns are not stored here.
 
 Beside a store sqlite:///FILE they are in FILE.service, a separate SQLite file, so that they never wait for the
 journal's writer; with a store postgresql://… they are tables of the same database.
@@ -44,16 +44,16 @@ class Side(Protocol):
     """The tables; in queries, `?` stands for a value."""
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """What a select finds."""
+        """The rows that a select finds."""
 
     def change(self, query: str, values: Sequence[Any] = ()) -> int:
-        """Run one statement in a transaction of its own; the number of rows that it touched."""
+        """Run one statement in a separate transaction; returns the number of rows that it changed."""
 
     def load(self, batches: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
         """Run statements, each with all of its rows of values, in one transaction."""
 
     def guard(self) -> None:
-        """Note in the store itself that it has tokens: it is never again served to everyone."""
+        """Record in the store itself that it has tokens, so that it is never served without one again."""
 
     def is_guarded(self) -> bool:
         """Whether the store has ever had tokens, although these tables may be lost."""
@@ -189,7 +189,7 @@ class PostgresqlSide:
 
 
 LEASE_SECONDS = 5.0
-"""How long a lease lasts if it is not renewed."""
+"""Seconds for which a lease lasts if it is not renewed."""
 
 
 class Lease:

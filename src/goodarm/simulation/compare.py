@@ -31,7 +31,7 @@ GOALS = (GOOD_ARMS, REWARD)
 """Goals of a comparison: finding good arms, or collecting reward."""
 
 DEFAULT_POLICIES = (DEFAULT_POLICY, "hdoc")
-"""Default policies of a comparison: our recommendation and a known baseline."""
+"""Default policies of a comparison: the recommended policy and a known baseline."""
 
 LIVE_POLICIES = (LIVE_POLICY, "ucb+gap-mixture")
 """The same with several bars, costs or a budget."""
@@ -87,7 +87,7 @@ class ComparisonRequest:
 
     @cached_property
     def settings(self) -> dict[Any, Environment]:
-        """The environments, each under the value or name that tells it from the others."""
+        """The environments, each under the value or name that identifies it."""
         given = self.environments
         if isinstance(given, Mapping):
             pairs = list(given.items())
@@ -151,13 +151,13 @@ class ComparisonRequest:
         return specs
 
     def _defaults(self, environment: Environment) -> tuple[str, ...]:
-        """What is compared where no policy is named: live steps need evidence by totals, and an index for costs."""
+        """Default policies for this question: live steps need evidence by totals, and costs need an index."""
         own_mean = evidence_for(environment.question, environment.rewards).own_mean
         plain = own_mean and self.cost is None and self.budget is None and not environment.costs
         return DEFAULT_POLICIES if plain else LIVE_POLICIES
 
     def _policy(self, policy: str | Policy, environment: Environment) -> str | Policy:
-        """Where the goal is reward, a policy that is named without `+` gives no verdicts."""
+        """The policies; with the goal "reward", a policy named without `+` gives no verdicts."""
         if self.goal == REWARD and isinstance(policy, str):
             return reward_policy(policy, rewards=environment.rewards)
         return policy
@@ -292,9 +292,9 @@ class Comparison(WithTables):
         kind   : "verdicts" over time; "score", the exploit score over the horizon; "sweep", a number over what is
                  swept; "learning", alpha and beta of each policy over the rounds; "bound", an arm of the first policy's
                  first run along its trajectory: its bounds against Hoeffding's and other certified ones
-        over   : of a sweep, the column of `table` along the axis: "setting", "arms", "threshold", "horizon", ...
-        number : of a sweep, the column of `Runs.table` whose mean and interval are drawn
-        arm    : of "bound", the arm's number; by default, of the arms called good the one that took the most pulls
+        over   : for a sweep, the column of `table` along the axis: "setting", "arms", "threshold", "horizon", ...
+        number : for a sweep, the column of `Runs.table` whose mean and interval are drawn
+        arm    : for "bound", the arm's number; by default the arm called good with the most pulls
 
         "learning" and "bound" play some runs again to record what they draw: same seed, same result.
         """

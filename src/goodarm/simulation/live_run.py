@@ -3,8 +3,8 @@
 Each sample is asked for and its reward told before the next one, as in a campaign with a single worker. With one
 threshold and equal costs a run has the same samples, evidence and verdicts as the compiled loop, bit for bit.
 
-The first rounds run as Python, so that short simulations never wait for the compiler. If
-the compiled code of the step is on the disk, or after `SIMULATED_ROUNDS`, it plays the rest, with the same bits.
+The first rounds run as Python, so that short simulations never wait for the compiler. Compiled code plays the rest,
+with the same bits, if it is on the disk or after `SIMULATED_ROUNDS`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ LOOK = 1000
 STRIDE = 100_000
 """Number of rounds played as compiled code between two checks of the stop token."""
 LARGEST = 2**62
-"""Maximum of what a run may spend, in the units of its account, for compiled code."""
+"""Maximum total cost of a run, in the units of its account, that compiled code can count."""
 
 
 def play_live_runs(spec: Specification, numbers: Iterable[int], stop: Stop | None = None) -> list[Run]:
@@ -147,7 +147,7 @@ class LiveRun:
         return self.spec.environment.reward_of(tuple(self.account.sums[:, arm].tolist()))
 
     def _failed(self) -> NDArray[np.int64]:
-        """Of each arm, the metric that its bad verdict names; -1 if none. Decided arms have no more rewards."""
+        """The metric that each arm's bad verdict names; -1 if none. Decided arms have no more rewards."""
         spec, arms = self.spec, len(self.ids)
         found = np.full(arms if self.question.names else 0, -1, dtype=np.int64)
         for arm in np.flatnonzero(self.verdicts).tolist() if self.question.names else []:

@@ -212,7 +212,7 @@ class Runs(WithTables):
 
     @property
     def spent(self) -> Estimate:
-        """What all samples of a run cost together; the number of rounds where each costs 1."""
+        """Total cost of the samples of each run; the number of rounds if each sample costs 1."""
         return estimate(np.array([run.spent for run in self.runs]))
 
     def spent_to_find(self, share: float = 0.5) -> NDArray[np.float64]:

@@ -55,14 +55,14 @@ def simulate(
 
     horizon    : last round; the environment's own if not given
     criterion  : which error delta bounds, "fwer" or "fdr"; None is the policy's own, "fwer" if it names none
-    trajectory : how many evenly spread points to record of each run
+    trajectory : number of evenly spread points to record of each run
     trace      : record the arm of every round
     scan       : scan all arms in every round instead of using a tree; same arms, much slower
     stop_after : end a run after this many good verdicts; 1 asks for one good arm, or none (`Runs.answers`)
     bars       : several bars, for an environment whose rewards have several metrics (`several_metrics`)
-    cost       : of a sample, for all arms, {arm: cost}, or one number per arm; sampling prefers what brings most per
-                 cost, as a campaign does
-    budget     : what all samples of a run together may cost; it ends when the next one would cost too much
+    cost       : cost of a sample: for all arms, {arm: cost}, or one number per arm; sampling divides indices by
+                 costs, as a campaign does
+    budget     : maximum total cost of the samples of a run, which ends when the next one would exceed it
     progress   : called with the number of runs that have just ended
 
     With several bars, costs or a budget, runs are played by the step of a live campaign. Its first 100,000 rounds run
@@ -176,7 +176,7 @@ def play_in_parallel(
 
 
 def player(spec: Specification) -> Callable[..., list[Run]]:
-    """What plays runs of a specification: the compiled loop, or the step of a live campaign."""
+    """The function that plays runs of a specification: by the compiled loop, or by the step of a live campaign."""
     return play_live_runs if spec.live else play_runs
 
 

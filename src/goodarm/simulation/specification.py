@@ -29,8 +29,8 @@ LONGEST = 2**53
 class Specification:
     """A specification for workers, on this machine or another.
 
-    costs  : of a sample of each arm; empty if each costs 1
-    budget : what all samples of a run together may cost; None if they may cost anything
+    costs  : cost of a sample of each arm; empty if each costs 1
+    budget : maximum total cost of the samples of a run; None for no limit
     """
 
     policy: Policy
@@ -47,24 +47,24 @@ class Specification:
 
     @property
     def question(self) -> Question:
-        """What is asked of the arms."""
+        """The question about the arms."""
         return self.environment.question
 
     @property
     def evidence(self) -> Evidence[Any]:
-        """How it is answered."""
+        """The evidence that answers it."""
         return evidence_for(self.question, self.problem.rewards)
 
     @property
     def live(self) -> bool:
         """Whether runs are played by the step of a live campaign instead of the compiled loop.
 
-        The loop knows one number per reward, and neither costs nor a budget.
+        The loop supports one number per reward, and neither costs nor a budget.
         """
         return bool(self.costs) or self.budget is not None or not self.evidence.own_mean
 
     def check_compiled(self) -> None:
-        """Refuse what the compiled loop does not know."""
+        """Refuse what the compiled loop does not support."""
         if self.live:
             raise InvalidValue(
                 f"{self.environment.name}: this works with one threshold, without costs and without a budget; asked "
@@ -73,7 +73,7 @@ class Specification:
 
 
 CostsGiven = float | Mapping[Any, float] | Sequence[float]
-"""What a sample costs: one number for all arms, {arm: cost} by name or number, or one number per arm."""
+"""Cost of a sample: one number for all arms, {arm: cost} by name or number, or one number per arm."""
 
 
 def specify(

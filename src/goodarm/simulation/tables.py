@@ -75,7 +75,7 @@ LEARNED = {
     "level": "the level that a contender has to beat",
     "share": "pulls that a contender can have",
 }
-"""What the names of learned numbers mean."""
+"""Meanings of the names of learned numbers."""
 
 
 SETTING = "the environment's name, or the swept value that it stands for"
@@ -130,8 +130,8 @@ PER_DIFFERENCE = {
 class ResultTable(Mapping[str, NDArray[Any]]):
     """Columns of the same length by name. `meanings` says what each column holds; `len` counts the columns.
 
-    A column is a numpy array; where a cell can be empty it is a masked one. Whatever takes a mapping from names to
-    arrays takes it: `pandas.DataFrame(table)` too.
+    A column is a numpy array; where a cell can be empty it is a masked one. It can be used like a mapping from names to
+    arrays: `pandas.DataFrame(table)` works.
 
     >>> table = ResultTable({"run": np.arange(2), "found": np.array([3, 5])}, {"found": "good arms called good"})
     >>> table["found"].sum(), table.height, table.columns, list(table.rows())[1]
@@ -175,7 +175,7 @@ class ResultTable(Mapping[str, NDArray[Any]]):
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(next(iter(self._columns.values()))) if self._columns else 0
 
     def only(self, *names: str) -> ResultTable:
@@ -225,7 +225,7 @@ class ResultTable(Mapping[str, NDArray[Any]]):
         return "\n".join([*lines, *self._left_out()])
 
     def _repr_html_(self) -> str:
-        """For notebooks; a heading tells the meaning of its column when the pointer rests on it."""
+        """HTML for notebooks; the tooltip of a heading explains its column."""
         head = "".join(
             f'<th title="{escape(self.meanings[name], quote=True)}" style="text-align:right">{escape(name)}</th>'
             for name in self

@@ -1,4 +1,4 @@
-"""What every pairing of rules must do. One function per property; `check_policy` finds them by their names.
+"""Properties of every pairing of rules. One function per property; `check_policy` finds them by their names.
 
 Each function checks one `Subject` and raises `Violation` with the values it found. Each applies to all rules.
 """

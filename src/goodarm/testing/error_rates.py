@@ -30,7 +30,7 @@ LAW_LEVEL = 1e-9
 
 @dataclass(frozen=True)
 class Trial:
-    """How an error rate is tested. `level` is the probability of a false alarm of one test."""
+    """Settings for the test of an error rate. `level` is the probability of a false alarm of one test."""
 
     level: float = ERROR_LEVEL
     runs: int = 3000
@@ -143,7 +143,7 @@ def detectable_share(trial: Trial, power: float = 0.9) -> float:
     return rate
 
 
-# Hard instances for certified rules: arms near the threshold, pulled by an adversary who wants a wrong verdict. The
+# Hard instances for certified rules: arms near the threshold, pulled by an adversary that seeks a wrong verdict. The
 # adversary knows which arms are good: an instance lists the good ones first, and `good` is their number.
 
 

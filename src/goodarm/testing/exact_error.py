@@ -42,8 +42,8 @@ HORIZON = 1e6
 class ExactError(NamedTuple):
     """Probabilities of the two verdicts on an arm whose mean is exactly the threshold, within `pulls` pulls.
 
-    good : what a bad arm just below the threshold suffers
-    bad  : what this arm, which is good, suffers
+    good : probability of a wrong verdict on a bad arm just below the threshold
+    bad  : probability of a wrong verdict on this arm, which is good
     """
 
     good: float
@@ -208,8 +208,8 @@ def verdicts_on_cases(for_good: Floats, for_bad: Floats, bar: Bar) -> Floats:
 def walked(verdicts: Floats, total: int, draw: Draw = without_replacement, weight: int = 1) -> ExactError:
     """Probabilities of both verdicts on an arm with `total` successes that is drawn until its first verdict.
 
-    draw   : another law of the draws, for broken twins
-    weight : how often each draw is counted; 1 unless a twin counts cases twice
+    draw   : another law of the draws, for broken variants
+    weight : how often each draw is counted; 1 unless a broken variant counts cases twice
     """
     cases = verdicts.shape[0] - 1
     now, places = np.zeros(cases + 1), np.arange(cases + 1, dtype=float)

@@ -44,7 +44,7 @@ def check_policy(
         def test_my_rule(check):
             check()
 
-    thorough : also what compiles a second loop or starts a process
+    thorough : include checks that compile a second loop or start a process
     compiled : False plays the engine's loop as plain Python, which saves the compilation
 
     >>> for check in check_policy("ucb+kt", thorough=False, compiled=False):

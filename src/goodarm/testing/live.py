@@ -38,7 +38,7 @@ class LiveAdversary:
     threshold : bar that the arms are compared with
     wrong     : the verdict that the adversary tries to obtain: "good" for arms just below the threshold, "bad" for
                 arms exactly at it
-    shared    : do the rewards of a batch share one draw?
+    shared    : whether the rewards of a batch share one draw
     late      : share of the rewards that do not mislead and are told only after the next batch has been asked
     never     : share of the rewards that do not mislead and are never told
     """
@@ -78,7 +78,7 @@ class LiveAdversary:
         return found
 
     def split(self, batch: Rewards, draws: random.Random) -> tuple[list[Rewards], Rewards]:
-        """What is told now, part by part, and what is told after the next batch has been asked."""
+        """Rewards to tell now, part by part, and rewards to tell after the next batch has been asked for."""
         misleading = 1.0 if self.wrong == "good" else 0.0
         parts: list[Rewards] = [[], [], []]
         later: Rewards = []

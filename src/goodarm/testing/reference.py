@@ -1,4 +1,4 @@
-"""A plain scan in plain Python: the same rules, every arm looked at in every round, nothing compiled.
+"""A plain scan in Python: the same rules, every arm evaluated in every round, nothing compiled.
 
 The engine is compared with it, arm by arm. It is slow (some microseconds per arm and round) and meant to be read.
 """
@@ -41,7 +41,7 @@ from goodarm.verdict import Criterion
 
 @dataclass(frozen=True)
 class Scan:
-    """What the plain scan did; arrays have one entry per arm, `trace` one per round."""
+    """Result of the plain scan; arrays have one entry per arm, `trace` one per round."""
 
     trace: NDArray[np.int64]
     verdicts: NDArray[np.int64]
@@ -159,7 +159,7 @@ def call_by_rank(table: Table, bar: Bar) -> None:
 
 
 def relearned(policy: Policy, table: Table, pool: Pool, bar: Bar) -> tuple[Pool, float]:
-    """What is learned from all arms now, and the round after which it is learned next."""
+    """The newly learned beliefs, and the round after which the learner is called next."""
     learner, own = policy.learner, policy.setting.learner
     if learner is None:
         return pool, math.inf

@@ -63,7 +63,7 @@ def check_evidence_is_a_fair_game(subject: Subject) -> None:
 
 
 def check_evidence_by_totals_forgets_the_order(subject: Subject) -> None:
-    """Where a rule says `by_totals`, rewards in another order leave the same evidence, and the same verdict."""
+    """If a rule declares `by_totals`, rewards in another order give the same evidence and the same verdict."""
     made = subject.policy
     rule = made.identification
     if not rule.by_totals:

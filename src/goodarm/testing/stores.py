@@ -1,4 +1,4 @@
-"""`store_checks`: what every store of campaigns must do, whatever keeps its rows. For our stores and for yours."""
+"""`store_checks`: properties that every store of campaigns must have, goodarm's own and yours."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def check_what_was_committed_is_seen_by_others_and_stays(opened: Opened) -> None
 
 
 def check_one_writes_at_a_time(opened: Opened) -> None:
-    """Several writers, each with a store of its own, append after reading: without exclusion two take one number."""
+    """Several writers, each with its own store object, read and append; without exclusion two would use one number."""
     with opened() as store:
         campaign, failures = _filled(store, []), list[BaseException]()
 

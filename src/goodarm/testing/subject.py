@@ -1,4 +1,4 @@
-"""What the checks are applied to: a policy on an environment, played for a few hundred rounds."""
+"""The subject of the checks: a policy on an environment, played for a few hundred rounds."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Subject:
 
     @cached_property
     def first(self) -> Run:
-        """Run 0: what most checks look at."""
+        """Run 0, which most checks use."""
         return self.play()
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where journals are kept: memory, SQLite, PostgreSQL, behind one small protocol."""
+"""Stores of journals: memory, SQLite, PostgreSQL, behind one small protocol."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""A store keeps journals, and snapshots as a cache. It knows no rule, no arm and no clock: rows in, rows out.
+"""A store keeps journals, and snapshots as a cache. It only writes and reads rows, and knows nothing about rules, arms
+or time.
 
-Writes happen within `transaction(campaign)`. It excludes all other writers to that campaign, keeps what was appended in
-it whole or not at all, and has it on disk when the `with` block ends without an error. `goodarm.testing.store_checks`
-tests a store of your own.
+Writes happen within `transaction(campaign)`. It excludes all other writers to that campaign, and keeps either all or
+none of the entries appended in it. They are on disk when the `with` block ends without an error.
+`goodarm.testing.store_checks` tests a store of your own.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class Store(ABC):
 
     @abstractmethod
     def newer(self, campaign: int, after: int) -> Iterable[Event]:
-        """All entries after a number, at once: the short look at the start of each operation."""
+        """All entries after a number, at once: the quick check at the start of each operation."""
 
     @abstractmethod
     def ending(self, campaign: int, ticket: int, ending: str) -> Event | None:

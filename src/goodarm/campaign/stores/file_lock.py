@@ -1,11 +1,11 @@
 """One writer at a time on a file: `flock`. The kernel queues the writers, and frees the lock when its holder is killed.
 
-`flock` can't be told how long to wait. A writer that finds the file locked therefore waits in a thread, which keeps its
+`flock` has no timeout. A writer that finds the file locked therefore waits in a thread, which keeps its
 place in the kernel's queue, and gives up after `LONGEST_WAIT` seconds.
 
-Libraries that lock on every system either make the same call where it exists (portalocker) or ask again every 50 ms
-(filelock): with four writers one wait in a hundred then takes 0.37 s instead of 0.04 s. So there is no library here,
-and no SQLite store on Windows.
+Libraries that lock on every system either make the same call where it exists (portalocker) or poll every 50 ms
+(filelock): with four writers, one wait in a hundred then takes 0.37 s instead of 0.04 s. So no library is used, and
+SQLite stores do not work on Windows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ NETWORK = frozenset(
         "fuse.davfs2",
     }
 )
-"""File systems on which locks and shared memory do not reach the other machines."""
+"""File systems on which locks and shared memory do not work across machines."""
 LONGEST_WAIT = 10.0
 """Maximum number of seconds to wait for another writer."""
 
@@ -130,7 +130,7 @@ class _Waiting:
         threading.Thread(target=self._queue, name="goodarm-lock", daemon=True).start()
 
     def is_over(self) -> bool:
-        """Whether the thread has returned a lock that nobody wanted any more."""
+        """Whether the thread has released a lock that was no longer wanted."""
         with self._changed:
             self._wanted = True
             return self._ended and not self._held

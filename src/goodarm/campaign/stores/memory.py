@@ -1,4 +1,4 @@
-"""A store that ends with the process: for tests, for trying things, for campaigns of one script."""
+"""A store in memory, lost when the process ends: for tests, experiments, and campaigns of one script."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import psycopg
 
 LOCKS = 0x600DA531 - 2**31
-"""Our numbers among the server's advisory locks; the second key is the campaign."""
+"""First keys of goodarm's advisory locks; the second key is the campaign."""
 SCHEMA = """
 CREATE TABLE goodarm_format (version INTEGER NOT NULL);
 CREATE TABLE goodarm_campaigns (id SERIAL PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -54,7 +54,7 @@ INSERT INTO goodarm_snapshots VALUES (%s, %s, %s, %s)
 ON CONFLICT (campaign) DO UPDATE SET number = EXCLUDED.number, chain = EXCLUDED.chain, body = EXCLUDED.body
 """
 MANY = 20
-"""From this many rows on, COPY is quicker than INSERT."""
+"""Number of rows from which COPY is quicker than INSERT."""
 PROBE = 0
 """Number of no campaign, for the write that `probe` makes."""
 CONNECT_SECONDS = 5
@@ -63,7 +63,7 @@ STATEMENT_SECONDS = 8
 SILENT_SECONDS = STATEMENT_SECONDS + 2.0
 """Maximum time without an answer: the server ends a statement itself before."""
 AWAY_SECONDS = 1.0
-"""How long a server that could not be reached is not asked again: requests that wait in line fail at once."""
+"""Seconds after a failed connection during which no new attempt is made, so that waiting requests fail at once."""
 CONNECTION = {
     "connect_timeout": str(CONNECT_SECONDS),
     "keepalives_idle": "10",
@@ -287,10 +287,10 @@ SELECT set_config('statement_timeout', %s, false) WHERE current_setting('stateme
 
 
 class Patience:
-    """Hangs up on a server that has not answered for `seconds`.
+    """Disconnects from a server that has not answered for `seconds`.
 
     psycopg waits for an answer without limit, and TCP's own probes are answered by the kernel of a server that hangs.
-    One thread per store looks at the time; waiting itself costs two assignments.
+    One thread per store checks the time; each wait costs only two assignments.
     """
 
     def __init__(self, seconds: float = SILENT_SECONDS) -> None:
@@ -326,7 +326,7 @@ class Patience:
             self._waiting = None
 
     def give_up(self, connection: Any) -> None:
-        """Hang up now, and do not connect again."""
+        """Disconnect now, and do not connect again."""
         self._away_until = math.inf
         if connection is not None:
             hang_up(connection)

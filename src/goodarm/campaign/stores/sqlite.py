@@ -10,8 +10,8 @@ SQLite lets waiting writers try again at random times, so that with four of them
 taken before BEGIN IMMEDIATE queues them. It is held through the checkpoint, which a commit may start, and through
 closing: before SQLite 3.51.3, two connections that checkpoint at once can reset the WAL.
 
-If the file is deleted or replaced while it is open, SQLite goes on writing to the old one, which nobody will ever read.
-Each operation therefore compares the file under the name with the one that was opened.
+If the file is deleted or replaced while it is open, SQLite continues to write to the old one, which can't be read any
+more. Each operation therefore compares the file under the name with the one that was opened.
 """
 
 from __future__ import annotations

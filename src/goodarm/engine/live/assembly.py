@@ -69,8 +69,8 @@ from goodarm.verdict import Criterion
 class LiveParts(NamedTuple):
     """Functions that a threshold step calls.
 
-    prepare, select, update : of the selector, as in `selectors.Selector`
-    fit, next_round         : of the policy's learner
+    prepare, select, update : functions of the selector, as in `selectors.Selector`
+    fit, next_round         : functions of the policy's learner
     decide   : (arm, pool, bar, parameters) -> verdict
     evidence : of a rule by totals, (pulls, total, memory, bar, *parameters) -> (log E+, log E-); None for others
     replay   : the round's parts for a journal; None with a model of the arms, which is replayed step by step
@@ -170,7 +170,7 @@ class ToldReward(NamedTuple):
     """Source of a single round: the arm, its reward, and the information that its bet may use.
 
     pool        : as it was when the pull was asked for
-    mean, width : of the arm from the model, as they were when the pull was asked for
+    mean, width : mean and width of the arm from the model at the time of asking
     """
 
     arm: int

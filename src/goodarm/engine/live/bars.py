@@ -1,4 +1,4 @@
-"""Live with several bars: does each metric's mean clear its bar? By totals of every metric.
+"""Live campaigns with several bars: does each metric's mean clear its bar? Decided by the totals of every metric.
 
 A reward has one number in [0, 1] per metric. Where less is better, 1 - x takes the place of x and 1 - bar that of the
 bar, so that more is better in every table here. With E+_j and E-_j the evidence of metric j, pending pulls at their
@@ -17,12 +17,12 @@ metric alone this is the setting of a campaign with one threshold, and E+_j with
 rewards at 1 are lower bounds of e-processes for "mean_j <= bar_j" and "mean_j >= bar_j", adapted to H.
 Good is wrong if some metric j fails its bar. E_good <= E+_j always, so by Ville's inequality it ever reaches
 1/(delta w) with probability at most delta w, where w is the arm's share. Bad is wrong if every metric clears its bar.
-Then every E-_j is an e-process for H, and so is their average: the expectation of a sum needs no independence. An arm
-is one or the other, and the shares add up to at most 1.
+Then every E-_j is an e-process for H, and so is their average: the expectation of a sum needs no independence. Only one
+of the two verdicts can be wrong for an arm, and the shares add up to at most 1.
 
 A bad verdict names the metric with the largest E-_j. At least one metric has E-_j >= E_bad, so the named one is refuted
-at the arm's own share. That it is the named metric which fails is certified together with the verdict once its E-_j
-reaches J/(delta w), which is log J more (union over the J metrics); the audit has the evidence of each.
+at the arm's own share. The verdict also certifies that the named metric fails once its E-_j reaches J/(delta w), which
+is log J more evidence (union over the J metrics); the audit has the evidence of each.
 
 The sampling rule sees each arm at its bottleneck, the metric with the least evidence for good, as if that were the only
 threshold: the arm can't become good before this metric has cleared its bar. Each metric has a separate pool.

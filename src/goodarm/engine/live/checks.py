@@ -43,9 +43,9 @@ def by_totals(policy: Policy, rewards: Rewards) -> bool:
 
 
 def check_costs(policy: Policy, costs: Sequence[float], budget: float | None) -> None:
-    """Refuse costs that the policy can't take into account, and a budget that buys nothing.
+    """Refuse costs that the policy can't take into account, and a budget that does not pay for one sample.
 
-    costs : of a sample of each arm; empty if each costs 1
+    costs : cost of a sample of each arm; empty if each costs 1
     """
     prices = costs or [1.0]
     if len(set(prices)) > 1 and not isinstance(policy.sampling, IndexRule):

@@ -1,7 +1,8 @@
-"""Live against a control: is each arm's mean at least the control's plus a margin? By totals of both.
+"""Live comparison with a control: is each arm's mean at least the control's plus a margin? Decided by the totals of
+both.
 
-The evidence of an arm is `goodarm.rules.identification.versus.better_by` of its totals and the control's. Pulls under
-way count at their worst on both sides: for "better" the arm's count as 0 and the control's as 1, for "not better" the
+The evidence of an arm is `goodarm.rules.identification.versus.better_by` of its totals and the control's. Pending pulls
+count at their worst for both verdicts: for "better" the arm's count as 0 and the control's as 1, for "not better" the
 other way round.
 
 Certified: P(any wrong verdict) <= delta for rewards in [0, 1], whatever rule chooses the pulls and however late rewards
@@ -23,7 +24,7 @@ the arm's share. Evaluating it late, rarely, or at data-dependent times can only
 replaces x by 1 - x. Only one of the two verdicts can be wrong for an arm, and the shares add up to 1.
 
 An arm that is added later may have been picked because of the control's rewards so far, either as better or as worse.
-Then both verdicts can be wrong, so each side gets half of the arm's share (`LATER`).
+Then both verdicts can be wrong, so each of them gets half of the arm's share (`LATER`).
 
 A told reward of an arm updates that arm's evidence. The evidence of all arms is updated whenever the control's number
 of rewards has grown by a sixteenth.
@@ -70,7 +71,7 @@ from goodarm.rules.sampling import IndexRule
 SHARE = 1.0
 """Number of control pulls, as a multiple of Dunnett's allocation."""
 LATER = 0.5
-"""Fraction of a later arm's share of delta that each of its two sides gets."""
+"""Fraction of a later arm's share of delta that each of its two verdicts gets."""
 GROWTH = 1.0 / 16.0
 """Relative growth of the control's number of rewards after which all arms are updated."""
 

@@ -20,7 +20,7 @@ from goodarm.rules.parameters import Formula
 
 Counts = NDArray[np.int64]
 Tenths = Sequence[Sequence[int]]
-"""Of each arm, the tenth of the score of each of its cases."""
+"""For each arm, the tenth of [0, 1] in which the score of each of its cases lies."""
 
 ASK, TELL, GIVE = 0, 1, 2
 """Kinds of events of a replay. `GIVE` is the ask of a reward without a ticket, which nothing has chosen."""
@@ -31,8 +31,8 @@ class Asked(NamedTuple):
 
     round       : number of the ask, counted from 1
     version     : version of the pool
-    mean, width : of the arm, from the model of the arms; 0 without a model
-    tenth       : of the score of the case that was drawn, where cases have scores
+    mean, width : mean and width of the arm from the model of the arms; 0 without a model
+    tenth       : tenth of the score of the case that was drawn, if cases have scores
     """
 
     round: int
@@ -67,7 +67,7 @@ class ArmState(NamedTuple):
 
 
 class Again(NamedTuple):
-    """What a replay that makes every choice again has found.
+    """Result of a replay that repeats every choice.
 
     another : place of the first ask for another arm than the chosen one, -1 if there is none
     decided : arms that the last event decides
@@ -82,12 +82,12 @@ class Again(NamedTuple):
 class Account(NamedTuple):
     """What samples of a simulated campaign cost, and when arms were decided. Money is counted in whole units.
 
-    prices    : of a pull of each arm
-    budget    : of the whole run, one number; `goodarm.engine.loop.NEVER` without one
-    spent     : so far, one number
+    prices    : price of a pull of each arm
+    budget    : budget of the whole run, one number; `goodarm.engine.loop.NEVER` without one
+    spent     : money spent so far, one number
     rounds_at : number of pulls of all arms by the time of each arm's verdict, 0 while it has none
-    spent_at  : what had been spent by then
-    sums      : of the rewards of each metric and arm, as they were drawn
+    spent_at  : money spent by then
+    sums      : sums of the rewards of each metric and arm, as they were drawn
     """
 
     prices: NDArray[Any]
@@ -120,7 +120,7 @@ class CompiledPlay:
         It plays until the pulls of all arms are `until`, `wanted` arms are good, every arm is decided, or the money
         does not pay for the next pull, and writes the arms of the rounds into `trace` unless it is empty.
 
-        sources : of the rewards of each metric
+        sources : sources of the rewards of each metric
         """
         return self.play(self.loop, sources, account, wanted, until, trace)
 
@@ -155,7 +155,7 @@ class LiveStep(Protocol):
     def absorb(self, arm: int, reward: Any, asked: Asked | None = None) -> list[int]:
         """Absorb the reward of a pending pull, in the question's form; returns the arms that it decides.
 
-        asked : what `ticket` returned when the pull was asked for; without it, the pull was the latest one
+        asked : the result of `ticket` when the pull was asked for; without it, the pull was the latest one
         """
 
     def absorb_block(self, told: ArrayLike, totals: ArrayLike) -> list[int]:
@@ -175,14 +175,14 @@ class LiveStep(Protocol):
 
         None if this many rounds should be played by single steps: there is no such code, or it is not due yet.
 
-        draws : of the rewards of each metric, (i, pulls, source) -> reward
+        draws : functions that draw the rewards of each metric, (i, pulls, source) -> reward
         """
 
     def add_arms(self, weights: Sequence[float], tenths: Tenths = (), costs: Sequence[float] | None = None) -> None:
         """Add arms, each with its share of the error probability. The problem keeps its K and delta.
 
-        tenths : of the scores of their cases, where cases have scores
-        costs : of a pull of each; 1 each if not given
+        tenths : tenths of the scores of their cases, if cases have scores
+        costs : cost of a pull of each; 1 each if not given
         """
 
     def suspend(self, arm: int) -> None:
@@ -192,7 +192,7 @@ class LiveStep(Protocol):
         """Choose a suspended arm again."""
 
     def rest(self) -> None:
-        """Nothing is chosen for a while, as when a journal is read: choosing is prepared at the next choice."""
+        """Postpone preparations for choosing until the next choice, for example while a journal is read."""
 
     def row(self, arm: int) -> ArmState:
         """Summary of an arm."""

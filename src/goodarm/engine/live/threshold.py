@@ -1,4 +1,4 @@
-"""Live against a threshold: is an arm's mean at least the bar?
+"""Live comparison with a threshold: is an arm's mean at least the bar?
 
 The round is that of `loop.py` or `structured.py`. Its arm and reward are told instead of chosen and drawn. Index and
 line rules run as plain Python, so a first step does not wait for a compiler. Random rules, models of the arms, blocks
@@ -668,7 +668,7 @@ class ThresholdStep:
 class ScoredStep(ThresholdStep):
     """A threshold step by `score-bets`. The tenth of every case's score is known.
 
-    tenths : of the scores of all cases, arm by arm
+    tenths : tenths of the scores of all cases, arm by arm
     """
 
     def __init__(self, policy: Policy, problem: Problem, tenths: Sequence[Sequence[int]], **rest: Any) -> None:

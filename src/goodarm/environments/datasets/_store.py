@@ -36,10 +36,10 @@ def unpacked(raw: bytes, name: str) -> bytes:
 class File:
     """One file of a dataset.
 
-    path    : where it lies below GOODARM_DATA and below the cache
+    path    : its path below GOODARM_DATA and below the cache
     sha256  : of its content
-    address : what the publisher serves
-    prepare : from what is served to the content
+    address : the publisher's address
+    prepare : function from the served bytes to the content
     """
 
     path: str
@@ -93,7 +93,7 @@ def cache_folder() -> Path:
 
 
 def read(dataset: Dataset, path: str) -> bytes:
-    """The checked content of one file, fetched first where it is on no folder of this machine."""
+    """The checked content of one file, which is fetched first if it is not on this machine."""
     file = next(file for file in dataset.files if file.path == path)
     if file.found() is None:
         fetch(dataset)
@@ -176,7 +176,7 @@ def _to_stderr(text: str) -> None:
 
 
 def download(address: str, way_out: str, progress: Progress) -> bytes:
-    """All bytes that the address serves; `way_out` is the sentence that tells the user what to do when it fails."""
+    """All bytes that the address serves; `way_out` is a sentence with advice for the error message."""
     import urllib.error
     import urllib.request
     from http.client import HTTPException

@@ -1,1 +1,1 @@
-"""Where logs are: files, dataframes, databases. Each sums up its rows where they are; one row per arm comes back."""
+"""Sources of logs: files, dataframes, databases. Each computes the sums itself and returns one row per arm."""

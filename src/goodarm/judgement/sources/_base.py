@@ -1,4 +1,4 @@
-"""What every source can do, and the sums that it gives back."""
+"""The interface of every source, and the sums that it returns."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
 """Words that are rewards, in files that know only text."""
 
 LATEST = 1e300
-"""Times beyond this, and before its negative, are no times: NaN or infinite."""
+"""Largest absolute value of a time. Anything beyond is NaN or infinite."""
 FITS = 1.0 - 1e-9
-"""A propensity times the cap below this is too small for the cap; it may be rounded."""
+"""Minimum of a propensity times the cap, with a tolerance for rounding."""
 
 
 def silent(share: float) -> None:
-    """Progress that nobody watches."""
+    """Progress that is not shown."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class Sums:
     unreadable : rows whose reward is a text that is not a number
     total    : sum of the rewards, on the rule's scale: bounded rewards as (x - LOW)/(HIGH - LOW), subtracted from each
                reward before it is added, since a sum of large numbers loses the digits that matter
-    outside  : is any of its rewards outside the declared range? One flag costs a third of minimum and maximum
+    outside  : whether any reward is out of the declared range. A flag takes a third of the time of minimum and maximum
     squares  : sum of the squares, on the scale of `total`; only for Gaussian rewards and comparisons by squares
-    graded   : is any of its rewards neither the smallest nor the largest possible? Only where that chooses the rule
+    graded   : whether any reward is neither the smallest nor the largest possible; only if that chooses the rule
     logs     : sums of log(1 + l_j (x - xi)) for each bet of `Question.bets`, shape (K, J); only by sums
-    smallest, largest : of the rewards, only for rewards without a range
+    smallest, largest : smallest and largest reward; only for rewards without a range
     weight   : sum of the weights, of which `total` is the weighted sum; each weight lies in [0, 1]
     capped, improper : rows whose weight was cut, or whose propensity is not a probability; only with propensities
-    pending  : units whose window is still open; they are in `rows` and in nothing else
-    unnamed  : rows without a unit; likewise
+    pending  : units whose window is still open; they count only in `rows`
+    unnamed  : rows without a unit; they count only in `rows`
     timeless : rows whose time is missing or infinite; only with a window, and then refused
-    over     : is any unit larger than `unit_limit`?
+    over     : whether any unit is larger than `unit_limit`
     around   : rows of the arm's segment, those without an arm or a reward included; only with propensities
     first    : time of its first row, in seconds or the column's own unit; only where a time is known
     """
@@ -111,7 +111,7 @@ class LogSource(Protocol):
         """The log's columns, found without reading its rows."""
 
     def times(self) -> list[str]:
-        """Those that hold times."""
+        """The columns that hold times."""
 
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         """Rows, rewards and their sums per segment and arm."""

@@ -1,4 +1,4 @@
-"""Files, and dataframes in memory, through an embedded DuckDB: what is larger than memory streams through it."""
+"""Files, and dataframes in memory, through an embedded DuckDB, which streams data larger than memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LOOK = 0.1
 
 
 def connect(memory: str | None = None) -> Any:
-    """A database in memory that never asks the network for an extension, and spills into its own folder."""
+    """A database in memory that never downloads an extension, and spills into a separate folder."""
     try:
         import duckdb
     except ImportError:
@@ -43,7 +43,7 @@ def connect(memory: str | None = None) -> Any:
 
 
 def first_line(error: Exception) -> str:
-    """What a database says, without its advice about its own options."""
+    """A database's error message, without its advice about its own options."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("*", "Possible", "file =", "LINE", "^"))]
     return "; ".join(kept[:3]).removesuffix(".")
@@ -227,7 +227,7 @@ class FileSource(DuckSource):
         )
 
     def table(self, columns: LogColumns, question: Question) -> sql.Table:
-        """CSV knows only text: columns are read as numbers where needed, and those in `where` as they look."""
+        """CSV has only text: columns are read as numbers where needed, and those in `where` by their detected type."""
         if self.files.kind == "parquet":
             return replace(super().table(columns, question), proven=self._proven(columns.reward, question))
         if self.dialect is None or not question.where:

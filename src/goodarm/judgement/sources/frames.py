@@ -260,7 +260,7 @@ class FrameSource:
         return self.frame.with_columns((at.dt.timestamp("us").cast(nw.Float64) / 1e6).alias(TIME))
 
     def _named(self, columns: LogColumns, question: Question) -> Any:
-        """The columns that are summed up, under names of their own."""
+        """The columns that are summed up, under internal names."""
         try:
             return self._selected(columns, question)
         except UnreadableTable:
@@ -309,7 +309,7 @@ class FrameSource:
 
 
 def _explained(title: str, error: Exception) -> UnreadableTable:
-    """What an engine says about a table, in one line."""
+    """An engine's error message about a table, in one line."""
     large = f" Whole numbers above 2^53 = {EXACT:,} are not floats." if "not in range" in str(error) else ""
     return UnreadableTable(f"{title}: {first_line(error)}.{large}")
 

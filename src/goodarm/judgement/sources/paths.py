@@ -37,7 +37,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written."""
+    """Dialect of a CSV file."""
 
     separator: str
     encoding: str
@@ -117,7 +117,7 @@ def _dialect(path: Path, separator: str | None, encoding: str | None) -> Dialect
 
 
 def _unique(header: list[str]) -> tuple[str, ...]:
-    """Every column has a name of its own."""
+    """Unique names of the columns; empty and repeated ones get their number."""
     names: list[str] = []
     for j, name in enumerate(header):
         plain = name or f"column {j + 1}"

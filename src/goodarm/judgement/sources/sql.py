@@ -1,4 +1,4 @@
-"""The questions as SQL, for DuckDB and PostgreSQL: one text, and what the two spell differently."""
+"""The queries in SQL, for DuckDB and PostgreSQL, with the few differences between the two."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def literal(text: str) -> str:
 class Table:
     """A relation of a database with the kinds of its columns: whole, number, boolean, float, text or time.
 
-    relation : what stands after FROM
+    relation : the expression after FROM
     kinds    : column -> kind
     double   : the database's name for a float of 64 bits
     try_cast : can it turn text into numbers without failing?
@@ -286,7 +286,7 @@ def cells_query(table: Table, columns: LogColumns, question: Question, place: st
 
 
 def distinct_query(table: Table, columns: LogColumns, question: Question, column: str) -> str:
-    """How many different values of a column are there, within segments and arms?"""
+    """Query for the number of different values of a column within segments and arms."""
     keys = ", ".join(quoted(key) for key in (*columns.by, columns.arm, column))
     return f"SELECT {table.many.format(f'({keys})')} FROM {table.relation}{_where(question)}"
 
@@ -329,7 +329,7 @@ def stray_query(table: Table, columns: LogColumns, question: Question, *, count:
 
 
 def before_query(table: Table, question: Question, moment: float) -> str:
-    """How many rows came before a time?"""
+    """Query for the number of rows before a time."""
     return (
         f"SELECT count(*) FROM {table.relation}{_where(question)}{' AND' if question.where else ' WHERE'} "
         f"{table.time} < {moment!r}"

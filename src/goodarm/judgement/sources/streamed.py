@@ -1,4 +1,4 @@
-"""Rows in order from an engine that sorts them where they are: Spark hands them over piece by piece, Ibis at once."""
+"""Rows in order from an engine that sorts them itself: Spark returns them piece by piece, Ibis all at once."""
 
 from __future__ import annotations
 

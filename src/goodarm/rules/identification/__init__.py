@@ -1,4 +1,4 @@
-"""Identification rules: when is an arm good, when is it bad? One rule per file."""
+"""Identification rules, which call arms good or bad. One rule per file."""
 
 from goodarm.rules.identification._base import EvidenceRule, IdentificationRule, ModelRule, RadiusRule
 

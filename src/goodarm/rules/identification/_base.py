@@ -1,16 +1,16 @@
 """An identification rule says when an arm is good or bad. It looks at the arm that was just pulled, and only at that
-arm's own rewards. One that believes a model of all arms looks at every open arm.
+arm's own rewards. A rule that decides by a model of all arms looks at every open arm.
 
 `EvidenceRule`  keeps two e-processes as logarithms, log E+ against "mean <= threshold" and log E- against
                 "mean >= threshold". Good when log E+ >= log(K/delta), bad when log E- >= log(K/delta).
 `RadiusRule`    keeps nothing: good when mean - radius >= threshold, bad when mean + radius < threshold.
 `ModelRule`     the same with radius = factor * width, mean and width from a model of all arms (see `models`).
 
-Why log(K/delta) in each direction, without a factor 2 (the proof all evidence rules share). An arm is either good or
-bad, so only one of its two verdicts can be wrong, and the wrong one is given only if the e-process of a true
+Proof that log(K/delta) suffices in each direction, without a factor 2 (shared by all evidence rules). An arm is either
+good or bad, so only one of its two verdicts can be wrong, and the wrong one is given only if the e-process of a true
 hypothesis ever reaches K/delta. An e-process is nonnegative with expectation at most 1 at every stopping time, so by
-Ville's inequality that happens with probability at most delta/K, whatever rule chooses the pulls. The union over the
-K arms gives P(any wrong verdict) <= delta.
+Ville's inequality that happens with probability at most delta/K, whatever rule chooses the pulls. The union over the K
+arms gives P(any wrong verdict) <= delta.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class EvidenceRule(IdentificationRule):
                 engine compiles it in place of `observe`, in less time
     keeps_likelihoods : after `observe`, `arm.memory` has the likelihoods of the steps of the ladder
                 (`goodarm.rules.learners.ladder`) from `LIKELIHOODS` on; a sampling rule may read them there
-    expected(pulls, total, pool, bar) -> log E+ that such totals bring at what is learned now: only to be looked at, for
-                rules whose evidence depends on the order of the rewards
+    expected(pulls, total, pool, bar) -> approximate log E+ of such totals with the present learned values; for display
+    only, for rules whose evidence depends on the order of the rewards
 
     sums(reward, bar) -> a row of numbers, and from_sums(row, bar) -> (log E+, log E-): where evidence follows from a
     few sums over the rewards, in any order. Such a rule gives `observe` too, and keeps the sums in `arm.memory`. Totals
@@ -108,8 +108,8 @@ class RadiusRule(IdentificationRule):
     """radius(arm, pool, bar, *parameters) -> half-width of the interval around the arm's own mean S/N.
 
     by_model : the interval lies around arm.mean, which is the model's where there is one; then every open arm is
-               looked at, unless the rule `waits`. Only for rules without a proof, since what a proof says of S/N it
-               does not say of a model.
+               looked at, unless the rule `waits`. Only for rules without a proof, since a proof about S/N does not
+               apply to a model's mean.
     """
 
     radius: Formula
@@ -150,7 +150,7 @@ class ModelRule(IdentificationRule):
 
 @cache
 def observe_totals(totals: Formula) -> Formula:
-    """What one more reward makes of evidence that depends on the totals alone."""
+    """The evidence after one more reward, for rules by totals."""
 
     def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, *parameters: float) -> tuple[float, float, float]:
         for_good, for_bad = totals(arm.pulls + 1.0, arm.total + reward, bar, *parameters)
@@ -169,7 +169,7 @@ def decide_by_evidence(arm: Arm, bar: Bar) -> float:
 
 
 def decide_by_radius(arm: Arm, radius: float, bar: Bar) -> float:
-    """The verdict of every radius rule, around the arm's own mean S/N whatever a model believes of it."""
+    """The verdict of every radius rule, around the arm's own mean S/N, even if there is a model."""
     return decide_around(arm.total / arm.pulls, radius, bar)
 
 
@@ -183,5 +183,5 @@ def decide_around(mean: float, radius: float, bar: Bar) -> float:
 
 
 def keep_nothing(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
-    """What a rule without evidence observes."""
+    """`observe` of a rule without evidence."""
     return 0.0, 0.0, 0.0

@@ -56,7 +56,7 @@ def bets(bar: Bar) -> Row:
 
 
 def sums(reward: float, bar: Bar) -> Row:
-    """What one reward adds to an arm's sums: log(1 + l_j (min(x, ceiling) - xi)) for each bet."""
+    """The terms that one reward adds to an arm's sums: log(1 + l_j (min(x, ceiling) - xi)) for each bet."""
     found = bets(bar)
     beyond = min(reward, bar.ceiling) - bar.threshold
     for j in range(found.size):
@@ -88,8 +88,8 @@ def log_mixture(logs: Row, first: int, log_shares: Row) -> float:
 def observe(arm: Arm, reward: float, pool: Pool, bar: Bar) -> tuple[float, float, float]:
     """E+ = sum_j w_j prod_i (1 + l_j (x_i - xi)) over a fixed grid of bets l_j > 0; E- over bets l_j < 0.
 
-    The logarithm of each product is a sum over the rewards, so that neither their order matters nor where they were
-    added up. A reward that hardly varies is bet on with the larger l_j, which 0/1 rewards of the same mean would lose.
+    The logarithm of each product is a sum over the rewards, so their order does not matter, nor where they were added
+    up. If rewards vary little, the larger l_j gain most, which would lose on 0/1 rewards of the same mean.
 
     Certified, for rewards in [0, 1] and for rewards x >= 0. Each factor has mean 1 + l_j (mu - xi): at most 1 for
     l_j > 0 and mu <= xi, and for l_j < 0 and mu >= xi. No factor is negative, since 0 < l_j < 1/xi, and

@@ -23,7 +23,7 @@ ODDS_UP, ODDS_DOWN = np.expm1(GAPS), np.expm1(-GAPS)
 """e^g - 1 and e^-g - 1."""
 
 NEGLIGIBLE = 35.0
-"""A term e^35 times smaller than the largest does not change a sum of floats; to leave it out can only lower it."""
+"""Terms e^35 times smaller than the largest are left out: they don't change a sum of floats."""
 
 
 def log_weights() -> Row:
@@ -63,11 +63,11 @@ def log_average(side: float, pulls: float, total: float, bar: Bar) -> float:
 
 
 CERTAIN = 1e9
-"""log E where the hypothesis has become impossible, and -log E where every alternative has: finite, unlike inf."""
+"""log E if the hypothesis has become impossible, and -log E if every alternative has. Finite, unlike inf."""
 
 
 def is_certain(evidence: float) -> bool:
-    """Whether evidence is without limit: the samples left can't change the verdict."""
+    """Whether the evidence is unlimited: the remaining samples can't change the verdict."""
     return evidence >= 0.5 * CERTAIN
 
 

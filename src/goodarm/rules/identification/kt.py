@@ -11,7 +11,7 @@ from goodarm.verdict import Guarantee
 
 
 def bet(reward: float, guess: float, threshold: float) -> float:
-    """x log(q/xi) + (1-x) log((1-q)/(1-xi)): what one reward x adds to the evidence when q was guessed before it."""
+    """x log(q/xi) + (1-x) log((1-q)/(1-xi)): the evidence that one reward x adds if q was guessed before it."""
     won, lost = guess / threshold, (1.0 - guess) / (1.0 - threshold)
     # a 0/1 reward needs one logarithm, and choosing its argument costs no branch
     if reward * (1.0 - reward) == 0.0:

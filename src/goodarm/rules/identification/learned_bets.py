@@ -1,4 +1,4 @@
-"""`learned-bets`: bets by two experts, one fixed and one learned from all arms, that land on the budget."""
+"""`learned-bets`: bets by two experts, one fixed and one learned from all arms. The last ones reach the budget."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from goodarm.rules.learners.ladder import (
 from goodarm.verdict import Guarantee
 
 KNOWN, KNOWN_TOTAL = 3, 4
-"""Places in `arm.memory` of N + 1 and S, the pulls and the total that the kept likelihoods belong to; 0 if to none."""
+"""Indices in `arm.memory` of N + 1 and S: pulls and total of the kept likelihoods; 0 if none are kept."""
 KEPT = 0.05
-"""Share that no bet risks: q- >= 0.05 xi and 1 - q+ >= 0.05 (1 - xi), so that one reward costs at most 3 nats."""
+"""Share of wealth that no bet risks: q- >= 0.05 xi and 1 - q+ >= 0.05 (1 - xi). One reward costs at most 3 nats."""
 LANDING = 12.0
-"""Number of successes before the verdict from which on bets are sized to reach it exactly."""
+"""Maximum number of missing successes for which bets are sized to reach the verdict exactly."""
 SHORT = 1e-12
-"""Aim this far beyond the budget, so that rounding does not leave the last success short of it."""
+"""Margin beyond the budget at which the last bets aim, so that rounding does not leave them short of it."""
 
 
 def bet(reward: float, above: float, threshold: float) -> float:
@@ -67,8 +67,8 @@ def observe(
     (`goodarm.rules.identification.purse`, with its proof); `late=0` stakes 1/K on every arm beforehand.
 
     Deadline: with n rounds left, a side's experts count on those of its gaps that the missing evidence rem allows for,
-    rem/kl(mu_g, xi) <= `deadline` * n; on all of them where no gap is large enough, or there is no horizon. A timid bet
-    on a small gap can't pay any more before the end (what this is worth: docs/learning.md).
+    rem/kl(mu_g, xi) <= `deadline` * n; on all of them where no gap is large enough, or there is no horizon. A small bet
+    on a small gap can't lead to a verdict before the end (docs/learning.md has the gain).
 
     Landing: with rem = log(K/delta) - log E+, if fewer than 12 successes are missing at bets on q, k of them, then
     q = xi e^(rem/k): the last success lands on the budget instead of jumping over it. Mirrored for E-.
@@ -80,8 +80,9 @@ def observe(
     function of F: a convex combination of numbers above xi, or xi e^(something positive), and below 1. So is q- below
     xi. By the convexity argument of `kt`, E[factor | F] <= 1 for every such q+ when mu <= xi, and q- when mu >= xi; a
     convex combination of the factors e^(slope_g x + drift_g) of `gap-mixture` has the same property. So E+ and E- are
-    supermartingales of start 1 with respect to F, although F mixes all arms. What must not happen is that a bet, its
-    landing, or the choice of its gaps sees its own reward; the tests break exactly this and watch the error rate rise.
+    supermartingales of start 1 with respect to F, although F mixes all arms. A bet, its landing, and the choice of its
+    gaps must not depend on the bet's own reward. The tests contain variants that violate this, and check that their
+    error rate rises.
 
     **Cases** drawn at most once: m = (N xi - S)/(N - n) takes the place of xi, and the guess of a step is that of the
     total N mu_g, m + N (mu_g - xi)/(N - n). Given F the next result has mean at most m if the arm's mean is at most xi,
@@ -202,7 +203,7 @@ def bet_on_case(
 
 
 def longest(rounds: float, missing: float) -> float:
-    """The most pulls per nat of evidence with which the missing evidence is gained in the rounds left."""
+    """Maximum pulls per nat of evidence with which the missing evidence can be gained in the rounds left."""
     return rounds / max(missing, TINY)
 
 
@@ -283,7 +284,7 @@ def bet_on(
 
 
 def outdone(reward: float, fixed: float, learned: float, threshold: float) -> float:
-    """By which factor a reward multiplies the fixed expert's wealth more than the learned one's."""
+    """Ratio of the factors by which a reward multiplies the fixed expert's and the learned expert's wealth."""
     if reward * (1.0 - reward) == 0.0:
         side, sign = (threshold, 1.0) if reward > 0.5 else (1.0 - threshold, -1.0)
         return (side + sign * fixed) / (side + sign * learned)
@@ -291,7 +292,7 @@ def outdone(reward: float, fixed: float, learned: float, threshold: float) -> fl
 
 
 def within(odds: float) -> float:
-    """Odds that stay numbers: beyond 1e30 to one it makes no difference which expert is right."""
+    """Odds clipped to finite values. Beyond 1e30 to one the difference between the experts does not matter."""
     return min(max(odds, 1e-30), 1e30)
 
 
@@ -334,7 +335,7 @@ def grown(
 def expected(pulls: float, total: float, pool: Pool, bar: Bar) -> float:
     """log E+ of an arm whose bets were all made with the weights of now, before landing: log (E_pi + E_w)/2.
 
-    It guides no verdict. It shows which mean a verdict would need (`goodarm.policies.bounds.deciding_bound`).
+    It does not affect verdicts. It shows which mean a verdict would need (`goodarm.policies.bounds.deciding_bound`).
     """
     steps = pool.learned.table
     half = steps.shape[1] // 2

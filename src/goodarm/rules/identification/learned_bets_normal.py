@@ -1,4 +1,4 @@
-"""`learned-bets-normal`: bets predicted from a prior that is learned from all arms, and certified all the same."""
+"""`learned-bets-normal`: certified bets that are predicted from a prior learned from all arms."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def observe(arm: Arm, reward: float, pool: Pool, bar: Bar, edge: float = 1.0) ->
     arms so far. q+ and q- are functions of F, and the reward x of an arm with mean mu has E[x | F] = mu. By the
     convexity argument of `kt`, E[factor | F] <= 1 for every q+ >= xi when mu <= xi, and for every q- <= xi when
     mu >= xi. So E+ and E- are supermartingales of start 1 with respect to F, for each arm, although F mixes all
-    arms: learning decides how fast the evidence grows when it should, never whether it is valid. What must not happen
-    is that a bet sees its own reward; the tests break exactly this and watch the error rate rise.
+    arms: learning affects how fast the evidence grows, never whether it is valid. A bet must not depend on its own
+    reward. The tests contain a variant that violates this, and check that its error rate rises.
     """
     mean, width = posterior(arm, pool, bar)
     xi = bar.threshold

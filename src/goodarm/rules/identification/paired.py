@@ -3,12 +3,12 @@
 For each of the N cases an arm has a result x and the control a result x0, both in [0, 1]. The arm is better by a margin
 M if the mean of d = x - x0 over the set is at least M. Drawn without replacement, (1 + d)/2 are the graded results of N
 cases, and the bar for their mean is (1 + M)/2. So `bet-mixture` with `GradedCases(N)` decides, with its proof: it needs
-no more than a uniformly random order of the cases per arm. The control's result on a case may be paid for once and used
-for all arms: each arm's evidence is a supermartingale by itself, and the union bound over the arms does not ask for
+no more than a uniformly random order of the cases per arm. The control may be evaluated on a case once, and its result
+used for all arms: each arm's evidence is a supermartingale by itself, and the union bound over the arms does not need
 independence.
 
-Pairing pays because two arms fail on the same hard cases: the differences vary less than the results, and `bet-mixture`
-bets more on what varies less.
+Pairing helps because two arms fail on the same hard cases: the differences vary less than the results, and
+`bet-mixture` makes larger bets on rewards that vary less.
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ average. A correct verdict moves W into C: V stays. So V is a nonnegative superm
 verdict means V >= 1/delta: by Ville's inequality its probability is at most delta. QED
 
 Stakes of 1/K on every arm at the start are the union bound, log(K/delta) for each. With many arms and few pulls for
-each, most arms can't be certified in time, and what lies on them is lost. Weights of arms and arms that come later in a
-live campaign are stakes too: known beforehand, so that the same proof covers them.
+each, most arms can't be certified in time, and the stakes on them are lost. Weights of arms and arms that come later in
+a live campaign are stakes too: known beforehand, so that the same proof covers them.
 
-Accounts are kept as log(A K), so that a verdict needs log(K/delta) as everywhere else. A refund needs to know the whole
-account: where rewards come late, some of it is still under way. So live campaigns stake 1/K; so do policies with a
+Accounts are kept as log(A K), so that a verdict needs log(K/delta) as everywhere else. A refund requires the value of
+the whole account, which is not known while rewards are pending. So live campaigns stake 1/K; so do policies with a
 model of the arms; and so does everything that controls the false discovery rate, which needs evidence of expectation 1
 for each arm.
 """
@@ -38,7 +38,7 @@ EMPTY = -1000.0
 
 
 def staked_late(pool: Pool, bar: Bar) -> bool:
-    """Are there many arms, few pulls for each, and a caller that allows for it?"""
+    """Whether shares are staked late: there are many arms and few pulls for each, and the caller allows it."""
     return bar.purse > 0.0 and bar.arms >= MANY_ARMS and pool.horizon <= FEW_PULLS * bar.arms
 
 

@@ -9,8 +9,8 @@ E_good is at most E+_j at all times, and E+_j is an e-process under that hypothe
 P(E_good >= K/delta) by delta/K, whichever j it is. A bad verdict is wrong if the arm clears every bar: then every
 E-_j is an e-process, and so is their average. The metrics of one reward may depend on each other in any way.
 
-A good verdict costs nothing beyond its slowest bar. A bad one costs at most log J: the average of J is at least 1/J
-of its largest.
+A good verdict takes no more evidence than its slowest bar. A bad one takes at most log J more: the average of J numbers
+is at least 1/J of the largest.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ def evidence_for_all(for_good: Sequence[float], for_bad: Sequence[float]) -> tup
 
 
 def failing_bar(for_bad: Sequence[float]) -> int:
-    """Number of the bar that a bad arm most evidently fails."""
+    """Number of the bar with the most evidence of failure."""
     return max(range(len(for_bad)), key=for_bad.__getitem__)

@@ -1,7 +1,8 @@
-"""Against a control: is an arm's mean at least the control's plus a margin? Evidence from the totals of both.
+"""Comparison with a control: is an arm's mean at least the control's plus a margin? Evidence from the totals of both.
 
-Not a rule that policies name: a control has rewards of its own. `against_control` is the formula; `versus` gives it the
-shape of a rule by totals, so that evidence, intervals and needs of many arms come from `goodarm.engine.totals`.
+Policies can't name this rule, because it also needs the rewards of the control. `against_control` is the formula;
+`versus` gives it the shape of a rule by totals, so that evidence, intervals and needs of many arms come from
+`goodarm.engine.totals`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ Floats = NDArray[np.float64]
 
 SMALLEST, STEPS = 0.02, 8
 TILTS = (-6, -4, -2, -1, 0, 1, 2, 4, 6)
-"""The larger of the two bets is 0.02, 0.04, ..., 2.56; the other one is 2^-|tilt| of it. A control with t times as many
-pulls wants the bet on the arm t times as large as the one against the control: tilts cover from 1/64 to 64."""
+"""The larger of the two bets is 0.02, 0.04, ..., 2.56; the other one is 2^-|tilt| of it. If the control has
+t times as many pulls, the bet on the arm should be t times as large as the bet against the control: tilts cover 1/64 to
+64."""
 DEEPEST = 6
 
 BETS = SMALLEST * 2.0 ** np.arange(-DEEPEST, STEPS, dtype=np.float64)
@@ -35,9 +37,9 @@ _PLAIN = tuple(1.0 / (1.0 + abs(tilt)) for _ in range(STEPS) for tilt in TILTS)
 LOG_WEIGHTS = np.array([math.log(weight / math.fsum(_PLAIN)) for weight in _PLAIN])
 LOOKS = 60
 CLOSE = 1e-2
-"""The minimum is known to within so much evidence, and the lower end is taken."""
+"""Precision of the minimum, in evidence; the lower end is used."""
 NOTHING = 30.0
-"""Bets that are so far behind the best one, in logarithms, are left out: less evidence, by less than 1e-11."""
+"""Log distance from the best bet beyond which bets are left out. This lowers the evidence by less than 1e-11."""
 
 
 def log_bets(
@@ -115,7 +117,7 @@ def better_by(pulls: float, total: float, control_pulls: float, control_total: f
 def against_control(
     pulls: float, total: float, control_pulls: float, control_total: float, margin: float
 ) -> tuple[float, float]:
-    """(log E+, log E-): better than the control by the margin, and not; E- is E+ of what the rewards lack to 1."""
+    """(log E+, log E-): better than the control by the margin, and not; E- is E+ of 1 minus the rewards."""
     for_good = better_by(pulls, total, control_pulls, control_total, margin)
     for_bad = better_by(pulls, pulls - total, control_pulls, control_pulls - control_total, -margin)
     return for_good, for_bad

@@ -1,7 +1,7 @@
-"""Against a control, for rewards that are not 0/1: evidence from counts, sums and sums of squares of both.
+"""Comparison with a control for rewards that are not 0/1: evidence from counts, sums and sums of squares of both.
 
 Means of returning users, and amounts within a wide range, vary far less than 0/1 rewards of the same mean could. This
-evidence grows with what they vary. `versus` needs no squares, and for 0/1 rewards it is the better test.
+evidence takes their actual variance into account. `versus` needs no squares, and for 0/1 rewards it is the better test.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 BETS = 2.0 ** np.arange(-10.0, 7.0)
 TILTS = (-4, -2, -1, 0, 1, 2, 4)
-"""A control with t times as many rewards wants a bet that is t times smaller: tilts cover from 1/16 to 16."""
+"""If the control has t times as many rewards, the bet against it should be t times smaller: tilts cover 1/16 to 16."""
 DEEPEST = max(TILTS)
 LADDER = 2.0 ** np.arange(-10.0 - DEEPEST, 7.0 + DEEPEST)
 ON_ARM = np.repeat(np.arange(BETS.size), len(TILTS)) + DEEPEST
@@ -27,19 +27,19 @@ BOLDEST = 0.95
 """Bets that would lose more than this share of the capital at once are left out."""
 CELLS, ZOOMS = 12, 14
 CLOSE = 0.02
-"""The minimum is known to within so much evidence, and the lower end is taken."""
+"""Precision of the minimum, in evidence; the lower end is used."""
 ARMS_AT_ONCE = 256
 
 
 class Moments(NamedTuple):
-    """How many rewards in [0, 1], their sum and the sum of their squares."""
+    """Number of rewards in [0, 1], their sum and the sum of their squares."""
 
     pulls: Floats
     total: Floats
     squares: Floats
 
     def turned(self) -> Moments:
-        """Those of what the rewards lack to 1."""
+        """The same for 1 minus the rewards."""
         return Moments(self.pulls, self.pulls - self.total, self.pulls - 2.0 * self.total + self.squares)
 
 
@@ -49,7 +49,7 @@ def better_by_squares(arms: Moments, control: Moments, margin: Floats | float) -
     For a control's mean theta and c = theta + margin, a bet b on the arm and a bet a against the control,
     E+ = min over theta of the average over bets of exp(A_b(c) + C_a(theta)), with
     A_b(c) = b (S - N c) - c^-2 psi(b c) sum (x - c)^2 for b c <= 0.95, psi(l) = -log(1 - l) - l, and
-    C_a(theta) the same of what the control's rewards lack to 1, at 1 - theta.
+    C_a(theta) the same for 1 minus the control's rewards, at 1 - theta.
 
     Certified. log(1 + l y) >= l y - psi(l) y^2 for y >= -1 and 0 <= l < 1 (Fan, Grama & Liu 2015). With y = (x - c)/c
     and l = b c this bounds A_b(c) by the sum of log(1 + b (x - c)). At theta = the control's mean, if the arm's mean is

@@ -38,12 +38,12 @@ Floats = NDArray[np.float64]
 BINS, FIRM, TRUST = 10, 2.0, 0.5
 """A tenth's predicted label starts between 1/2 and its score, `TRUST` of the way, with the weight of `FIRM` labels."""
 LARGEST = 0.99
-"""Share of the wealth that one label may take at most."""
+"""Maximum share of the wealth that one label can cost."""
 LEFT, SEEN, PASSED = 2 * STEPS, 2 * STEPS + BINS, 2 * STEPS + 2 * BINS
 """Places in the arm's memory, after the logarithms of the wealth of both sides: cases left, labels seen, and their sum,
 of each tenth."""
 DRAWN = 2 * STEPS + 3 * BINS
-"""The last place: the tenth of the case whose label comes next. Whoever draws the case writes it."""
+"""The last place: the tenth of the case whose label comes next, written by the code that draws the case."""
 
 
 def tenth(score: float) -> int:
@@ -63,7 +63,7 @@ def first_memory(tenths: Sequence[int] | NDArray[np.int64]) -> Floats:
 
 
 def predicted(memory: Row, b: int) -> float:
-    """f_b: the mean label of the cases seen in this tenth, shrunk towards what half trust in the judge predicts."""
+    """f_b: the mean label of the cases seen in this tenth, shrunk towards the average of 1/2 and the score."""
     prior = 0.5 + TRUST * (b / (BINS - 1.0) - 0.5)
     return (memory[PASSED + b] + FIRM * prior) / (memory[SEEN + b] + FIRM)  # type: ignore[no-any-return]  # numpy
 
@@ -133,9 +133,9 @@ score_bets = EvidenceRule(
 def evidence_with_scores(labels: Floats, scores: Floats, bar: Bar) -> tuple[Floats, Floats]:
     """log E+ and log E- after each label, shapes (n,).
 
-    labels : in the order of the draws; n of them, at most as many as there are scores
-    scores : of all cases, those of the labels first
-    bar    : of a problem with `ScoredCases(len(scores))`
+    labels : n labels in the order of the draws, at most as many as there are scores
+    scores : scores of all cases, those of the labels first
+    bar    : bar of a problem with `ScoredCases(len(scores))`
 
     >>> from goodarm.problem import Problem
     >>> labels = np.array([1.0, 1.0, 0.0, 1.0] * 25)

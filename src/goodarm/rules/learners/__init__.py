@@ -1,1 +1,1 @@
-"""Learners: what is learned from all arms while the rewards come in. One learner per file."""
+"""Learners, which learn from all arms during a run. One learner per file."""

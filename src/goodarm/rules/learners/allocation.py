@@ -1,4 +1,4 @@
-"""What `track-and-stop` learns from all arms: the share of the samples that each arm should get.
+"""The learner of `track-and-stop`: the share of the samples that each arm should get.
 
 If every mean were known, the fewest samples that decide all arms are spread by the shares w that solve
 
@@ -51,8 +51,8 @@ def start(bar: Bar) -> Allocation:
 def precisions(arms: Table, bar: Bar, tolerance: float) -> Row:
     """1/gap_i^2 of every undecided arm, 0 for the others.
 
-    gap^2 = (|mean - xi| + tolerance)^2 + (sd0 width)^2: an estimate that happens to lie on the threshold must not claim
-    every sample. The standard error vanishes as samples come in.
+    gap^2 = (|mean - xi| + tolerance)^2 + (sd0 width)^2: an arm whose estimate happens to lie on the threshold must not
+    get every sample. The standard error vanishes as samples come in.
     """
     found = np.zeros(len(arms))
     for i in range(len(arms)):

@@ -24,7 +24,7 @@ from goodarm.rules.parameters import Learner
 
 SHARPNESS = 2.0
 LOOK_AHEAD = 10.0
-"""Without a horizon the campaign is taken to last ten times as long as it has so far."""
+"""Without a horizon, the expected length of a campaign as a multiple of the rounds so far."""
 
 
 class Contenders(NamedTuple):
@@ -48,7 +48,7 @@ def rounds_ahead(pool: Pool) -> float:
 
 
 def bound(arm: Arm, pool: Pool, bar: Bar) -> float:
-    """sqrt( 2 log(1 + share / (N + k)) ): standard errors that an arm is given, fewer the more of its share it has had.
+    """sqrt( 2 log(1 + share / (N + k)) ): standard errors added to an arm's mean; fewer as it uses up its share.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.testing import arm_after

@@ -34,7 +34,7 @@ COUNTED = 0.5
 PATIENCE = 2.0
 """Nats of evidence against a hope after which the critic expects an arm to be given up, as in `value`."""
 STEPS = 200.0
-"""Number of steps of size `rate` that a whole run is given."""
+"""Number of steps of size `rate` in a whole run."""
 LOOK_AHEAD = 10.0
 """Without a horizon, the run is expected to last this many times as long as it has so far."""
 
@@ -44,7 +44,7 @@ class Bounds(NamedTuple):
 
     beta     : the bound for sampling, S_i = m_i + beta sd0 U_i
     gradient : the last gradient of log E_p[w] with respect to log beta
-    refit    : the round from which on the ladder's weights are to be learned anew
+    refit    : the round after which the ladder's weights are learned again
     stepped  : the round of the last step of beta
     average  : mean over the rounds so far of the clipped gradients, what an epoch of offline learning follows
     """
@@ -70,9 +70,10 @@ def start(bar: Bar, beta: float = 0.0) -> Bounds:
 def critic(arm: Arm, pool: Pool, bar: Bar) -> float:
     """w_i, the rate of exploit score per pull that the arm promises: the index of `value`, under a wider belief.
 
-    Pulls and total count half, which widens the posterior over the learned ladder by sqrt(2): a critic that looks at
-    one arm and one verdict undervalues what a look at a wide arm teaches. With a model the expectation is over the
-    model's normal belief, E[(mu - xi)+^3] / (missing evidence + 1/2), its width multiplied by 0.8 + 0.6/(1 + 20 K/T).
+    Pulls and total count half, which widens the posterior over the learned ladder by sqrt(2): a critic that considers
+    one arm and one verdict undervalues the information from a pull of a wide arm. With a model the expectation is over
+    the model's normal belief, E[(mu - xi)+^3] / (missing evidence + 1/2), its width multiplied by 0.8 + 0.6/(1 + 20
+    K/T).
     """
     if bar.modelled > 0.0:
         return promised(arm, pool, bar, PATIENCE)
@@ -82,7 +83,7 @@ def critic(arm: Arm, pool: Pool, bar: Bar) -> float:
 
 
 def is_sampled(arms: Table, i: int, bar: Bar) -> bool:
-    """Does arm i take part in the softmax: is it undecided, and is anything believed of it?"""
+    """Whether arm i takes part in the softmax: it is undecided, and its mean has an estimate."""
     return bool(arms[i, VERDICT] == 0.0 and (bar.modelled > 0.0 or arms[i, PULLS] > 0.0))
 
 

@@ -1,8 +1,8 @@
 """The spread of the arms' means, learned online from all arms: weights on a ladder of gaps to the threshold.
 
-Where `prior` believes in a normal law, this believes in no shape: needles, clusters and long tails are all weights on a
-ladder. It guides sampling (`value`, `settle`) and sizes bets and stakes (`learned-bets`). Wrong weights cost pulls,
-never validity.
+`prior` assumes a normal distribution; this learner assumes no shape: outliers, clusters and long tails are all weights
+on a ladder. It guides sampling (`value`, `settle`) and sizes bets and stakes (`learned-bets`). Wrong weights cost
+pulls, never validity.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WIDE = 32
 """Steps whose likelihoods are computed together, a multiple of what processors do at once."""
 TINY = 1e-300
 SPARSE = 1.0 / 3.0
-"""Late stakes pay where p0 (1 + log 1/p0), about the share of arms that ever look certifiable, is at most this."""
+"""Maximum of p0 (1 + log 1/p0), about the share of arms that ever look certifiable, for late stakes."""
 
 WEIGHTS, FIXED, SLOPE, DRIFT, WORTH, COST, PURSE, LEAVING = range(8)
 """Rows of `Ladder.table`; from `LEAVING` on there are 2 STEPS."""
@@ -38,7 +38,7 @@ LIKELIHOODS = 5
 
 
 class Ladder(NamedTuple):
-    """Means on a ladder below and above the threshold, lowest first, and what all arms say about their weights.
+    """Means on a ladder below and above the threshold, lowest first, and their weights, learned from all arms.
 
     table : a column per step, in one array since each round hands it on
             WEIGHTS : w, learned; of sum 1
@@ -47,12 +47,12 @@ class Ladder(NamedTuple):
                       threshold
             WORTH   : |mu_g - xi|
             COST    : 1/kl(mu_g, xi), pulls per nat of evidence of an arm whose mean is mu_g
-            PURSE   : in its first column the share of the error budget that is staked on no arm; bets take from it and
-                      give back
+            PURSE   : in its first column the share of the error budget that is not staked on any arm; stakes are taken
+                      from it and returned to it
             LEAVING + g : 1/kl(mu_h, mu_g), pulls of an arm of mean mu_h per nat of evidence that it has not mean mu_g;
                       0 where mu_h lies as far beyond the threshold as mu_g, or farther
     left  : rounds that were left at the last fit
-    cut   : the step from which on arms can be certified in time; -1 before the first fit
+    cut   : the first step whose arms can be certified in time; -1 before the first fit
     scale : stake per probability of being such an arm, in units of 1/K; 0 where every arm gets the same
     """
 
@@ -134,7 +134,8 @@ def likelihood(log: float) -> float:
 
 
 def sharpness(pulls: float, bar: Bar) -> float:
-    """N/(N - n): by how much more a draw says of the mean of N cases, n of which are drawn; 1 where rewards never end.
+    """N/(N - n): the factor by which a draw is more informative about the mean of N cases, n of which are drawn; 1 if
+    rewards never run out.
 
     The mean of n draws without replacement has the variance of n N/(N - n) draws with replacement. So an arm's
     likelihoods are about those of `sharpness` times its pulls and total.
@@ -145,7 +146,7 @@ def sharpness(pulls: float, bar: Bar) -> float:
 
 
 def draws_needed(pulls: float, endless: float, bar: Bar) -> float:
-    """Draws of an arm that bring what `endless` more would bring if its rewards never ran out.
+    """Number of draws that are as informative as `endless` more draws would be if rewards never ran out.
 
     n draws count as e = n N/(N - n); e + `endless` are reached after r^2 m/(N^2 + r m) more, r = N - n, m = `endless`:
     never more than r.
@@ -160,8 +161,8 @@ def fit(arms: Table, pool: Pool, bar: Bar, firmness: float = 3.0) -> Pool:
     """Weights by 30 steps of expectation and maximisation over all arms' (N, S), started halfway to the fixed ones.
 
     w_g is proportional to `firmness` * pi_g + sum over the arms of the posterior probability of step g (Dempster, Laird
-    & Rubin 1977). Arms with the same N and S are one group. Likelihoods do not mind that pulls were chosen by what was
-    seen before, as moments do.
+    & Rubin 1977). Arms with the same N and S are one group. Unlike moments, likelihoods are not biased by adaptive
+    choices of the pulls.
     """
     ladder = pool.learned
     rows, counts = grouped(arms, ladder, bar)

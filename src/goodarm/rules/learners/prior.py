@@ -17,12 +17,12 @@ SWEEPS = 20
 
 
 class Prior(NamedTuple):
-    """What is believed of the spread of the means.
+    """Belief about the spread of the means.
 
     prior_mean     : m0, mean of the arms' means
     prior_strength : k, the number of pulls that the prior counts as
     prior_variance : tau2, variance of the arms' means; 0 before the first fit
-    boldness       : how much wider than it is the posterior is taken when sampling
+    boldness       : factor by which the posterior is widened for sampling
     """
 
     prior_mean: float
@@ -73,9 +73,9 @@ def start(bar: Bar) -> Prior:
 
 
 def boldness_for(horizon: float, arms: float) -> float:
-    """0.8 + 0.6/(1 + 20 K/T): how much wider than it is the posterior is taken when sampling; from 0.8 to 1.4.
+    """0.8 + 0.6/(1 + 20 K/T): the factor by which the posterior is widened for sampling, from 0.8 to 1.4.
 
-    With ten pulls per arm there is no time to look twice at an arm that began badly; with a hundred there is.
+    With ten pulls per arm there is no time to return to an arm that began badly; with a hundred there is.
 
     >>> round(boldness_for(100_000.0, 10_000.0), 3), boldness_for(math.inf, 10.0)
     (1.0, 1.4)
@@ -89,7 +89,7 @@ def reward_variance(mean: float, bar: Bar) -> float:
 
 
 def fit(arms: Table, pool: Pool, bar: Bar, caution: float = 1.0) -> Pool:
-    """The spread of the means as `spread_of_means` sees it; where it says nothing, the old belief stays."""
+    """The spread of the means by `spread_of_means`; if that gives no estimate, the belief is unchanged."""
     mean, strength, variance = spread_of_means(arms, bar, caution)
     if variance <= 0.0:
         return pool
@@ -101,8 +101,8 @@ def spread_of_means(arms: Table, bar: Bar, caution: float) -> tuple[float, float
 
     Iterate w_i = 1/(tau2 + v_i), v_i = m0(1-m0)/N_i; m0 = sum w m / sum w;
     tau2 = sum w^2 ((m - m0)^2 - v) / sum w^2, kept within [1e-6, 0.5] m0(1-m0).
-    Then tau2 += caution * sqrt(2 sum w^4 (tau2 + v)^2) / sum w^2: a spread that is learned too small narrows the prior
-    too early. The prior never counts as less than one pull.
+    Then tau2 += caution * sqrt(2 sum w^4 (tau2 + v)^2) / sum w^2, because a spread that is too small would narrow the
+    prior too early. The prior never counts as less than one pull.
     """
     total, pulled = 0.0, 0.0
     for i in range(len(arms)):

@@ -1,4 +1,4 @@
-"""Sampling rules: which open arm is pulled next? One rule per file."""
+"""Sampling rules, which choose the next open arm to pull. One rule per file."""
 
 from goodarm.rules.sampling._base import ChoiceRule, IndexRule, LineRule, SamplingRule
 

@@ -1,4 +1,4 @@
-"""A sampling rule says which open arm to pull next. Three shapes, by what moves the rule's index:
+"""A sampling rule chooses the next open arm to pull. There are three kinds, by what changes the rule's index:
 
 `IndexRule`   an arm's index moves only when that arm is pulled (or the pool is learned anew): no scan over the arms;
 `LineRule`    mean + clock(round) * slope: every index moves with the round, each on its own line: no scan either;
@@ -17,7 +17,7 @@ from goodarm.rules.parameters import Formula, Rule, parameters_of
 class SamplingRule(Rule):
     """A rule that says which open arm to pull next.
 
-    blind      : the rule looks at pulls and widths only, never at anything that the rewards have moved
+    blind      : the rule uses only pulls and widths, never anything that depends on rewards
     each_first : each arm is pulled once before the rule chooses, also with a model; without one that is always so
     prefers    : the verdicts that the rule brings first: "quick" ones, whether good or bad, or "good" ones, while arms
                  that look bad wait; empty if it has no such order. Forecasts depend on it
@@ -36,9 +36,9 @@ class IndexRule(SamplingRule):
 
     index_of_kept : the same index, read from the likelihoods that the identification rule keeps in `arm.memory`
                   (`EvidenceRule.keeps_likelihoods`), instead of computing them again; for rewards that never run out
-    stays_ahead   : stays_ahead(arm, pool, bar, rival, hint, *parameters): a number from which on `index_of_kept` is
-                  surely larger than `rival`, the largest index of all other arms, or -1 if that was not found out. The
-                  number is anything that shortens the search the next time, and `hint` is the number of the last time
+    stays_ahead   : stays_ahead(arm, pool, bar, rival, hint, *parameters): -1, or a number of 0 or more if
+                  `index_of_kept` is certainly larger than `rival`, the largest index of all other arms. The number may
+                  be anything that shortens the next search, which receives it as `hint`
     index_of_model : the same index where a model of the arms gives mean and width; the engine compiles it in place of
                   `index`, in less time
     upper_bound   : the index is mean + beta sd0 width, so that beta can be read from it

@@ -1,4 +1,4 @@
-"""`apt-g` and `apt-g-printed`: the arm nearest to the threshold, and what one paper printed instead."""
+"""`apt-g` and `apt-g-printed`: the arm nearest to the threshold, and the formula printed in one paper."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from goodarm.rules.sampling.dgai import dgai
 def learned_beta(pool: Pool, bar: Bar) -> float:
     """beta = clip(1.5 log(1 + T/(K kappa))^0.4, 0.5, 3.5), kappa = sd0^2/tau2: from the spread of the arms' means.
 
-    kappa is how many pulls tell an arm from the others; T/(K kappa) is how often the horizon affords that. Before the
-    spread is learned, beta = 1.5.
+    kappa is the number of pulls that distinguish an arm from the others; T/(K kappa) is how many times the horizon
+    allows for it. Before the spread is learned, beta = 1.5.
 
     >>> from goodarm.problem import Problem
     >>> from goodarm.rules.learners.prior import Prior

@@ -16,7 +16,7 @@ hope_for_good, hope_for_bad = hope_on(1, by_worth=False), hope_on(-1, by_worth=F
 def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
     """The index of `value` with a value of 1 for every verdict: the larger of the two for a good and for a bad arm.
 
-    A model's mean and width are not looked at: what counts is how the arm's own evidence will grow.
+    A model's mean and width are not used: only the growth of the arm's own evidence matters.
     """
     ladder: Ladder = pool.learned
     more = sharpness(arm.pulls, bar)

@@ -1,4 +1,4 @@
-"""`tt-ts` and `tt-ts-printed`: top-two Thompson sampling on the open arms, and what one paper printed instead."""
+"""`tt-ts` and `tt-ts-printed`: top-two Thompson sampling on the open arms, and the rule printed in one paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ucb`: mean plus beta standard errors, beta yours to choose or to learn."""
+"""`ucb`: mean plus beta standard errors; beta is chosen by the user, or learned."""
 
 from __future__ import annotations
 

@@ -25,25 +25,25 @@ from goodarm.rules.parameters import Formula
 from goodarm.rules.sampling._base import IndexRule
 
 SLACK = 1.0 + 1e-12
-"""Above the rounding of all sums: a hope that is skipped would not have been the largest, to the last digit."""
+"""Margin above the rounding errors of all sums, so that a skipped hope could not have been the largest."""
 NEAREST = 7
-"""Number of steps next to the threshold, on the other side of it, from which a bound of what is wasted is computed."""
+"""Number of steps on the other side of the threshold, next to it, from which a bound on wasted pulls is computed."""
 TOO_LATE = 1e-9
-"""What a verdict counts that the rounds left don't allow for: less than any other, and not nothing."""
+"""Weight of a verdict that can't be reached before the horizon: smaller than any other, but positive."""
 
 
 def hope_on(side: int, by_worth: bool) -> Formula:
     """max_g of the gain per pull, as in `index`; every second step of one side is a g.
 
     side     : 1 to hope for means above the threshold, -1 for means below it
-    by_worth : what a verdict gains is |mu_g - xi|; if not, 1
+    by_worth : whether a verdict gains |mu_g - xi|; if not, it gains 1
     """
     last = 2 * STEPS - 1 if side > 0 else 0
 
     def best_hope(chances: Row, table: Table, patience: float, missing: float, left: float, best: float) -> float:
         """From the arm's likelihoods and the ladder's table; `missing` evidence, rounds that are `left`.
 
-        best : what is hoped for elsewhere, 0 if nothing: the larger of both is returned
+        best : the largest index found elsewhere, 0 if none; the larger of both is returned
 
         The posterior is chances * weights, not scaled. What is wasted on worse arms, sum_{h<g} p_h min(rem/d_g,
         c/kl(mu_h, mu_g)), is four sums side by side, since each addition waits for the one before it. A hope is skipped
@@ -101,11 +101,11 @@ def index(arm: Arm, pool: Pool, bar: Bar, patience: float = 2.0) -> float:
 
     index = max_g sum_{h>=g} p_h (mu_h - xi) / ( sum_{h>=g} p_h rem/d_h + sum_{h<g} p_h min(rem/d_g, c/kl(mu_h, mu_g)) )
 
-    over the mu_g above the threshold whose rem/d_g fits into the rounds that were left at the last fit. This stands in
-    for the Gittins index of an arm seen as a job of random length, the largest gain per pull over all stopping times.
-    `patience` is c. Where an arm has finitely many cases, likelihoods are sharper and numbers of pulls smaller, by
-    `sharpness` and `draws_needed`: an arm with few cases left is cheap to finish. Where a model gives mean and width,
-    the index is that of `value-normal`.
+    over the mu_g above the threshold whose rem/d_g fits into the rounds that were left at the last fit. This
+    approximates the Gittins index of an arm seen as a job of random length, the largest gain per pull over all stopping
+    times. `patience` is c. Where an arm has finitely many cases, likelihoods are sharper and numbers of pulls smaller,
+    by `sharpness` and `draws_needed`: an arm with few cases left is cheap to finish. Where a model gives mean and
+    width, the index is that of `value-normal`.
     """
     if bar.modelled > 0.0:
         return index_of_model(arm, pool, bar, patience)

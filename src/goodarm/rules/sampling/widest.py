@@ -1,4 +1,4 @@
-"""`widest`: the arm that is known least."""
+"""`widest`: the arm with the largest uncertainty."""
 
 from __future__ import annotations
 

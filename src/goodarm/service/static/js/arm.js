@@ -214,7 +214,7 @@ class ArmPage {
             h(
               "p",
               { class: "hint" },
-              "No verdict yet. When it comes, everything that it rests on is written here and in the journal.",
+              "No verdict yet. Once there is one, the data behind it are shown here and kept in the journal.",
             ),
           ]),
     );

@@ -193,7 +193,7 @@ class CampaignPage {
   }
 
   async end() {
-    if (!confirm("End this campaign? Nothing more is asked; what is out may still be told. Verdicts and journal stay.")) return;
+    if (!confirm("End this campaign? It asks for no more samples. Rewards of outstanding tickets may still be told. Verdicts and journal stay.")) return;
     this.summary = await post(url(this.summary.name, "/end"));
     this.draw();
   }

@@ -146,7 +146,7 @@ function empty() {
       "A campaign has arms (headlines, prompts, variants), a bar, and rewards that come in one by one. ",
       "It says which arm to try next, and calls each arm good or bad as soon as that is certain.",
     ),
-    h("p", {}, "Start your own, or watch one that this page plays with rewards it makes up."),
+    h("p", {}, "Start your own, or watch one with simulated rewards."),
   );
 }
 

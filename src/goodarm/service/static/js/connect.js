@@ -62,7 +62,7 @@ export function connect(summary) {
     "section",
     { class: "card wide connect", "aria-label": "Feed it" },
     h("div", { class: "row" }, h("h2", {}, "Feed it"), h("div", { class: "segments", role: "group", "aria-label": "Language" }, ...buttons)),
-    h("p", { class: "hint" }, "No reward has been told yet. Your program asks which arm to try and tells what came of it."),
+    h("p", { class: "hint" }, "No reward has been told yet. Your program asks which arm to try and tells its reward."),
     h("pre", { tabindex: "0", role: "region", "aria-label": "Program" }, code),
     h("div", { class: "actions" }, copyButton("Copy", () => shown)),
   );

@@ -65,7 +65,7 @@ class CreateForm {
 
   fields() {
     return [
-      field("name", "Name", this.name, "What you will call it: the title of its page."),
+      field("name", "Name", this.name, "The title of its page."),
       h(
         "div",
         { class: "two" },
@@ -97,7 +97,7 @@ class CreateForm {
           void this.read(e.dataTransfer?.files[0]);
         },
       },
-      field("arms", "Arms", this.text, "One arm per line, as it should be called."),
+      field("arms", "Arms", this.text, "The names of the arms, one per line."),
       h(
         "div",
         { class: "target" },
@@ -248,7 +248,7 @@ function planLines(plan) {
   const sentence = `${plan.sentence[0]?.toUpperCase()}${plan.sentence.slice(1)}.`;
   return [
     h("p", { class: "sentence" }, sentence),
-    h("ul", { class: "steps", "aria-label": "Pulls until this share of the arms is decided" }, ...rows),
+    h("ul", { class: "steps", "aria-label": "Samples until this share of the arms is decided" }, ...rows),
     hint(plan.guess ? `Assumed: ${plan.guess}.` : ""),
   ];
 }

@@ -27,7 +27,7 @@ export function loginView(done) {
     h(
       "p",
       { class: "hint" },
-      "The administrator of this server makes one: ",
+      "The administrator of this server creates one: ",
       h("code", {}, "goodarm token create --role reader"),
     ),
     problem,

@@ -1,12 +1,12 @@
 /** What the page's words mean, in a sentence each. */
 export const INTERVAL =
-  "Where the true value lies, at the allowed error, however often you look. It decides as soon as it leaves the bar.";
+  "The true value lies here, at the allowed error, however often you look. An arm is decided when its interval excludes the bar.";
 export const ESTIMATE = {
   mean: "Mean of the rewards so far",
   difference: "The arm's mean less the mean of the control, in percentage points (pp) for shares",
 };
 export const EVIDENCE =
-  "How strongly the rewards speak for a verdict, as a logarithm. The verdict falls when it reaches the line.";
+  "The strength of the evidence for a verdict, as a logarithm. The arm is decided when it reaches the line.";
 export const UNDECIDED = "The bar still lies inside the interval: more samples are needed.";
-export const WAITING = "A ticket is one sample that was handed out. It waits until its reward is told.";
+export const WAITING = "A ticket is a request for one sample. It waits until its reward is told.";
 export const ERROR = "The probability that any verdict of this campaign is wrong, however often you look.";

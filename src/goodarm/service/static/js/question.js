@@ -62,14 +62,14 @@ export class Question {
 
   layout() {
     const error = "The probability that any verdict is wrong.";
-    const only = "Only for the plan, if you have an idea.";
+    const only = "Optional; used only for the plan.";
     this.kindField = field("kind", "Rewards", this.kind, "");
     this.barField = field("bar", "The bar", this.bar, "A good arm's mean reward reaches it.");
     this.barsField = field("bars", "The bars", this.bars, "One per metric. A reward is a record with a number in [0, 1] for each.");
     this.marginField = field("margin", "By how much better", this.margin, "0% if any improvement counts.");
     this.controlField = field("control", "The control", this.control, "One of the arms; the first if left empty.");
     this.spreadField = field("spread", "Standard deviation", this.spread, "Of one measurement; it must be known.");
-    this.casesField = field("cases", "Test cases", this.cases, "How many the set has. Each arm draws each case at most once.");
+    this.casesField = field("cases", "Test cases", this.cases, "The number of cases. Each arm draws each case at most once.");
     this.capField = field("cap", "Cap", this.cap, "Larger amounts count as this much. Without one no arm is called bad.");
     this.rateField = field("rate", "Expected mean of the control", this.rate, only);
     const gap = (this.gapField = field("gap", "Typical distance from the bar", this.gap, only));

@@ -5,7 +5,7 @@ import { nameOf } from "./intervals.js";
 
 /** @typedef {import("./types.js").Row} Row */
 const SHOWN = 6;
-const AT_WORST = "Until then each counts at its worst, so that no late reward can make a verdict wrong.";
+const AT_WORST = "Until then each counts at its worst, so a late reward can't make a verdict wrong.";
 const IN_ORDER = "Until then later rewards of the same arm wait for it, so that no late reward can make a verdict wrong.";
 
 /** Fill a list if its content changed. @param {HTMLElement} list @param {string} key @param {() => Node[]} make */
@@ -51,7 +51,7 @@ export function latest(scale, href) {
       refill(list, key || "none", () =>
         decided.length
           ? decided.map(line)
-          : [h("li", { class: "hint" }, "None yet: each arm shows up here the moment it is certain.")],
+          : [h("li", { class: "hint" }, "None yet: each arm appears here as soon as it is decided.")],
       );
     },
   };
@@ -106,7 +106,7 @@ export function waiting(bounded, href, name) {
       const held = rows.filter((row) => row.pending > 0);
       const where = `${counted(summary.pending, "ticket")} on ${counted(held.length, "arm")} not told yet.`;
       const meanwhile = bounded ? AT_WORST : IN_ORDER;
-      say(words, summary.pending ? `${where} ${meanwhile}` : "None: every ticket that was handed out is answered.");
+      say(words, summary.pending ? `${where} ${meanwhile}` : "None: every ticket is answered.");
       words.className = summary.pending ? "" : "hint";
       const tally = summary.tally ?? {};
       say(odd, ODD.flatMap(([key, text]) => (tally[key] ? [`${count(tally[key])} ${text}`] : [])).join("; "));
