@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import resource
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from servers import postgresql
-from serving import COMMAND, Server, events, make_token, path_of, serving
+from serving import Server, events, make_token, path_of, revoke_token, serving
 
 from goodarm.errors import InvalidValue
 from goodarm.service.settings import Settings
@@ -166,8 +165,7 @@ def test_labels_for_prometheus_do_not_grow_with_what_people_ask_for(server: Serv
 
 
 def revoke(store: str, token: str) -> None:
-    id = token.split("_")[1]
-    subprocess.run((*COMMAND, "token", "revoke", id, "--store", store), check=True, capture_output=True)
+    revoke_token(store, token.split("_")[1])
 
 
 def wait_until_refused(server: Server, token: str) -> None:
