@@ -22,8 +22,8 @@ pytestmark = pytest.mark.slow
 
 GRID = [0.0, 0.25, 0.5, 0.75, 1.0]
 """Few values, so that arms tie often."""
-COMPILED = {policy(name).name for name in ("hdoc", "value+gap-mixture")}
-"""Policies whose simulation is compiled here too: an index for each arm, and one that reads all arms."""
+COMPILED = set({made.identification.name: made.name for made in map(policy, policy_names())}.values())
+"""Policies whose simulation is compiled here too: one for each identification rule."""
 
 
 def careful(examples: int) -> settings:
