@@ -16,6 +16,7 @@ from goodarm.campaign.terms import Terms, rules_fingerprint
 from goodarm.policies import policy
 from goodarm.problem import Bounded
 from goodarm.question import Threshold
+from goodarm.testing.error_rates import Trial
 
 
 def terms_of(arms: int, threshold: float, rule: str, delta: float, reserve: float, criterion: str) -> Terms:
@@ -151,3 +152,8 @@ def wrong(verdicts: Iterable[str], means: list[float], threshold: float) -> tupl
     true = ["good" if means[min(i, len(means) - 1)] >= threshold else "bad" for i in range(len(given))]
     decided = [(verdict, right) for verdict, right in zip(given, true, strict=True) if verdict != "open"]
     return sum(verdict != right for verdict, right in decided), len(decided)
+
+
+def is_certain(wrong: float, played: int, trial: Trial) -> bool:
+    """Whether the runs that are left can't change the outcome of a trial any more."""
+    return wrong >= trial.critical or wrong + trial.runs - played < trial.critical

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from live_runs import is_certain
 from typer.testing import CliRunner
 
 from goodarm import Bars, Bounded, Campaign, Gaussian
@@ -290,6 +291,8 @@ def wrongly_good(combine: Callable[..., tuple[float, float]], monkeypatch: pytes
                 while late:
                     step.absorb(0, late.pop())
         wrong += step.row(0).verdict > 0
+        if is_certain(wrong, seed + 1, TRIAL):
+            break
     return wrong
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_runs import Live, terms_of
+from live_runs import Live, is_certain, terms_of
 from typer.testing import CliRunner
 
 from goodarm.campaign import Campaign, open_store
@@ -247,7 +247,7 @@ def wrong_runs(mean: float, early: float, kind: type[Fold] = Fold, asks: int = 2
     """Runs with a wrong verdict on two arms that equal the control, or lie just below it, looked at all the time.
 
     At a margin of 0 equal arms lie on the border: either verdict has a probability of at most delta. Here only "not
-    better" is counted of them, and of arms just below only "better".
+    better" is counted of them, and of arms just below only "better". The count ends when the outcome is certain.
     """
     terms, total = against(2, sampling), 0
     below = early == 1.0
@@ -269,6 +269,8 @@ def wrong_runs(mean: float, early: float, kind: type[Fold] = Fold, asks: int = 2
         for *_, ticket, reward in sorted(out):
             live.tell(ticket, reward)
         total += wrong in live.verdicts()
+        if is_certain(total, seed + 1, TRIAL):
+            break
     return total
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_runs import Delay, Live, play, terms_of, wrong
+from live_runs import Delay, Live, is_certain, play, terms_of, wrong
 
 from goodarm import Campaign
 from goodarm.campaign.fold import Fold
@@ -61,7 +61,7 @@ def wrong_runs(rule: str, delay: Delay, means: list[float], criterion: str = "fw
     for seed in range(TRIAL.runs):
         mistakes, decided = wrong(play(terms, means, delay, seed), means, AT)
         total += mistakes / max(decided, 1) if criterion == "fdr" else mistakes > 0
-        if total >= TRIAL.critical or total + TRIAL.runs - seed - 1 < TRIAL.critical:
+        if is_certain(total, seed + 1, TRIAL):
             break
     return int(total)
 
@@ -86,7 +86,7 @@ def test_arrival_that_depends_on_the_reward(rule: str, delay: Delay) -> None:
 
 OTHER_WAYS = [
     ("uniform+gap-mixture", Delay(early=1.0, batch=10)),
-    ("uniform+hoeffding", Delay(early=1.0, batch=1000, asks=1000)),
+    ("uniform+hoeffding", Delay(early=1.0, batch=300, asks=300)),
     ("uniform+kt", Delay(early=0.0, batch=10, lost=0.2)),
     ("uniform+gap-mixture", Delay(early=1.0, batch=4, lost=0.3)),
     ("uniform+gap-mixture", Delay(early=1.0, retire=True)),
@@ -210,12 +210,17 @@ def best_prefix(rewards: list[float]) -> int:
 
 
 def beyond_a_random_bar(rule: str) -> int:
-    """Runs in which the shown evidence reaches a bar that is drawn between 0 and 3.
+    """Runs in which the shown evidence reaches a bar that is drawn between 0 and 3, until the outcome is certain.
 
     Evidence at a stopping time has expectation at most 1, and so does so with probability at most E[E]/3 = 1/3. Under
     fdr the bar is moved by the other arms' verdicts, K/(delta times their number): that is why it must hold for any.
     """
-    return sum(shown_evidence(rule, seed) >= 3.0 * random.Random(f"bar {seed}").random() for seed in range(PREFIX.runs))
+    total = 0
+    for seed in range(PREFIX.runs):
+        total += shown_evidence(rule, seed) >= 3.0 * random.Random(f"bar {seed}").random()
+        if is_certain(total, seed + 1, PREFIX):
+            break
+    return total
 
 
 def test_evidence_by_totals_may_be_looked_at_whenever() -> None:
@@ -294,7 +299,7 @@ def misled_by_a_shock(kind: type[ThresholdStep]) -> int:
             if any(step.row(each).verdict > 0 for each in decided):
                 wrong += 1
                 break
-        if wrong >= BATCHES.critical or wrong + BATCHES.runs - seed - 1 < BATCHES.critical:
+        if is_certain(wrong, seed + 1, BATCHES):
             break
     return wrong
 

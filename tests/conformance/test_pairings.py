@@ -53,14 +53,16 @@ def representative() -> set[str]:
 
 
 FAST = representative()
+LONG, SHORT = 150, 75
+"""Rounds of the representative pairings and of the others. Most pairings have a verdict within 75 rounds."""
 BY_LANE = [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in PAIRINGS]
 
 
 @pytest.mark.parametrize("name", BY_LANE)
 def test_every_pairing_conforms(name: str) -> None:
     """The engine's own loop and trees, played as plain Python: compiling each pairing would take minutes."""
-    pairing = PAIRINGS[name]
-    assert not violations(Subject(pairing, usual_environment(pairing), horizon=150, compiled=False))
+    pairing, horizon = PAIRINGS[name], LONG if name in FAST else SHORT
+    assert not violations(Subject(pairing, usual_environment(pairing), horizon=horizon, compiled=False))
 
 
 @pytest.mark.parametrize("name", [name for name in INDEPENDENT if identification_rule(name).valid_for(Gaussian(0.5))])
@@ -69,14 +71,14 @@ def test_every_rule_for_gaussian_rewards_conforms_on_them(name: str) -> None:
     environment = usual_environments(rule)[-1]
     made_for_them = policy("ucb", rule, rewards=environment.rewards)
     assert isinstance(environment.rewards, Gaussian)
-    assert not violations(Subject(made_for_them, environment, horizon=150, compiled=False))
+    assert not violations(Subject(made_for_them, environment, horizon=LONG, compiled=False))
 
 
 @pytest.mark.parametrize("name", [name for name in INDEPENDENT if identification_rule(name).guarantee is CERTIFIED])
 def test_the_checks_look_at_verdicts(name: str) -> None:
     """Without a verdict most of them would look at nothing."""
     pairing = PAIRINGS[f"ucb+{name}"]
-    assert Subject(pairing, usual_environment(pairing), horizon=150, compiled=False).first.verdicts.any()
+    assert Subject(pairing, usual_environment(pairing), horizon=LONG, compiled=False).first.verdicts.any()
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ ENDING = "events$|/close$|/end$|/retire$|/check$|/export$"
 """Left out if every request is for one campaign, which would soon be ended, or read as a whole each time."""
 GENERATED = re.compile(r"(\d+) generated")
 PER_OPERATION = 60
+"""Requests to generate per operation and run unless a caller asks for another number."""
 REQUEST_SECONDS = "300"
 """How long an answer takes is no matter here: the machine may be busy."""
 
@@ -41,12 +42,13 @@ class Fuzzed(NamedTuple):
     seed: int
 
 
-def fuzz(folder: Path, requests: int, seconds: float, seed: int = 0) -> Fuzzed:
+def fuzz(folder: Path, requests: int, seconds: float, seed: int = 0, examples: int = PER_OPERATION) -> Fuzzed:
     """Runs with new seeds until this many requests were generated, one failed, or the time is over.
 
     Every second run has a new store: journals that grew without end would be what most of the time is spent on.
 
-    seed : the last one that an earlier call used; an even number
+    seed     : the last one that an earlier call used; an even number
+    examples : requests to generate per operation and run, in addition to those that cover the document
     """
     began, done = time.monotonic(), 0
     while done < requests and time.monotonic() - began < seconds:
@@ -59,7 +61,7 @@ def fuzz(folder: Path, requests: int, seconds: float, seed: int = 0) -> Fuzzed:
                 terms = {"name": f"fuzzed {seed}", "arms": ["calm", "loud"], "threshold": 0.5, "reserve": 0.2}
                 terms["rewards"] = rewards
                 assert server.call("POST", "/api/v1/campaigns", terms, token).status == 201
-                printed, failed = _run(server, token, folder, seed, seconds - (time.monotonic() - began))
+                printed, failed = _run(server, token, folder, seed, examples, seconds - (time.monotonic() - began))
                 found = GENERATED.search(printed)
                 done += int(found[1]) if found else 0
                 if failed:
@@ -68,7 +70,7 @@ def fuzz(folder: Path, requests: int, seconds: float, seed: int = 0) -> Fuzzed:
     return Fuzzed(done, "", time.monotonic() - began, seed)
 
 
-def _run(server: Server, token: str, folder: Path, seed: int, seconds: float) -> tuple[str, bool]:
+def _run(server: Server, token: str, folder: Path, seed: int, examples: int, seconds: float) -> tuple[str, bool]:
     one = seed % 2 == 0
     config = folder / "schemathesis.toml"
     config.write_text(CONFIG + (ON_ONE_CAMPAIGN.format(seed=seed) if one else ""))
@@ -79,7 +81,7 @@ def _run(server: Server, token: str, folder: Path, seed: int, seconds: float) ->
             command, "--config-file", str(config), "run",
             f"{server.address}/api/v1/openapi.json", "--checks", "all", "--header", f"Authorization: Bearer {token}",
             "--exclude-path-regex", ENDING if one else ENDLESS, "--phases", "coverage,fuzzing", "--seed", str(seed),
-            "--max-examples", str(PER_OPERATION), "--no-color", "--generation-database", "none",
+            "--max-examples", str(examples), "--no-color", "--generation-database", "none",
             "--request-timeout", REQUEST_SECONDS, "--max-response-time", REQUEST_SECONDS,
         ),
         cwd=folder, capture_output=True, text=True, timeout=max(seconds, 0.0) + 900.0, check=False,

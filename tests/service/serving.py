@@ -18,6 +18,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from typer.testing import CliRunner
+
+from goodarm.cli import app
+
 COMMAND = (sys.executable, "-c", "from goodarm.cli import main; main()")
 ADDRESS = re.compile(r"at http://([^/]+?):(\d+)/ ")
 START_SECONDS = 120.0
@@ -150,12 +154,15 @@ def is_held(server: Server, client: socket.socket) -> bool:
 
 
 def make_token(store: str, role: str) -> str:
-    """A token, made as people make it."""
-    made = subprocess.run(
-        (*COMMAND, "token", "create", "--store", store, "--role", role, "--json"),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    """A token, made by the command that people use, without a process of its own."""
+    made = CliRunner().invoke(app, ["token", "create", "--store", store, "--role", role, "--json"])
+    assert made.exit_code == 0, made.output
     return str(json.loads(made.stdout)["token"])
+
+
+def revoke_token(store: str, id: str) -> None:
+    """Revoke a token in the same way."""
+    assert CliRunner().invoke(app, ["token", "revoke", id, "--store", store]).exit_code == 0
 
 
 def path_of(name: str, rest: str = "") -> str:

@@ -156,8 +156,8 @@ def test_step_void_and_tell_arm(server: InProcess, name: str) -> None:
 
 
 def test_blocks(server: InProcess, name: str) -> None:
-    block = server.call("POST", path_of(name, "/ask-block"), {"n": 1000}).json
-    assert sum(block["pulls"].values()) == 1000
+    block = server.call("POST", path_of(name, "/ask-block"), {"n": 200}).json
+    assert sum(block["pulls"].values()) == 200
     told = {arm: [pulls, pulls * 1.0 if arm == "calm" else 0.0] for arm, pulls in block["pulls"].items()}
     body = {"ticket": block["ticket"], "rewards": told, "part": "all"}
     verdicts = server.call("POST", path_of(name, "/tell-block"), body).json["verdicts"]

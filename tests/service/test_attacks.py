@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import resource
 import socket
-import subprocess
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from servers import postgresql
-from serving import COMMAND, Server, events, make_token, path_of, serving
+from serving import Server, events, make_token, path_of, revoke_token, serving
 
 from goodarm.errors import InvalidValue
 from goodarm.service.settings import Settings
@@ -137,8 +137,8 @@ def test_an_etag_stands_for_one_body_although_the_estimate_is_renewed_by_the_clo
 
 def test_a_key_is_known_to_every_worker_and_after_a_restart(tmp_path: Path) -> None:
     store, answers = f"sqlite:///{tmp_path}/a.db", set()
-    for _ in range(2):
-        with serving(store, "--workers", "2") as running:
+    for workers in ("2", "1"):
+        with serving(store, "--workers", workers) as running:
             made = running.call("POST", "/api/v1/campaigns", terms("c"), headers={"Idempotency-Key": "made"})
             assert made.status == 201
             for _ in range(10):
@@ -166,8 +166,7 @@ def test_labels_for_prometheus_do_not_grow_with_what_people_ask_for(server: Serv
 
 
 def revoke(store: str, token: str) -> None:
-    id = token.split("_")[1]
-    subprocess.run((*COMMAND, "token", "revoke", id, "--store", store), check=True, capture_output=True)
+    revoke_token(store, token.split("_")[1])
 
 
 def wait_until_refused(server: Server, token: str) -> None:
@@ -177,12 +176,24 @@ def wait_until_refused(server: Server, token: str) -> None:
         time.sleep(0.1)
 
 
-def test_the_body_of_somebody_without_a_token_is_not_waited_for(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    make_token(store, "admin")
+class Guarded(NamedTuple):
+    """A server with a token, and the token."""
+
+    server: Server
+    admin: str
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    store = f"sqlite:///{tmp_path_factory.mktemp('guarded')}/a.db"
+    admin = make_token(store, "admin")
     with serving(store) as running:
-        head = f"POST {path_of('c', '/ask')} HTTP/1.1\nHost: localhost\nContent-Length: 7000000"
-        assert raw_status(running, head, b"{") == 401
+        yield Guarded(running, admin)
+
+
+def test_the_body_of_somebody_without_a_token_is_not_waited_for(guarded: Guarded) -> None:
+    head = f"POST {path_of('c', '/ask')} HTTP/1.1\nHost: localhost\nContent-Length: 7000000"
+    assert raw_status(guarded.server, head, b"{") == 401
 
 
 def test_the_body_of_a_stranger_is_not_waited_for_where_a_later_token_closed_the_server(tmp_path: Path) -> None:
@@ -193,19 +204,18 @@ def test_the_body_of_a_stranger_is_not_waited_for_where_a_later_token_closed_the
         assert raw_status(running, head, b"{") == 401
 
 
-def test_a_stream_ends_when_its_token_is_revoked(tmp_path: Path) -> None:
-    store = f"sqlite:///{tmp_path}/a.db"
-    admin, reader = make_token(store, "admin"), make_token(store, "reader")
-    with serving(store) as running:
-        assert running.call("POST", "/api/v1/campaigns", terms("c"), admin).status == 201
-        connection, response = running.stream(path_of("c", "/events"), {"Authorization": f"Bearer {reader}"})
-        stream = events(response)
-        assert json.loads(next(stream)["data"])["asked"] == 0
-        revoke(store, reader)
-        wait_until_refused(running, reader)
-        assert running.call("POST", path_of("c", "/ask"), {"n": 1}, admin).status == 200
-        assert list(stream) == []
-        connection.close()
+def test_a_stream_ends_when_its_token_is_revoked(guarded: Guarded) -> None:
+    running, admin = guarded
+    reader = make_token(running.store, "reader")
+    assert running.call("POST", "/api/v1/campaigns", terms("c"), admin).status == 201
+    connection, response = running.stream(path_of("c", "/events"), {"Authorization": f"Bearer {reader}"})
+    stream = events(response)
+    assert json.loads(next(stream)["data"])["asked"] == 0
+    revoke(running.store, reader)
+    wait_until_refused(running, reader)
+    assert running.call("POST", path_of("c", "/ask"), {"n": 1}, admin).status == 200
+    assert list(stream) == []
+    connection.close()
 
 
 def test_the_first_token_closes_a_server_that_was_open_and_revoking_it_does_not_open_it(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import InProcess, in_process
 from serving import Server, events, is_held, path_of, serving
 
 from goodarm.service.demo import PER_TURN, TURN_SECONDS
@@ -32,14 +33,14 @@ def until(condition: Any, seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
-def make(server: Server, name: str = "c", arms: int = 3) -> None:
+def make(server: Server | InProcess, name: str = "c", arms: int = 3) -> None:
     terms = {"name": name, "arms": [f"arm {i}" for i in range(arms)], "threshold": 0.5}
     assert server.call("POST", "/api/v1/campaigns", terms).status == 201
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("workers", "number"), [("1", signal.SIGTERM), ("1", signal.SIGINT), ("2", signal.SIGINT)])
 def test_a_server_with_an_open_stream_stops(tmp_path: Path, workers: str, number: int) -> None:
+    """The next test stops two workers by SIGTERM."""
     with serving(f"sqlite:///{tmp_path}/a.db", "--workers", workers) as server:
         make(server)
         connection, response = server.stream(path_of("c", "/events"))
@@ -91,18 +92,17 @@ def is_running(process: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_workers_end_when_the_server_that_started_them_was_killed(tmp_path: Path, stream: bool) -> None:
+def test_workers_end_when_the_server_that_started_them_was_killed(tmp_path: Path) -> None:
+    """One of the two has an open stream, the other has nothing to do."""
     with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2") as server:
         make(server)
         until(lambda: len(server.workers()) == 2)
         workers = server.workers()
-        opened = server.stream(path_of("c", "/events")) if stream else None
+        connection, _ = server.stream(path_of("c", "/events"))
         os.kill(server.process.pid, signal.SIGKILL)
         server.process.wait(60)
         until(lambda: not any(map(is_running, workers)))
-        if opened is not None:
-            opened[0].close()
+        connection.close()
 
 
 class Client(threading.Thread):
@@ -165,32 +165,45 @@ def test_killing_a_worker_costs_only_its_open_requests(tmp_path: Path) -> None:
         assert server.call("GET", path_of("c", "/check")).json["ok"]
 
 
-def test_all_workers_show_the_same_figures(tmp_path: Path) -> None:
-    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2") as server:
-        make(server)
-        for _ in range(20):
-            assert server.call("POST", path_of("c", "/ask"), {"n": 1}).status == 200
-        counter = 'goodarm_requests_total{method="POST",route="/api/v1/campaigns/{name}/ask",status="200"} 20.0'
-        for _ in range(6):
-            text = server.call("GET", "/metrics").body.decode()
-            assert 'goodarm_campaign_pending{campaign="c"} 20.0' in text
-            assert counter in text
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Two workers for all tests that neither stop nor kill one."""
+    store = f"sqlite:///{tmp_path_factory.mktemp('pair')}/a.db"
+    with serving(store, "--workers", "2", "--private-webhooks") as server:
+        yield server
 
 
-def test_streams_of_all_workers_hear_of_what_any_of_them_wrote(tmp_path: Path) -> None:
-    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2") as server:
-        make(server)
-        streams = [server.stream(path_of("c", "/events")) for _ in range(6)]
-        readers = [events(response) for _, response in streams]
-        for reader in readers:
-            next(reader)
-        server.call("POST", path_of("c", "/ask"), {"n": 3})
-        for reader in readers:
+ASKS = 'goodarm_requests_total{method="POST",route="/api/v1/campaigns/{name}/ask",status="200"} '
+
+
+def asks_counted(server: Server) -> float:
+    text = server.call("GET", "/metrics").body.decode()
+    return sum(float(line.removeprefix(ASKS)) for line in text.splitlines() if line.startswith(ASKS))
+
+
+def test_all_workers_show_the_same_figures(pair: Server) -> None:
+    make(pair, "figures")
+    before = asks_counted(pair)
+    for _ in range(20):
+        assert pair.call("POST", path_of("figures", "/ask"), {"n": 1}).status == 200
+    for _ in range(6):
+        assert 'goodarm_campaign_pending{campaign="figures"} 20.0' in pair.call("GET", "/metrics").body.decode()
+        assert asks_counted(pair) == before + 20.0
+
+
+def test_streams_of_all_workers_hear_of_what_any_of_them_wrote(pair: Server) -> None:
+    make(pair, "streams")
+    streams = [pair.stream(path_of("streams", "/events")) for _ in range(6)]
+    readers = [events(response) for _, response in streams]
+    for reader in readers:
+        next(reader)
+    pair.call("POST", path_of("streams", "/ask"), {"n": 3})
+    for reader in readers:
+        heard = json.loads(next(reader)["data"])
+        while heard["asked"] < 3:
             heard = json.loads(next(reader)["data"])
-            while heard["asked"] < 3:
-                heard = json.loads(next(reader)["data"])
-        for connection, _ in streams:
-            connection.close()
+    for connection, _ in streams:
+        connection.close()
 
 
 class Receiver:
@@ -233,55 +246,53 @@ def receiver() -> Iterator[Receiver]:
         thread.join()
 
 
-def test_verdicts_are_delivered_signed_retried_once_each_and_replayed(tmp_path: Path, receiver: Receiver) -> None:
-    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2", "--private-webhooks") as server:
-        make(server, arms=2)
-        hook = server.call("POST", path_of("c", "/webhooks"), {"url": receiver.url}).json
-        for arm, reward in (("arm 0", 1.0), ("arm 1", 0.0)):
-            for _ in range(30):
-                server.call("POST", path_of("c", "/tell-arm"), {"arm": arm, "reward": reward})
+def test_verdicts_are_delivered_signed_retried_once_each_and_replayed(pair: Server, receiver: Receiver) -> None:
+    make(pair, "delivered", arms=2)
+    hook = pair.call("POST", path_of("delivered", "/webhooks"), {"url": receiver.url}).json
+    for arm, reward in (("arm 0", 1.0), ("arm 1", 0.0)):
+        for _ in range(30):
+            pair.call("POST", path_of("delivered", "/tell-arm"), {"arm": arm, "reward": reward})
 
-        def deliveries() -> list[dict[str, Any]]:
-            found: list[dict[str, Any]] = server.call("GET", path_of("c", "/deliveries")).json["deliveries"]
-            return found
+    def deliveries() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = pair.call("GET", path_of("delivered", "/deliveries")).json["deliveries"]
+        return found
 
-        until(lambda: [each["state"] for each in deliveries()] == ["delivered"] * 2)
-        assert [each["attempts"] for each in deliveries()] == [2, 2]
-        assert Counter(id for id, *_ in receiver.got) == {each["id"]: 2 for each in deliveries()}
-        for id, at, signature, body in receiver.got:
-            assert verify(hook["secret"], id, at, body, signature, time.time())
-        told = {json.loads(body)["verdict"]["arm"]: json.loads(body)["verdict"]["content"]["verdict"]
-                for *_, body in receiver.got}  # fmt: skip
-        assert told == {"arm 0": "good", "arm 1": "bad"}
-        again = deliveries()[0]["id"]
-        assert server.call("POST", path_of("c", f"/deliveries/{again}/replay")).status == 202
-        until(lambda: Counter(id for id, *_ in receiver.got)[again] == 3)
-        until(lambda: [each["state"] for each in deliveries()] == ["delivered"] * 2)
-        listed = server.call("GET", path_of("c", "/webhooks"))
-        assert hook["secret"].encode() not in listed.body
-        assert server.call("DELETE", path_of("c", f"/webhooks/{hook['id']}")).status == 204
-        assert server.call("GET", path_of("c", "/check")).json["ok"]
+    until(lambda: [each["state"] for each in deliveries()] == ["delivered"] * 2)
+    assert [each["attempts"] for each in deliveries()] == [2, 2]
+    assert Counter(id for id, *_ in receiver.got) == {each["id"]: 2 for each in deliveries()}
+    for id, at, signature, body in receiver.got:
+        assert verify(hook["secret"], id, at, body, signature, time.time())
+    told = {json.loads(body)["verdict"]["arm"]: json.loads(body)["verdict"]["content"]["verdict"]
+            for *_, body in receiver.got}  # fmt: skip
+    assert told == {"arm 0": "good", "arm 1": "bad"}
+    again = deliveries()[0]["id"]
+    assert pair.call("POST", path_of("delivered", f"/deliveries/{again}/replay")).status == 202
+    until(lambda: Counter(id for id, *_ in receiver.got)[again] == 3)
+    until(lambda: [each["state"] for each in deliveries()] == ["delivered"] * 2)
+    listed = pair.call("GET", path_of("delivered", "/webhooks"))
+    assert hook["secret"].encode() not in listed.body
+    assert pair.call("DELETE", path_of("delivered", f"/webhooks/{hook['id']}")).status == 204
+    assert pair.call("GET", path_of("delivered", "/check")).json["ok"]
 
 
-def test_a_slow_receiver_gets_each_delivery_once(tmp_path: Path, receiver: Receiver) -> None:
+def test_a_slow_receiver_gets_each_delivery_once(pair: Server, receiver: Receiver) -> None:
     """While it takes longer than the sender's lease lasts, no other worker sends the same."""
     receiver.fail_first, receiver.seconds = 0, LEASE_SECONDS + 2.0
-    with serving(f"sqlite:///{tmp_path}/a.db", "--workers", "2", "--private-webhooks") as server:
-        make(server, arms=2)
-        server.call("POST", path_of("c", "/webhooks"), {"url": receiver.url})
-        for _ in range(30):
-            server.call("POST", path_of("c", "/tell-arm"), {"arm": "arm 0", "reward": 1.0})
+    make(pair, "slow", arms=2)
+    pair.call("POST", path_of("slow", "/webhooks"), {"url": receiver.url})
+    for _ in range(30):
+        pair.call("POST", path_of("slow", "/tell-arm"), {"arm": "arm 0", "reward": 1.0})
 
-        def states() -> list[str]:
-            found = server.call("GET", path_of("c", "/deliveries")).json["deliveries"]
-            return [each["state"] for each in found]
+    def states() -> list[str]:
+        found = pair.call("GET", path_of("slow", "/deliveries")).json["deliveries"]
+        return [each["state"] for each in found]
 
-        until(lambda: states() == ["delivered"])
-        assert len(receiver.got) == 1
+    until(lambda: states() == ["delivered"])
+    assert len(receiver.got) == 1
 
 
 def test_targets_inside_are_refused_without_the_flag(tmp_path: Path) -> None:
-    with serving(f"sqlite:///{tmp_path}/a.db") as server:
+    with in_process(f"sqlite:///{tmp_path}/a.db") as server:
         make(server)
         answer = server.call("POST", path_of("c", "/webhooks"), {"url": "http://127.0.0.1:9/"})
         assert answer.status == 400
