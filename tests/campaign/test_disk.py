@@ -134,7 +134,7 @@ def test_a_changed_row_is_named_and_so_is_a_missing_one(path: Path) -> None:
         Campaign.open(address, "c")
 
 
-@pytest.mark.parametrize("suffix", ["", "-wal"])
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", ".lock"])
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_file_that_is_deleted_or_replaced_while_it_is_open_is_not_written_to(
     path: Path, suffix: str, replaced: bool

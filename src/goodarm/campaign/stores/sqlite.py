@@ -11,7 +11,7 @@ taken before BEGIN IMMEDIATE queues them. It is held through the checkpoint, whi
 closing: before SQLite 3.51.3, two connections that checkpoint at once can reset the WAL.
 
 If the file is deleted or replaced while it is open, SQLite goes on writing to the old one, which nobody will ever read.
-Each operation therefore compares the file under the name with the one that was opened.
+Each operation therefore compares the files under their names with the ones that were opened (`Opened`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
 from goodarm.campaign.stores.file_lock import FileLock, refuse_network
+from goodarm.campaign.stores.opened import OF_A_DATABASE, Opened
 from goodarm.errors import UPGRADE, UnusableStore
 
 SCHEMA = """
@@ -55,7 +56,6 @@ PROBE = 0
 """Number of no campaign, for the write that `probe` makes."""
 flush_file = getattr(os, "fdatasync", os.fsync)
 """Flush a file; macOS has only the slower call."""
-RESTORE = "Nothing more is written to it. Put the file back, or restore a backup, and start this program again."
 APPLICATION = 0x600DA531
 """Marks a file as goodarm's, so that a database of another program is never written to."""
 
@@ -72,8 +72,8 @@ class SqliteStore(Store):
         self._inside = False
         self._process = -1
         self._connection: sqlite3.Connection
-        self._opened: list[tuple[str, int, int]] = []
-        """The file and its log, with device and inode, as they were opened."""
+        self._opened: Opened | None = None
+        """The files of the database and the lock; None if it is only read."""
         self._log = -1
         """The log, opened once more to flush it."""
         self._lost = False
@@ -109,11 +109,8 @@ class SqliteStore(Store):
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")  # `flush` flushes each commit
             self._connection.execute("SELECT count(*) FROM campaigns").fetchone()  # opens the log
-            files = (self.path, self.path.with_name(self.path.name + "-wal"))
-            self._log = os.open(files[1], os.O_RDWR | os.O_CLOEXEC)
-            self._opened = [
-                (str(path.absolute()), found.st_dev, found.st_ino) for path in files for found in [path.stat()]
-            ]
+            self._log = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+            self._opened = Opened(self.path, (*OF_A_DATABASE, ".lock"))
         finally:
             self._lock.free()
 
@@ -160,13 +157,8 @@ class SqliteStore(Store):
                 f"{self.path}: the disk has refused to keep what was written. Nothing more is written to it. Check the "
                 "disk, then start this program again: what was not acknowledged may be missing."
             )
-        for path, device, inode in self._opened:
-            try:
-                found = os.stat(path)
-            except FileNotFoundError:
-                raise UnusableStore(f"{path} was deleted while it was open. {RESTORE}") from None
-            if (found.st_dev, found.st_ino) != (device, inode):
-                raise UnusableStore(f"{path} was replaced by another file while it was open. {RESTORE}")
+        if self._opened is not None:
+            self._opened.refuse_others()
 
     def names(self) -> list[str]:
         with self._thread, _explained(self.path):
