@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from goodarm.campaign.stores.opened import Opened
+from goodarm.campaign.stores.opened import Opened, create_private
 from goodarm.campaign.stores.postgresql import Patience, without_password
 from goodarm.campaign.stores.sqlite import SqliteStore
 from goodarm.errors import GoodarmError, InvalidValue, MissingExtra, UnusableStore
@@ -86,12 +86,12 @@ class SqliteSide:
         self._store, path = store, f"{store}.service"
         self._lock = threading.Lock()
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            create_private(Path(path))
             self._connection = sqlite3.connect(path, timeout=10.0, check_same_thread=False, isolation_level=None)
             self._connection.execute("pragma journal_mode=wal")
             for table in TABLES:
                 self._connection.execute(table)
-            self._opened = Opened(Path(path))
+            self._opened = Opened(Path(path), self._connection)
         except (sqlite3.Error, OSError) as error:
             raise UnusableSide(
                 f"the service's tables in {path} can't be opened: {error}. Is the folder there, and writable?"
@@ -141,7 +141,7 @@ class SqliteSide:
 
     def close(self) -> None:
         with self._lock:
-            self._connection.close()
+            self._opened.close()
 
 
 class PostgresqlSide:

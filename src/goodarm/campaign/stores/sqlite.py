@@ -27,7 +27,7 @@ from pathlib import Path
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
 from goodarm.campaign.stores.file_lock import FileLock, refuse_network
-from goodarm.campaign.stores.opened import OF_A_DATABASE, Opened
+from goodarm.campaign.stores.opened import OF_A_DATABASE, Opened, create_private
 from goodarm.errors import UPGRADE, UnusableStore
 
 SCHEMA = """
@@ -66,7 +66,7 @@ class SqliteStore(Store):
     def __init__(self, path: str | Path, *, create: bool = True, read_only: bool = False) -> None:
         self.path = Path(path)
         self.address = f"sqlite:///{path}"
-        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        self._lock = FileLock(Path(f"{os.path.realpath(path)}.lock"))
         self._thread = threading.RLock()
         self._read_only = read_only
         self._inside = False
@@ -100,7 +100,7 @@ class SqliteStore(Store):
         self._lock.open()
         self._lock.take()
         try:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            create_private(self.path)
             self._connection = sqlite3.connect(
                 self.path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
             )
@@ -109,14 +109,14 @@ class SqliteStore(Store):
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")  # `flush` flushes each commit
             self._connection.execute("SELECT count(*) FROM campaigns").fetchone()  # opens the log
-            self._log = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
-            self._opened = Opened(self.path, (*OF_A_DATABASE, ".lock"))
+            self._log = os.open(f"{os.path.realpath(self.path)}-wal", os.O_RDWR | os.O_CLOEXEC)
+            self._opened = Opened(self.path, self._connection, (*OF_A_DATABASE, ".lock"))
         finally:
             self._lock.free()
 
     def _connect_to_read(self) -> None:
         """In a read-only folder SQLite can't create its shared index, and must be told that there are no writers."""
-        alone = "&immutable=1" if not Path(f"{self.path}-wal").exists() else ""
+        alone = "&immutable=1" if not os.path.exists(f"{os.path.realpath(self.path)}-wal") else ""
         address = f"{self.path.absolute().as_uri()}?mode=ro{alone}"
         self._connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         self._check_format()
@@ -279,7 +279,9 @@ class SqliteStore(Store):
             if self._lock._file >= 0:
                 with suppress(UnusableStore):  # another process has the file open: this is not the last to close it
                     self._lock.take()
-            if hasattr(self, "_connection"):
+            if self._opened is not None:
+                self._opened.close()
+            elif hasattr(self, "_connection"):
                 self._connection.close()
             if self._log >= 0:
                 os.close(self._log)
