@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,7 +136,7 @@ def test_a_changed_row_is_named_and_so_is_a_missing_one(path: Path) -> None:
         Campaign.open(address, "c")
 
 
-@pytest.mark.parametrize("suffix", ["", "-wal"])
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm", ".lock"])
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_file_that_is_deleted_or_replaced_while_it_is_open_is_not_written_to(
     path: Path, suffix: str, replaced: bool
@@ -152,6 +154,41 @@ def test_a_file_that_is_deleted_or_replaced_while_it_is_open_is_not_written_to(
         campaign.tell(other, 1.0)
     with pytest.raises(UnusableStore, match=said):
         campaign.store.names()
+
+
+def run_elsewhere(path: Path, statement: str) -> None:
+    """Open the database in another process, run a statement, and close it."""
+    code = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit(); c.close()"
+    subprocess.run((sys.executable, "-c", code, str(path), statement), check=True)
+
+
+def test_closing_keeps_what_others_wrote_after_the_shared_index_was_deleted(path: Path) -> None:
+    """SQLite would copy its own part of the log to the file, and remove the log with the rest."""
+    campaign = Campaign.open(f"sqlite:///{path}", "c")
+    campaign.ask()
+    path.with_name(path.name + "-shm").unlink()
+    run_elsewhere(path, "INSERT INTO campaigns (name) VALUES ('later')")
+    campaign.close()
+    code = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT name FROM campaigns').fetchall())"
+    found = subprocess.run((sys.executable, "-c", code, str(path)), check=True, capture_output=True, text=True)
+    assert found.stdout == "[('c',), ('later',)]\n"
+    with pytest.raises(UnusableStore, match="start this program again"):
+        open_store(f"sqlite:///{path}")  # SQLite would use the old index in this process
+
+
+def test_opening_a_file_twice_keeps_its_locks(path: Path) -> None:
+    """Closing any descriptor of a file drops this process's locks on it. Another process then removes the log."""
+    first, second = (Campaign.open(f"sqlite:///{path}", "c") for _ in range(2))
+    (ticket,) = first.ask()
+    run_elsewhere(path, "SELECT count(*) FROM campaigns")
+    first.tell(ticket, 1.0)
+    assert second.number == first.number
+
+
+def test_a_file_behind_a_link_is_private(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to(tmp_path / "target.db")
+    Campaign.create(f"sqlite:///{tmp_path / 'link.db'}", "c", ["a"], 0.5).close()
+    assert (tmp_path / "target.db").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_file_that_is_deleted_during_a_transaction_is_not_acknowledged(path: Path) -> None:

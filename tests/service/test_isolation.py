@@ -25,6 +25,7 @@ from goodarm.campaign.stores import file_lock
 from goodarm.errors import InvalidValue, UnusableStore
 from goodarm.service import beside, stream
 from goodarm.service.beside import Beside
+from goodarm.service.campaigns import MOST_ESTIMATES
 from goodarm.service.problems import Refusal
 from goodarm.service.routes.tickets import CUT
 from goodarm.service.run import serve
@@ -77,6 +78,34 @@ def test_long_computations_are_few_at_a_time_and_refused_beyond_a_limit(monkeypa
     answers = asyncio.run(play())
     assert most == beside.AT_ONCE
     assert [answer.status for answer in answers if isinstance(answer, Refusal)] == [429, 429]
+
+
+def test_a_list_of_many_campaigns_does_not_wait_for_its_estimates_where_many_are_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beside, "MOST_WAITING", 0)
+    with in_process(f"sqlite:///{tmp_path}/a.db") as server:
+        assert [create(server, f"c{j}") for j in range(3)] == [201] * 3
+        for path in ("/api/v1/campaigns", "/metrics", path_of("c1"), path_of("c1", "/verdicts")):
+            assert server.call("GET", path).status == 200
+        assert server.call("GET", path_of("c1", "/remaining")).status == 429
+
+
+def test_estimates_leave_room_for_other_long_computations(tmp_path: Path) -> None:
+    with in_process(f"sqlite:///{tmp_path}/a.db") as server:
+        most = 0
+
+        class Counting(set[Stop]):
+            def add(self, stop: Stop) -> None:
+                nonlocal most
+                super().add(stop)
+                most = max(most, len(self))
+
+        server.app.state.campaigns.beside._stops = Counting()
+        for j in range(MOST_ESTIMATES + 4):
+            Campaign.create(server.settings.store, f"c{j}", ["calm"], 0.5).close()
+        assert server.call("GET", "/api/v1/campaigns").status == 200
+        assert 0 < most <= MOST_ESTIMATES < beside.MOST_WAITING
 
 
 @pytest.mark.slow
@@ -141,6 +170,23 @@ def test_the_first_look_of_300_streams_is_shared() -> None:
 
     assert asyncio.run(play()) == 1
     assert looks == 1
+
+
+def test_few_first_looks_are_kept_however_many_numbers_clients_have_seen() -> None:
+    async def look(name: str, after: int | None) -> stream.Change:
+        return stream.Change(1, {"number": 1})
+
+    async def play() -> int:
+        fanout = stream.Fanout(look, every=1000.0)
+        streams = [fanout.follow("a", 1_000_000 + seen) for seen in range(50)]
+        await asyncio.gather(*(anext(each) for each in streams))
+        kept = len(fanout._looked["a"])
+        for each in streams:
+            await each.aclose()
+        await fanout.stop()
+        return kept
+
+    assert asyncio.run(play()) == stream.MOST_LOOKS
 
 
 def test_a_stream_without_news_is_pinged() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import sqlite3
 import threading
@@ -76,6 +77,33 @@ def test_a_store_that_is_deleted_while_it_is_served_is_answered_with_503(tmp_pat
         assert (told.status, told.headers["retry-after"]) == (503, "1")
         assert server.call("GET", "/readyz").status == 503
         assert (tmp_path / "a.db.service").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_server_whose_file_of_tokens_is_replaced_lets_nobody_in(tmp_path: Path) -> None:
+    store, file = f"sqlite:///{tmp_path}/a.db", tmp_path / "a.db.service"
+    side = open_side(store)
+    try:
+        _, text = Tokens(side).create("admin")
+    finally:
+        side.close()
+    with in_process(store, open=False) as server:
+        assert server.call("GET", "/api/v1/me", token=text).status == 200
+        assert server.call("GET", "/readyz").status == 200
+        (tmp_path / "older").write_bytes(file.read_bytes())
+        (tmp_path / "older").replace(file)
+        server.app.state.tokens.forget()
+        server.app.state.campaigns._probed_at = -math.inf
+        for method, path in (("GET", "/api/v1/me"), ("POST", path_of("c", "/ask")), ("GET", "/readyz")):
+            assert server.call(method, path, token=text).status == 503
+
+
+def test_nothing_is_kept_for_campaigns_that_do_not_exist(tmp_path: Path) -> None:
+    with in_process(f"sqlite:///{tmp_path}/a.db") as server:
+        for rest in ("/progress", "/arms/calm", "/deliveries", "/score", "/events", "/remaining"):
+            assert server.call("GET", path_of("none", rest)).status == 404
+        campaigns, sender = server.app.state.campaigns, server.app.state.sender
+        kept = [campaigns._trails, campaigns._reading, campaigns._peeking, sender._reading, sender._journals]
+        assert kept == [{}] * 5
 
 
 def test_a_server_that_is_ahead_of_its_store_writes_nothing_after_the_gap(tmp_path: Path) -> None:

@@ -68,6 +68,19 @@ def test_the_file_holds_no_secret(side: Side, tmp_path: Path) -> None:
     assert session.encode() not in content
 
 
+@pytest.mark.parametrize("suffix", ["", "-wal", "-shm"])
+def test_a_file_of_tokens_that_is_replaced_is_not_believed(side: Side, tmp_path: Path, suffix: str) -> None:
+    """Tokens are revoked in the new file, which a server with the old one would never read."""
+    _, text = Tokens(side).create("admin")
+    file = tmp_path / f"a.db.service{suffix}"
+    copy = file.with_name("copy")
+    copy.write_bytes(file.read_bytes())
+    copy.replace(file)
+    for use in (lambda: Tokens(side).caller(text), lambda: Tokens(side).create("reader"), lambda: side.load([])):
+        with pytest.raises(UnusableSide, match="replaced by another file"):
+            use()
+
+
 @pytest.mark.parametrize("change", [lambda t: t[:-1], lambda t: t + "x", lambda t: t.replace("goodarm", "badarm"),
                                     lambda t: "", lambda t: "goodarm__", lambda t: "\0", lambda t: "goodarm_\ud800_x",
                                     lambda t: t.replace("_", "", 1)])  # fmt: skip

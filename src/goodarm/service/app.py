@@ -96,11 +96,11 @@ def make(settings: Settings) -> FastAPI:
 async def _life(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     side = open_side(settings.store)
-    found = Campaigns(settings)
     state = app.state
+    state.tokens = Tokens(side)
+    found = Campaigns(settings, state.tokens.any_active)
     targets: Any = {"private": settings.private_targets, "ports": settings.webhook_ports}
     state.campaigns, state.desk = found, found.desk
-    state.tokens = Tokens(side)
     state.webhooks = Webhooks(side, **targets)
     state.fanout = Fanout(found.changes, settings.update_every, log.warning)
     state.sender = Sender(

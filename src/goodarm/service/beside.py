@@ -23,6 +23,14 @@ LOOK_SECONDS = 0.5
 """Seconds between two checks that the client is connected."""
 
 
+class TooMany(Refusal):
+    """The refusal of a computation while many are waiting."""
+
+    def __init__(self) -> None:
+        detail = f"{MOST_WAITING} long computations are under way or waiting. Try again in a moment."
+        super().__init__(429, "busy", detail, {"Retry-After": "2"})
+
+
 class Beside:
     """Runs functions in daemon threads. Each gets a `Stop` token, which is set when its client disconnects."""
 
@@ -50,8 +58,7 @@ class Beside:
         if self._ended:
             raise is_ending()
         if len(self._stops) >= MOST_WAITING:
-            detail = f"{MOST_WAITING} long computations are under way or waiting. Try again in a moment."
-            raise Refusal(429, "busy", detail, {"Retry-After": "2"})
+            raise TooMany
         stop = Stop()
         self._stops.add(stop)
         try:

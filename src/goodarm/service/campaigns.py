@@ -23,7 +23,7 @@ from goodarm.errors import GoodarmError, UnknownName
 from goodarm.problem import rewards_from_text
 from goodarm.question import from_json
 from goodarm.service import demo, views
-from goodarm.service.beside import Beside, in_thread
+from goodarm.service.beside import Beside, TooMany, in_thread
 from goodarm.service.bodies import NewCampaign
 from goodarm.service.desk import Desk
 from goodarm.service.hosted import Hosted, rehearse_block
@@ -44,6 +44,8 @@ T = TypeVar("T")
 log = logging.getLogger("goodarm.service")
 FEW_ENTRIES = 10_000
 """Maximum number of entries to read on the desk. Longer reads count as long computations."""
+MOST_ESTIMATES = 8
+"""Maximum number of estimates among the long computations. A list of campaigns may need one for each."""
 PROBE_SECONDS = 3.0
 """Maximum seconds of a test write for the server to count as ready."""
 PROBE_EVERY = 1.0
@@ -51,10 +53,14 @@ PROBE_EVERY = 1.0
 
 
 class Campaigns:
-    """A store, its writer thread (the desk), and long computations in other threads."""
+    """A store, its writer thread (the desk), and long computations in other threads.
 
-    def __init__(self, settings: Settings) -> None:
+    look : reads the service's own tables; an error means that the server is not ready
+    """
+
+    def __init__(self, settings: Settings, look: Callable[[], object]) -> None:
         self._store: Store = open_store(settings.store)
+        self._look = look
         self._limits = Limits(settings.most_tickets, settings.most_entries)
         self.desk: Desk[Hosted] = Desk(self._open, Hosted.together, Hosted.close, settings.most_waiting)
         self.beside = Beside()
@@ -62,8 +68,9 @@ class Campaigns:
         self._peeking: dict[str, demo.Peeking] = {}
         self._reading: dict[str, asyncio.Lock] = {}
         self._estimating: set[str] = set()
+        self._room_to_estimate = asyncio.Semaphore(MOST_ESTIMATES)
         self._rehearsed: dict[str, asyncio.Task[None]] = {}
-        self._probe: asyncio.Future[None] | None = None
+        self._probe: asyncio.Future[object] | None = None
         self._probed_at = -math.inf
 
     def _open(self, name: str) -> Hosted:
@@ -85,15 +92,15 @@ class Campaigns:
             self._store.give_up()
 
     async def probe(self) -> None:
-        """Raise an error unless something can be written to the store within a few seconds."""
+        """Raise an error unless tokens can be read and something can be written to the store within a few seconds."""
         if self._probe is None and time.monotonic() - self._probed_at < PROBE_EVERY:
             return
         if self._probe is None:
-            self._probe = in_thread(self._store.probe)
+            self._probe = in_thread(lambda: (self._look(), self._store.probe()))
             self._probe.add_done_callback(self._note_probe)
         await asyncio.wait_for(asyncio.shield(self._probe), PROBE_SECONDS)
 
-    def _note_probe(self, probe: asyncio.Future[None]) -> None:
+    def _note_probe(self, probe: asyncio.Future[object]) -> None:
         self._probe = None
         if not probe.cancelled() and probe.exception() is None:
             self._probed_at = time.monotonic()
@@ -127,16 +134,22 @@ class Campaigns:
         return await self.estimated(name, views.summary)
 
     async def estimated(self, name: str, view: Callable[[Hosted], T]) -> T:
-        """A view with the estimate of the remaining samples, renewed in another thread if it is due."""
+        """A view with the estimate of the remaining samples, renewed in another thread if it is due.
+
+        If too many long computations are waiting, the view has the last estimate.
+        """
         found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
         if due is None or name in self._estimating:
             return found
         self._estimating.add(name)
         try:
             number, estimate = due
-            began = time.monotonic()
-            value = await self.beside.run(estimate)
-            took = time.monotonic() - began
+            async with self._room_to_estimate:
+                began = time.monotonic()
+                value = await self.beside.run(estimate)
+                took = time.monotonic() - began
+        except TooMany:
+            return found
         finally:
             self._estimating.discard(name)
 
@@ -254,6 +267,8 @@ class Campaigns:
 
     async def trail(self, request: Request, name: str) -> Trail:
         """The trail of a campaign, continued from the last read; long journals are read in another thread."""
+        if name not in self._trails:
+            await self.desk.read(name, lambda campaign: None)  # nothing is kept for a campaign that does not exist
         async with self._reading.setdefault(name, asyncio.Lock()):
             trail = self._trails.setdefault(name, Trail())
             number, chunks = await self.desk.read(name, lambda each: (each.number, each.chunks(trail.number)))

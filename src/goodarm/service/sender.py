@@ -161,6 +161,8 @@ class Sender:
 
     async def _outbox(self, name: str, hooks: list[Webhook]) -> dict[str, Delivery]:
         """The deliveries owed to these webhooks. Entries before the first of them are not read."""
+        if name not in self._journals:
+            await self._desk.read(name, lambda campaign: None)  # nothing is kept for a campaign that does not exist
         since = min((hook.after for hook in hooks), default=0)
         async with self._reading.setdefault(name, asyncio.Lock()):
             found = self._journals.get(name)

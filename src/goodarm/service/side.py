@@ -11,12 +11,15 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from goodarm.campaign.stores.opened import Opened, create_private
 from goodarm.campaign.stores.postgresql import Patience, without_password
 from goodarm.campaign.stores.sqlite import SqliteStore
-from goodarm.errors import GoodarmError, InvalidValue, MissingExtra
+from goodarm.errors import GoodarmError, InvalidValue, MissingExtra, UnusableStore
 from goodarm.service.settings import sqlite_path
 
 T = TypeVar("T")
@@ -73,39 +76,45 @@ def open_side(store: str) -> Side:
 
 
 class SqliteSide:
-    """One connection, shared by the threads of a worker under a lock."""
+    """One connection, shared by the threads of a worker under a lock.
+
+    If the file is replaced, as by an older copy, tokens are revoked in the new file. A server that goes on with the old
+    one would still accept them, so it accepts none.
+    """
 
     def __init__(self, store: str) -> None:
         self._store, path = store, f"{store}.service"
         self._lock = threading.Lock()
         try:
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            create_private(Path(path))
             self._connection = sqlite3.connect(path, timeout=10.0, check_same_thread=False, isolation_level=None)
             self._connection.execute("pragma journal_mode=wal")
             for table in TABLES:
                 self._connection.execute(table)
+            self._opened = Opened(Path(path), self._connection)
         except (sqlite3.Error, OSError) as error:
             raise UnusableSide(
                 f"the service's tables in {path} can't be opened: {error}. Is the folder there, and writable?"
             ) from None
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self._run(query, values).fetchall()
+        with self._used() as connection:
+            return connection.execute(query, values).fetchall()
 
     def change(self, query: str, values: Sequence[Any] = ()) -> int:
-        return self._run(query, values).rowcount
+        with self._used() as connection:
+            return connection.execute(query, values).rowcount
 
     def load(self, batches: Sequence[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        with self._lock:
+        with self._used() as connection:
             try:
-                self._connection.execute("begin immediate")
+                connection.execute("begin immediate")
                 for query, rows in batches:
-                    self._connection.executemany(query, rows)
-                self._connection.execute("commit")
-            except sqlite3.Error as error:
-                if self._connection.in_transaction:
-                    self._connection.execute("rollback")
-                raise UnusableSide(f"the service's tables can't be used: {error}.") from None
+                    connection.executemany(query, rows)
+                connection.execute("commit")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("rollback")
 
     def guard(self) -> None:
         with SqliteStore(self._store) as store:
@@ -118,16 +127,21 @@ class SqliteSide:
         with SqliteStore(self._store, create=False) as store:
             return store.is_guarded
 
-    def _run(self, query: str, values: Sequence[Any]) -> sqlite3.Cursor:
+    @contextmanager
+    def _used(self) -> Iterator[sqlite3.Connection]:
+        """The connection; an error if it can't be used, or if it was not the present file that was used."""
         try:
             with self._lock:
-                return self._connection.execute(query, values)
+                yield self._connection
+                self._opened.refuse_others()
         except sqlite3.Error as error:  # the disk is full, or another program holds the file
             raise UnusableSide(f"the service's tables can't be used: {error}.") from None
+        except UnusableStore as error:
+            raise UnusableSide(f"the service's tables can't be used: {error}") from None
 
     def close(self) -> None:
         with self._lock:
-            self._connection.close()
+            self._opened.close()
 
 
 class PostgresqlSide:

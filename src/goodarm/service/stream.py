@@ -15,6 +15,8 @@ from typing import Any
 
 QUEUE = 32
 """Maximum number of changes waiting for one client."""
+MOST_LOOKS = 8
+"""Maximum number of first events kept for one campaign. A client chooses the number that it has seen."""
 PING_SECONDS = 10.0
 """Seconds without news after which a stream's token is checked and a comment is sent, to keep proxies connected."""
 PING = b": ping\n\n"
@@ -133,6 +135,8 @@ class Fanout:
                 found = await self._look(name, after)
                 if found is not None:
                     known[after] = found
+                    if len(known) > MOST_LOOKS:
+                        del known[next(iter(known))]
             return found
 
     async def _poll(self) -> None:

@@ -11,7 +11,7 @@ taken before BEGIN IMMEDIATE queues them. It is held through the checkpoint, whi
 closing: before SQLite 3.51.3, two connections that checkpoint at once can reset the WAL.
 
 If the file is deleted or replaced while it is open, SQLite continues to write to the old one, which can't be read any
-more. Each operation therefore compares the file under the name with the one that was opened.
+more. Each operation therefore compares the files under their names with the ones that were opened (`Opened`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from pathlib import Path
 from goodarm.campaign.journal import Event, Row
 from goodarm.campaign.stores._base import BLOCK_OF_ROWS, FORMAT, Snapshot, Store
 from goodarm.campaign.stores.file_lock import FileLock, refuse_network
+from goodarm.campaign.stores.opened import OF_A_DATABASE, Opened, create_private
 from goodarm.errors import UPGRADE, UnusableStore
 
 SCHEMA = """
@@ -55,7 +56,6 @@ PROBE = 0
 """Number of no campaign, for the write that `probe` makes."""
 flush_file = getattr(os, "fdatasync", os.fsync)
 """Flush a file; macOS has only the slower call."""
-RESTORE = "Nothing more is written to it. Put the file back, or restore a backup, and start this program again."
 APPLICATION = 0x600DA531
 """Marks a file as goodarm's, so that a database of another program is never written to."""
 
@@ -66,14 +66,14 @@ class SqliteStore(Store):
     def __init__(self, path: str | Path, *, create: bool = True, read_only: bool = False) -> None:
         self.path = Path(path)
         self.address = f"sqlite:///{path}"
-        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        self._lock = FileLock(Path(f"{os.path.realpath(path)}.lock"))
         self._thread = threading.RLock()
         self._read_only = read_only
         self._inside = False
         self._process = -1
         self._connection: sqlite3.Connection
-        self._opened: list[tuple[str, int, int]] = []
-        """The file and its log, with device and inode, as they were opened."""
+        self._opened: Opened | None = None
+        """The files of the database and the lock; None if it is only read."""
         self._log = -1
         """The log, opened once more to flush it."""
         self._lost = False
@@ -100,7 +100,7 @@ class SqliteStore(Store):
         self._lock.open()
         self._lock.take()
         try:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            create_private(self.path)
             self._connection = sqlite3.connect(
                 self.path, isolation_level=None, check_same_thread=False, timeout=BUSY_SECONDS
             )
@@ -109,17 +109,14 @@ class SqliteStore(Store):
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")  # `flush` flushes each commit
             self._connection.execute("SELECT count(*) FROM campaigns").fetchone()  # opens the log
-            files = (self.path, self.path.with_name(self.path.name + "-wal"))
-            self._log = os.open(files[1], os.O_RDWR | os.O_CLOEXEC)
-            self._opened = [
-                (str(path.absolute()), found.st_dev, found.st_ino) for path in files for found in [path.stat()]
-            ]
+            self._log = os.open(f"{os.path.realpath(self.path)}-wal", os.O_RDWR | os.O_CLOEXEC)
+            self._opened = Opened(self.path, self._connection, (*OF_A_DATABASE, ".lock"))
         finally:
             self._lock.free()
 
     def _connect_to_read(self) -> None:
         """In a read-only folder SQLite can't create its shared index, and must be told that there are no writers."""
-        alone = "&immutable=1" if not Path(f"{self.path}-wal").exists() else ""
+        alone = "&immutable=1" if not os.path.exists(f"{os.path.realpath(self.path)}-wal") else ""
         address = f"{self.path.absolute().as_uri()}?mode=ro{alone}"
         self._connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         self._check_format()
@@ -160,13 +157,8 @@ class SqliteStore(Store):
                 f"{self.path}: the disk has refused to keep what was written. Nothing more is written to it. Check the "
                 "disk, then start this program again: what was not acknowledged may be missing."
             )
-        for path, device, inode in self._opened:
-            try:
-                found = os.stat(path)
-            except FileNotFoundError:
-                raise UnusableStore(f"{path} was deleted while it was open. {RESTORE}") from None
-            if (found.st_dev, found.st_ino) != (device, inode):
-                raise UnusableStore(f"{path} was replaced by another file while it was open. {RESTORE}")
+        if self._opened is not None:
+            self._opened.refuse_others()
 
     def names(self) -> list[str]:
         with self._thread, _explained(self.path):
@@ -287,7 +279,9 @@ class SqliteStore(Store):
             if self._lock._file >= 0:
                 with suppress(UnusableStore):  # another process has the file open: this is not the last to close it
                     self._lock.take()
-            if hasattr(self, "_connection"):
+            if self._opened is not None:
+                self._opened.close()
+            elif hasattr(self, "_connection"):
                 self._connection.close()
             if self._log >= 0:
                 os.close(self._log)
