@@ -36,6 +36,7 @@ from goodarm.service.trail import Trail
 if TYPE_CHECKING:
     from goodarm.campaign import Store
     from goodarm.campaign.journal import Head
+    from goodarm.campaign.rows import Finish
     from goodarm.campaign.terms import Terms
     from goodarm.planning import Remaining
     from goodarm.simulation.stop import Stop
@@ -44,6 +45,10 @@ T = TypeVar("T")
 log = logging.getLogger("goodarm.service")
 FEW_ENTRIES = 10_000
 """Maximum number of entries to read on the desk. Longer reads count as long computations."""
+MOST_LISTED = 4
+"""Maximum number of estimates under way for lists. A list of a hundred campaigns must leave room for other work."""
+ESTIMATE_SECONDS, LIST_SECONDS = 2.0, 0.5
+"""Maximum seconds that a view, and the list of campaigns, wait for an estimate. A later view shows it."""
 PROBE_SECONDS = 3.0
 """Maximum seconds of a test write for the server to count as ready."""
 PROBE_EVERY = 1.0
@@ -61,7 +66,7 @@ class Campaigns:
         self._trails: dict[str, Trail] = {}
         self._peeking: dict[str, demo.Peeking] = {}
         self._reading: dict[str, asyncio.Lock] = {}
-        self._estimating: set[str] = set()
+        self._estimating: dict[str, asyncio.Task[None]] = {}
         self._rehearsed: dict[str, asyncio.Task[None]] = {}
         self._probe: asyncio.Future[None] | None = None
         self._probed_at = -math.inf
@@ -120,31 +125,41 @@ class Campaigns:
 
     async def summaries(self) -> list[dict[str, Any]]:
         """Summaries of all campaigns."""
-        return list(await asyncio.gather(*(self.estimated(name, views.summary) for name in await self.names())))
+        names = await self.names()
+        return list(await asyncio.gather(*(self.estimated(name, views.summary, in_list=True) for name in names)))
 
     async def summary(self, name: str) -> dict[str, Any]:
         """Summary of one campaign."""
         return await self.estimated(name, views.summary)
 
-    async def estimated(self, name: str, view: Callable[[Hosted], T]) -> T:
-        """A view with the estimate of the remaining samples, renewed beside the desk if it is due."""
+    async def estimated(self, name: str, view: Callable[[Hosted], T], in_list: bool = False) -> T:
+        """A view with the estimate of the remaining samples, renewed beside the desk if it is due.
+
+        A view never fails because of its estimate: with too many under way it shows what is known.
+
+        in_list : whether other campaigns are shown, too, so that the view waits less and starts few estimates
+        """
         found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
-        if due is None or name in self._estimating:
+        is_full = in_list and len(self._estimating) >= MOST_LISTED
+        if due is None or name in self._estimating or is_full:
             return found
-        self._estimating.add(name)
-        try:
-            number, estimate = due
+        renewal = self._estimating[name] = asyncio.create_task(self._estimate(name, due))
+        renewal.add_done_callback(lambda _: self._estimating.pop(name, None))
+        done, _ = await asyncio.wait({renewal}, timeout=LIST_SECONDS if in_list else ESTIMATE_SECONDS)
+        return await self.desk.read(name, view) if done else found
+
+    async def _estimate(self, name: str, due: views.Due) -> None:
+        def timed(stop: Stop) -> tuple[Finish | None, float]:
             began = time.monotonic()
-            value = await self.beside.run(estimate)
-            took = time.monotonic() - began
-        finally:
-            self._estimating.discard(name)
+            return due.estimate(stop), time.monotonic() - began
 
-        def again(campaign: Hosted) -> T:
-            views.keep_estimate(campaign, number, value, took)
-            return view(campaign)
-
-        return await self.desk.read(name, again)
+        try:
+            value, took = await self.beside.run(timed)
+            await self.desk.read(name, lambda campaign: views.keep_estimate(campaign, due.number, value, took))
+        except Refusal:  # too many long computations, or the server ends
+            log.debug("no estimate for %s", name)
+        except Exception:
+            log.exception("estimate for %s failed", name)
 
     async def ready_for_blocks(self, name: str) -> None:
         """Compile the code for blocks beside the desk, once per policy."""
