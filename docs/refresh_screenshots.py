@@ -77,6 +77,10 @@ def campaign(server: Server, arms: int, control: bool) -> str:
         if clicks:
             server.call("POST", path_of(name, "/tell-block"), {"ticket": block["ticket"], "rewards": clicks})
     server.call("POST", path_of(name, "/ask"), {"n": 40})
+    for _ in range(0 if control else 60):  # every picture of a page shows the same forecast
+        if server.call("GET", path_of(name)).json["finish"]:
+            break
+        time.sleep(0.5)
     return name
 
 

@@ -157,7 +157,7 @@ def test_against_a_control_baseline_lift_and_numbers_are_in_the_row(server: Serv
     expect(control.locator(".own")).to_have_text("25.00%")
     expect(control.locator(".mean")).to_have_text("")
     expect(control.locator("circle")).to_be_hidden()
-    expect(page.locator(".baseline")).to_have_text("◆ now: 25.00% after 80 samples")
+    expect(page.locator(".baseline")).to_have_text("◆ Control now: 25.00% after 80 samples.")
 
 
 def test_thousands_of_arms_leave_the_scale_to_the_decided(server: Server, new_page: NewPage) -> None:
@@ -277,6 +277,63 @@ def test_a_forecast_is_a_range_with_a_date_and_is_smoothed(server: Server, new_p
     assert re.fullmatch(r"not before .+ at the present rate", found[7])
 
 
+def test_an_estimate_that_is_read_twice_counts_once(server: Server, new_page: NewPage) -> None:
+    page = opened(new_page(), server.address)
+    first, again = page.evaluate(
+        """async () => {
+          const { Forecast } = await import("/js/forecast.js");
+          const forecast = new Forecast();
+          const estimate = (low) => ({ remaining: low, finish: { low, high: 4 * low }, open: 3 });
+          for (const low of [1000, 8000]) forecast.note(estimate(low));
+          const first = forecast.samples;
+          for (const low of [8000, 8000]) forecast.note(estimate(low));
+          return [first, forecast.samples];
+        }"""
+    )
+    assert first == again
+
+
+def test_the_table_shows_the_control_then_verdicts_in_the_order_of_the_chart(server: Server, new_page: NewPage) -> None:
+    address = create(server, "ordered", ["lucky", "sure", "now"], control="now")
+    for arm, pulls, total in (("now", 400, 120), ("sure", 400, 240), ("lucky", 2, 2)):
+        tell(server, "ordered", arm, pulls, total)
+    page = opened(new_page(viewport={"width": 390, "height": 844}), address)
+    rows = page.locator(".spacer .line")
+    expect(rows).to_have_count(3)
+    shown = {row.get_attribute("aria-rowindex"): row.get_attribute("data-arm") for row in rows.all()}
+    assert [shown[str(i)] for i in (2, 3, 4)] == ["now", "sure", "lucky"]
+    expect(page.locator('.spacer [data-arm="now"] .numbers')).to_have_text("mean 30.00%")  # a phone has no such column
+
+
+def test_costs_exact_means_and_overdue_tickets_are_shown(server: Server, new_page: NewPage) -> None:
+    arms = [{"id": "small", "cost": 0.02}, {"id": "large", "cost": 0.5}]
+    address = create(server, "priced", arms, threshold=0.5, cases=4)
+    page = opened(new_page(), address)
+    expect(page.locator('.spacer [data-arm="large"] .cost')).to_have_text("0.5")
+    exact = page.evaluate(
+        """async () => {
+          const { scaleOf } = await import("/js/format.js");
+          return scaleOf(await (await fetch("/api/v1/campaigns/priced")).json()).between(0.75, 0.75);
+        }"""
+    )
+    assert exact == "exactly 75.0%"
+    late = create(server, "late", ["a", "b"], threshold=0.5, after="0.001s")
+    server.call("POST", path_of("late", "/ask"), {"n": 3})
+    opened(page, late)
+    expect(page.locator(".now .problem")).to_have_text("3 tickets are overdue: tell their rewards or void them.")
+
+
+def test_an_arm_with_several_bars_has_its_metrics_and_no_empty_chart(server: Server, new_page: NewPage) -> None:
+    address = create(server, "bars", ["one", "two"], bars="correct >= 90%, slow <= 5%")
+    with Campaign.open(server.store, "bars") as campaign, campaign.transaction():
+        for i in range(60):
+            campaign.tell_arm("one", {"correct": 1.0, "slow": float(i % 20 == 0)})
+    page = opened(new_page(), f"{address}/arm/one")
+    expect(page.locator(".subline")).to_contain_text("; a bar lies inside; evidence")
+    expect(page.get_by_label("Every metric against its bar")).to_contain_text("○ undecided")
+    expect(page.get_by_label("Its interval over time")).to_be_hidden()
+
+
 def test_events_without_samples_do_not_make_the_last_sample_look_recent(server: Server, new_page: NewPage) -> None:
     page = opened(new_page(), server.address)
     kept = page.evaluate(
@@ -314,7 +371,7 @@ def test_what_now_counts_down_to_the_good_arms_that_end_the_campaign(server: Ser
     page = opened(new_page(), address)
     expect(page.locator(".now")).to_contain_text("Keep running to find 1 more arm above 50%. Then the campaign ends.")
     tell(server, "countdown", "b", 40, 40)
-    expect(page.locator(".now")).to_contain_text("The campaign has ended: nothing more is asked.")
+    expect(page.locator(".now")).to_contain_text("The campaign has ended.")
     for arm, side in (("a", "above"), ("c", "below")):
         opened(page, f"{address}/arm/{arm}")
         expect(page.locator(".words")).to_contain_text(f"{side} the bar of 50%")

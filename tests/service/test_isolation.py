@@ -25,7 +25,7 @@ from goodarm.campaign.stores import file_lock
 from goodarm.errors import InvalidValue, UnusableStore
 from goodarm.service import beside, stream
 from goodarm.service.beside import Beside
-from goodarm.service.campaigns import MOST_ESTIMATES
+from goodarm.service.campaigns import MOST_LISTED
 from goodarm.service.problems import Refusal
 from goodarm.service.routes.tickets import CUT
 from goodarm.service.run import serve
@@ -102,10 +102,10 @@ def test_estimates_leave_room_for_other_long_computations(tmp_path: Path) -> Non
                 most = max(most, len(self))
 
         server.app.state.campaigns.beside._stops = Counting()
-        for j in range(MOST_ESTIMATES + 4):
+        for j in range(MOST_LISTED + 4):
             Campaign.create(server.settings.store, f"c{j}", ["calm"], 0.5).close()
         assert server.call("GET", "/api/v1/campaigns").status == 200
-        assert 0 < most <= MOST_ESTIMATES < beside.MOST_WAITING
+        assert 0 < most <= MOST_LISTED < beside.MOST_WAITING
 
 
 @pytest.mark.slow

@@ -6,11 +6,13 @@ import gzip
 import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from serving import Server, events, path_of, serving
 
 from goodarm import Campaign
+from goodarm.service.beside import MOST_WAITING
 
 pytestmark = pytest.mark.slow
 
@@ -114,3 +116,25 @@ def test_a_ticket_becomes_overdue_although_nothing_happens(server: Server) -> No
     shown = server.call("GET", path_of(name, "/waiting?limit=1")).json
     assert (shown["pending"], shown["overdue"], shown["after"], len(shown["tickets"])) == (2, 2, float(after), 1)
     assert server.call("GET", path_of(name, "/waiting?limits=1")).status == 422
+
+
+def test_a_list_of_many_campaigns_is_not_refused_for_its_estimates(tmp_path: Path) -> None:
+    store, names = f"sqlite:///{tmp_path}/a.db", [f"c{i}" for i in range(MOST_WAITING + 8)]
+    for name in names:
+        Campaign.create(store, name, ["a", "b"], threshold=0.5).close()
+    with serving(store) as server:
+        listed = server.call("GET", "/api/v1/campaigns")
+        assert listed.status == 200, listed.body
+        assert sorted(each["name"] for each in listed.json["campaigns"]) == sorted(names)
+
+
+def test_a_guess_from_before_the_first_reward_is_not_shown_after_it(server: Server) -> None:
+    terms = {"name": "fed", "arms": ["a", "b"], "threshold": 0.02}
+    assert server.call("POST", "/api/v1/campaigns", terms).status == 201
+    until = time.monotonic() + 60.0
+    while "no rewards yet" not in server.call("GET", path_of("fed")).json["sentence"]:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    assert server.call("POST", path_of("fed", "/tell-arm"), {"arm": "a", "reward": 1.0}).status == 200
+    for path in (path_of("fed"), path_of("fed", "/verdicts")):
+        assert "no rewards yet" not in server.call("GET", path).json["sentence"]

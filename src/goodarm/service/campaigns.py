@@ -23,7 +23,7 @@ from goodarm.errors import GoodarmError, UnknownName
 from goodarm.problem import rewards_from_text
 from goodarm.question import from_json
 from goodarm.service import demo, views
-from goodarm.service.beside import Beside, TooMany, in_thread
+from goodarm.service.beside import Beside, in_thread
 from goodarm.service.bodies import NewCampaign
 from goodarm.service.desk import Desk
 from goodarm.service.hosted import Hosted, rehearse_block
@@ -36,6 +36,7 @@ from goodarm.service.trail import Trail
 if TYPE_CHECKING:
     from goodarm.campaign import Store
     from goodarm.campaign.journal import Head
+    from goodarm.campaign.rows import Finish
     from goodarm.campaign.terms import Terms
     from goodarm.planning import Remaining
     from goodarm.simulation.stop import Stop
@@ -44,8 +45,10 @@ T = TypeVar("T")
 log = logging.getLogger("goodarm.service")
 FEW_ENTRIES = 10_000
 """Maximum number of entries to read on the desk. Longer reads count as long computations."""
-MOST_ESTIMATES = 8
-"""Maximum number of estimates among the long computations. A list of campaigns may need one for each."""
+MOST_LISTED = 4
+"""Maximum number of estimates under way for lists. A list of a hundred campaigns must leave room for other work."""
+ESTIMATE_SECONDS, LIST_SECONDS = 2.0, 0.5
+"""Maximum seconds that a view, and the list of campaigns, wait for an estimate. A later view shows it."""
 PROBE_SECONDS = 3.0
 """Maximum seconds of a test write for the server to count as ready."""
 PROBE_EVERY = 1.0
@@ -67,8 +70,7 @@ class Campaigns:
         self._trails: dict[str, Trail] = {}
         self._peeking: dict[str, demo.Peeking] = {}
         self._reading: dict[str, asyncio.Lock] = {}
-        self._estimating: set[str] = set()
-        self._room_to_estimate = asyncio.Semaphore(MOST_ESTIMATES)
+        self._estimating: dict[str, asyncio.Task[None]] = {}
         self._rehearsed: dict[str, asyncio.Task[None]] = {}
         self._probe: asyncio.Future[object] | None = None
         self._probed_at = -math.inf
@@ -127,37 +129,41 @@ class Campaigns:
 
     async def summaries(self) -> list[dict[str, Any]]:
         """Summaries of all campaigns."""
-        return list(await asyncio.gather(*(self.estimated(name, views.summary) for name in await self.names())))
+        names = await self.names()
+        return list(await asyncio.gather(*(self.estimated(name, views.summary, in_list=True) for name in names)))
 
     async def summary(self, name: str) -> dict[str, Any]:
         """Summary of one campaign."""
         return await self.estimated(name, views.summary)
 
-    async def estimated(self, name: str, view: Callable[[Hosted], T]) -> T:
+    async def estimated(self, name: str, view: Callable[[Hosted], T], in_list: bool = False) -> T:
         """A view with the estimate of the remaining samples, renewed in another thread if it is due.
 
-        If too many long computations are waiting, the view has the last estimate.
+        A view never fails because of its estimate: with too many under way it shows what is known.
+
+        in_list : whether other campaigns are shown, too, so that the view waits less and starts few estimates
         """
         found, due = await self.desk.read(name, lambda campaign: (view(campaign), views.estimate_due(campaign)))
-        if due is None or name in self._estimating:
+        is_full = in_list and len(self._estimating) >= MOST_LISTED
+        if due is None or name in self._estimating or is_full:
             return found
-        self._estimating.add(name)
+        renewal = self._estimating[name] = asyncio.create_task(self._estimate(name, due))
+        renewal.add_done_callback(lambda _: self._estimating.pop(name, None))
+        done, _ = await asyncio.wait({renewal}, timeout=LIST_SECONDS if in_list else ESTIMATE_SECONDS)
+        return await self.desk.read(name, view) if done else found
+
+    async def _estimate(self, name: str, due: views.Due) -> None:
+        def timed(stop: Stop) -> tuple[Finish | None, float]:
+            began = time.monotonic()
+            return due.estimate(stop), time.monotonic() - began
+
         try:
-            number, estimate = due
-            async with self._room_to_estimate:
-                began = time.monotonic()
-                value = await self.beside.run(estimate)
-                took = time.monotonic() - began
-        except TooMany:
-            return found
-        finally:
-            self._estimating.discard(name)
-
-        def again(campaign: Hosted) -> T:
-            views.keep_estimate(campaign, number, value, took)
-            return view(campaign)
-
-        return await self.desk.read(name, again)
+            value, took = await self.beside.run(timed)
+            await self.desk.read(name, lambda campaign: views.keep_estimate(campaign, due.number, value, took))
+        except Refusal:  # too many long computations, or the server ends
+            log.debug("no estimate for %s", name)
+        except Exception:
+            log.exception("estimate for %s failed", name)
 
     async def ready_for_blocks(self, name: str) -> None:
         """Compile the code for blocks in another thread, once per policy."""

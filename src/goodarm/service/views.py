@@ -7,7 +7,7 @@ import io
 import math
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 REST = 20.0
 """Pause between two estimates, as a multiple of the time that the last one took. It limits the load."""
+OUTDATED = 2
+"""An estimate is outdated once the journal has grown by this factor."""
 MOST_BEHIND = 5000
 """Maximum number of missed entries after which a stream resumes. With more, it starts with all arms again."""
 FEW = 20
@@ -35,7 +37,29 @@ FEW = 20
 FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
 """Counts sent with every change."""
 
-_guesses: WeakKeyDictionary[Campaign, tuple[float, int, Finish | None]] = WeakKeyDictionary()
+
+class Due(NamedTuple):
+    """An estimate to make: the journal's number, and the function that makes it."""
+
+    number: int
+    estimate: Callable[[Stop], Finish | None]
+
+
+class Guess(NamedTuple):
+    """An estimate of the remaining samples, and when it was made."""
+
+    again_at: float
+    number: int
+    value: Finish | None
+
+    def is_outdated(self, campaign: Campaign) -> bool:
+        """Whether the campaign has grown much since, or rewards have replaced the plan's assumption."""
+        if campaign.number > OUTDATED * self.number:
+            return True
+        return self.value is not None and self.value.guess != "" and campaign.tally().told > 0
+
+
+_guesses: WeakKeyDictionary[Campaign, Guess] = WeakKeyDictionary()
 _summaries: WeakKeyDictionary[Campaign, dict[str, Any]] = WeakKeyDictionary()
 _created: WeakKeyDictionary[Campaign, tuple[str, str | None]] = WeakKeyDictionary()
 
@@ -95,24 +119,26 @@ def _origin(campaign: Campaign) -> tuple[str, str | None]:
 
 def estimated(campaign: Campaign) -> Finish | None:
     """The latest estimate of the samples until every arm is decided."""
-    return _guesses.get(campaign, (0.0, 0, None))[2]
+    guess = _guesses.get(campaign)
+    return None if guess is None or guess.is_outdated(campaign) else guess.value
 
 
-def estimate_due(campaign: Hosted) -> tuple[int, Callable[[Stop], Finish | None]] | None:
-    """The journal's number and the function for a new estimate; None if no new estimate is due.
+def estimate_due(campaign: Hosted) -> Due | None:
+    """What a new estimate needs; None if no new estimate is due.
 
-    One is due if something has changed and the last estimate was short compared with the time since then.
+    One is due if the last is outdated, or if something has changed and the last was short compared with the time
+    since then.
     """
-    number = campaign.number
-    again_at, known, _ = _guesses.get(campaign, (-math.inf, -1, None))
-    if known == number or time.monotonic() < again_at:
-        return None
-    return number, campaign.finishing()
+    number, guess = campaign.number, _guesses.get(campaign)
+    if guess is None or guess.is_outdated(campaign):
+        return Due(number, campaign.finishing())
+    is_early = guess.number == number or time.monotonic() < guess.again_at
+    return None if is_early else Due(number, campaign.finishing())
 
 
 def keep_estimate(campaign: Hosted, number: int, value: Finish | None, took: float) -> None:
     """Store an estimate that took `took` seconds."""
-    _guesses[campaign] = (time.monotonic() + REST * took, number, value)
+    _guesses[campaign] = Guess(time.monotonic() + REST * took, number, value)
 
 
 def verdicts(campaign: Campaign) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import { auditOf } from "./audit.js";
 import { learned } from "./bar.js";
 import { showLive } from "./campaign.js";
 import { byId, h, say, term } from "./dom.js";
-import { count, counted, decimal, evidence, fullTime, isCertain, lift, percent, scaleOf } from "./format.js";
+import { count, counted, decimal, evidence, fullTime, isCertain, lift, percent, scaleOf, shareWriter } from "./format.js";
 import { nameOf } from "./intervals.js";
 import { Stream } from "./live.js";
 import { ESTIMATE, EVIDENCE, INTERVAL } from "./meanings.js";
@@ -29,7 +29,7 @@ function sentence(arm, scale, threshold) {
     return `The ${scale.word(arm)}, which all others are compared with: mean ${scale.own(arm.own_mean)} after ${counted(arm.pulls, "sample")}.${waiting}`;
   const what = scale.labels.measured;
   const where = `${what} ${scale.value(arm.mean)}${base(arm, scale)} after ${counted(arm.pulls, "sample")}, ${between}`;
-  const bar = arm.metrics?.length ? "the bars" : `the ${scale.labels.bar} of ${scale.amount(threshold)}`;
+  const bar = arm.metrics?.length ? "a bar" : `the ${scale.labels.bar} of ${scale.amount(threshold)}`;
   const still =
     arm.needed !== null && arm.evidence !== null
       ? isCertain(arm.evidence)
@@ -38,7 +38,8 @@ function sentence(arm, scale, threshold) {
       : "";
   if (arm.verdict === "open") return `${where}${arm.low === null ? "" : `; ${bar} lies inside`}${still}.${waiting}`;
   const decided = `Decided ${fullTime(arm.decided_at)}, ${arm.guarantee ?? "no guarantee"}.`;
-  const side = arm.metrics?.length ? "beyond" : arm.verdict === "good" ? "above" : "below";
+  const side = arm.verdict === "good" ? "above" : "below";
+  if (arm.metrics?.length) return `${where}; ${arm.failed ? `${arm.failed} fails its bar` : "every bar is cleared"}. ${decided}${waiting}`;
   return `${where}, ${side} ${bar}. ${decided}${waiting}`;
 }
 
@@ -84,24 +85,34 @@ function numbers(arm, scale) {
   );
 }
 
-/** @param {import("./types.js").Metric[]} metrics */
-function metricTable(metrics) {
-  const head = ["metric", "bar", "mean", "interval", "evidence", ""].map((text) => h("th", { scope: "col" }, text));
-  const rows = metrics.map(({ metric, bar, at_least, mean, low, high, evidence: found, failed }) =>
-    h(
+/** Where a metric's interval lies. @param {import("./types.js").Metric} metric @param {import("./types.js").Verdict} verdict @returns {[string, string]} class and words */
+function stateOf({ bar, low, high, failed }, verdict) {
+  if (failed) return ["bad", "▼ fails"];
+  if (verdict === "good") return ["good", "▲ clears"];
+  return ["open", low === null || high === null || (low <= bar && bar <= high) ? "○ undecided" : "clear of the bar"];
+}
+
+/** @param {import("./types.js").Metric[]} metrics @param {import("./types.js").Verdict} verdict */
+function metricTable(metrics, verdict) {
+  const head = ["metric", "state", "bar", "mean", "interval", "evidence"].map((text) => h("th", { scope: "col" }, text));
+  const rows = metrics.map((each) => {
+    const { metric, bar, at_least, mean, low, high, evidence: found } = each;
+    const write = shareWriter(bar);
+    const [kind, state] = stateOf(each, verdict);
+    return h(
       "tr",
       {},
       h("th", { scope: "row" }, h("bdi", {}, metric)),
+      h("td", { class: kind }, state),
       ...[
         `${at_least ? "at least" : "at most"} ${percent(bar, 3)}`,
-        mean === null ? "–" : percent(mean),
-        low === null || high === null ? "–" : `${percent(low)} to ${percent(high)}`,
+        write(mean),
+        low === null || high === null ? "–" : `${write(low)} to ${write(high)}`,
         evidence(found),
       ].map((text) => h("td", {}, text)),
-      h("td", { class: failed ? "bad" : "" }, failed ? "▼ fails" : ""),
-    ),
-  );
-  const table = h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
+    );
+  });
+  const table = h("table", { class: "metrics" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows));
   return h("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": "Metrics" }, table);
 }
 
@@ -156,7 +167,10 @@ class ArmPage {
       term("what is evidence?", EVIDENCE),
     );
     this.metricsCard = card("Every metric against its bar", this.metrics);
-    this.evidenceCard = card("Evidence, and the line that decides", this.evidence.element, axisName(), lines);
+    this.evidenceCard = card("Evidence, and the line that decides", this.evidence.element, axisName(), lines, this.evidence.note);
+    const overTime = this.scale.compared ? "Its own mean over time" : "Its interval over time";
+    this.intervalCard = card(overTime, this.interval.element, axisName(), band, this.interval.note);
+    this.numbersCard = card("As a table", this.numbers);
     return h(
       "div",
       { class: "arm-page" },
@@ -164,11 +178,11 @@ class ArmPage {
       h(
         "div",
         { class: "grid pair" },
-        card(this.scale.compared ? "Its own mean over time" : "Its interval over time", this.interval.element, axisName(), band),
+        this.intervalCard,
         this.evidenceCard,
         this.metricsCard,
         card("Audit", this.audit),
-        card("As a table", this.numbers),
+        this.numbersCard,
       ),
     );
   }
@@ -205,8 +219,10 @@ class ArmPage {
     this.interval.show(arm.path);
     this.evidence.show(arm.path, arm.needed);
     if (this.evidenceCard) this.evidenceCard.hidden = arm.path.length > 0 && arm.path.every((p) => p.for_good === null);
+    const bare = arm.path.length > 0 && arm.path.every((p) => p.mean === null); // with several bars no history is kept
+    for (const each of [this.intervalCard, this.numbersCard]) if (each) each.hidden = bare;
     if (this.metricsCard) this.metricsCard.hidden = !arm.metrics?.length;
-    this.metrics.replaceChildren(metricTable(arm.metrics ?? []));
+    this.metrics.replaceChildren(metricTable(arm.metrics ?? [], arm.verdict));
     this.audit.replaceChildren(
       ...(arm.audit
         ? auditOf({ ...arm.audit, verdict: scale.word(arm) }, scale)

@@ -39,9 +39,10 @@ export function pathChart(threshold, scale) {
     [[], [], [], []],
   );
   made.box.setAttribute("role", "img");
-  const beyond = h("p", { class: "hint" });
+  const beyond = h("p", { class: "hint", hidden: true });
   return {
-    element: h("div", {}, made.box, beyond),
+    element: made.box,
+    note: beyond,
     /** @param {PathPoint[]} path */
     show(path) {
       const late = path.slice(Math.floor(path.length / 8)); // the first samples say next to nothing, and fill the scale
@@ -50,6 +51,7 @@ export function pathChart(threshold, scale) {
       const { above, below, highest, lowest } = clipped(path, range);
       const ends = [above && `up to ${scale.value(highest)}`, below && `down to ${scale.value(lowest)}`];
       say(beyond, above || below ? `Earlier intervals go on, ${ends.filter(Boolean).join(" and ")}.` : "");
+      beyond.hidden = !(above || below);
       made.show([path.map((p) => p.pulls), path.map((p) => p.low), path.map((p) => p.high), path.map((p) => p.mean)]);
       const last = path.at(-1);
       const between = last && `${scale.value(last.low)} to ${scale.value(last.high)}`;
@@ -67,9 +69,11 @@ export function pathChart(threshold, scale) {
 /** Evidence from 0 to a little above what decides; what speaks against an arm may fall without end, and is cut off. */
 export function evidenceChart() {
   let needed = /** @type {number | null} */ (null);
+  const floor = () => -(needed ?? 4);
+  const below = h("p", { class: "hint", hidden: true });
   const range = (/** @type {number | null} */ low, /** @type {number | null} */ high) =>
     /** @type {[number, number]} */ ([
-      Math.max(Math.min(low ?? 0, 0), -(needed ?? 4)),
+      Math.max(Math.min(low ?? 0, 0), floor()),
       Math.max(high ?? 0, needed ?? 0, 1) * 1.3,
     ]);
   const made = chart(
@@ -92,9 +96,13 @@ export function evidenceChart() {
   made.box.setAttribute("role", "img");
   return {
     element: made.box,
+    note: below,
     /** @param {PathPoint[]} path @param {number | null} line what decides */
     show(path, line) {
       needed = line;
+      const least = path.reduce((low, p) => Math.min(low, p.for_good ?? 0, p.for_bad ?? 0), 0);
+      below.hidden = least >= floor();
+      say(below, `Evidence below ${evidence(floor())} is not drawn.`);
       made.show([path.map((p) => p.pulls), path.map((p) => p.for_good), path.map((p) => p.for_bad)]);
       const last = path.at(-1);
       const words =

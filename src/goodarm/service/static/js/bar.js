@@ -70,11 +70,13 @@ const rest = (of) => {
 
 /** What it took and will take. @param {Summary} of @param {import("./forecast.js").Forecast} forecast */
 export function effort(of, forecast) {
-  const left = of.sentence.split("; ").slice(1, -1);
+  const left = clauses(of).slice(1, -1);
   const said = left.map((clause) => (LEFT.test(clause) && forecast.samples ? `${forecast.samples} to finish` : clause));
-  const spent = of.budget ? [`${decimal(of.spent ?? 0)} of the budget of ${decimal(of.budget)} spent`] : [];
+  const spent = of.budget && !of.tally?.used_up ? [`${decimal(of.spent ?? 0)} of the budget of ${decimal(of.budget)} spent`] : [];
   return `${[`${counted(of.told, "sample")} so far`, ...spent, ...said].join("; ")}.`;
 }
+/** The clauses of the server's sentence; a remark on "below" belongs to the promise. @param {Summary} of */
+const clauses = (of) => of.sentence.split(/; (?!below is )/);
 const LEFT = / more samples to finish$/; // numbers that are written anew
 
 /**
@@ -83,7 +85,7 @@ const LEFT = / more samples to finish$/; // numbers that are written anew
  * @param {Summary} of @param {import("./forecast.js").Forecast} forecast
  */
 export function subline(of, forecast) {
-  const promise = of.sentence.split("; ").at(-1) ?? "";
+  const promise = clauses(of).at(-1) ?? "";
   return `${effort(of, forecast)} ${promise[0]?.toUpperCase() ?? ""}${promise.slice(1)}.`;
 }
 

@@ -109,9 +109,9 @@ class CampaignPage {
     this.simulation = new SimulatedBanner(summary);
     this.selection = new Selection(() => this.order(), this.scale);
     const baseline = () => this.rows.get(summary.question.references[0] ?? "")?.own_mean ?? null;
-    this.table = new ArmTable({ threshold, scale: this.scale, href: (row) => armHref(name, row), baseline }, (key) =>
-      this.selection.sortBy(key),
-    );
+    const priced = rows.some(({ cost }) => (cost ?? 1) !== 1);
+    const about = { threshold, scale: this.scale, href: (/** @type {Row} */ row) => armHref(name, row), baseline, priced };
+    this.table = new ArmTable(about, (key) => this.selection.sortBy(key));
     this.parts = this.layout();
     narrow.addEventListener("change", this.arrange);
     this.timer = 0;
@@ -252,7 +252,7 @@ class CampaignPage {
     this.chart.show(rows.filter((row) => !this.scale.isReference(row)));
     const control = this.rows.get(this.summary.question.references[0] ?? "");
     if (this.baseline && control)
-      say(this.baseline, `◆ ${nameOf(control)}: ${this.scale.own(control.own_mean)} after ${counted(control.pulls, "sample")}`);
+      say(this.baseline, this.controlWords(control));
     this.now.show(this.summary, rows, this.forecast, this.over.points);
     this.over.draw();
     this.latest.show(rows);
@@ -264,6 +264,13 @@ class CampaignPage {
         this.shown.map((row) => this.rows.get(row.arm) ?? row),
         this.range(),
       );
+  }
+
+  /** The control's own mean, and how it is compared on a fixed test set. @param {Row} control */
+  controlWords(control) {
+    const id = nameOf(control) === control.arm ? control.arm : `${control.arm}, ${nameOf(control)}`;
+    const words = `◆ Control ${id}: ${this.scale.own(control.own_mean)} after ${counted(control.pulls, "sample")}.`;
+    return this.summary.cases ? `${words} A difference compares the cases that both have answered.` : words;
   }
 
   range() {

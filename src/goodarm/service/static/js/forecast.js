@@ -23,10 +23,14 @@ export class Forecast {
   constructor() {
     this.low = this.high = /** @type {number | null} */ (null);
     this.near = 0; // undecided arms whose samples are not counted
+    this.latest = ""; // the last estimate, as text
   }
 
   /** @param {Summary} of a fresh estimate */
   note({ remaining, finish, open }) {
+    const latest = JSON.stringify([remaining, finish, open]);
+    if (latest === this.latest) return; // the same estimate again would pull the smoothed one towards it
+    this.latest = latest;
     const known = remaining ?? null;
     const [low, high] = finish ? [finish.low, finish.high] : [known, known]; // without a high end only `low` is told
     const near = finish?.near ?? 0;

@@ -59,9 +59,11 @@ export function scaleOf(summary) {
     ? shares(summary.question.bar, labels.signed)
     : { value: plain, tick: decimal, bar: decimal, amount: decimal, own: plain };
   const between = (/** @type {Maybe} */ low, /** @type {Maybe} */ high) =>
-    `${writers.value(low).replace(UNIT, "")} to ${writers.value(high)}`;
+    isExact({ low, high }) ? `exactly ${writers.value(low)}` : `${writers.value(low).replace(UNIT, "")} to ${writers.value(high)}`;
   return { ...writers, ...wordsOf(summary.question, writers), bounded, between };
 }
+/** Whether the interval is one point, as when every case of a test set was evaluated. @param {{low?: Maybe, high?: Maybe}} row */
+export const isExact = ({ low, high }) => typeof low === "number" && typeof high === "number" && high - low < 1e-9;
 const UNIT = /\s?(%|pp)$/; // written once for both ends
 
 /** Why an arm with samples has no interval. */
@@ -92,9 +94,12 @@ function withDigits(digits, options) {
   return (x) => (x === null || x === undefined ? "–" : format.format(x));
 }
 
+/** Shares with as many digits as their bar asks for. @param {number} bar */
+export const shareWriter = (bar) => withDigits(Math.min(bar, 1 - bar) < 0.1 ? 2 : 1, { style: "percent" });
+
 /** "correct 95% (at least 90%)". @param {import("./types.js").Metric} metric */
 export const metricWords = ({ metric, mean, bar, at_least }) =>
-  `${metric} ${mean === null ? "–" : percent(mean)} (${at_least ? "at least" : "at most"} ${percent(bar, 3)})`;
+  `${metric} ${shareWriter(bar)(mean)} (${at_least ? "at least" : "at most"} ${percent(bar, 3)})`;
 
 /** A relative change: "+12%". @param {Maybe} x */
 export const lift = (x) => (x === null || x === undefined || !Number.isFinite(x) ? "–" : change.format(x));

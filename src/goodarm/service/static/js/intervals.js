@@ -2,20 +2,27 @@
 import { axis, axisWidth, chart, fitting, level, rem } from "./chart.js";
 import { clipped, domain } from "./domain.js";
 import { h, say } from "./dom.js";
-import { count, counted, metricWords } from "./format.js";
+import { count, counted, isExact, metricWords } from "./format.js";
 import { paintIntervals } from "./paint.js";
 
 /** @typedef {import("./types.js").Row} Row */
 /** @typedef {ReturnType<typeof import("./format.js").scaleOf>} Scale */
 const FEWEST = 5; // arms that a zoom leaves in sight
 const NAMED = 5; // rem per arm from which its name is written under it
+const SHORT = 2; // rem per arm from which names are written if all of them fit
 const MANY = 60; // arms from which the decided ones can be shown alone
 const LOST = 0.1; // share of decided arms below which they are shown alone at first
+const collator = new Intl.Collator(undefined, { numeric: true });
 const GROUP = { good: 0, open: 1, bad: 2 };
 
 /** In the order of the chart: good arms, then undecided, then bad ones, each by mean. @param {Row[]} rows */
 export const ranked = (rows) =>
-  rows.sort((a, b) => GROUP[a.verdict] - GROUP[b.verdict] || (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
+  rows.sort(
+    (a, b) =>
+      GROUP[a.verdict] - GROUP[b.verdict] ||
+      (b.mean ?? -Infinity) - (a.mean ?? -Infinity) ||
+      collator.compare(a.arm, b.arm),
+  );
 
 /** @param {Row} row */
 export const nameOf = (row) => row.label || row.arm;
@@ -23,7 +30,11 @@ export const nameOf = (row) => row.label || row.arm;
 /** The mean and the interval, if there is one. @param {Row} row @param {Scale} scale */
 const between = (row, scale) =>
   `${scale.value(row.mean)}, ` +
-  (row.low === null ? "no interval" : `between ${scale.value(row.low)} and ${scale.value(row.high)}`);
+  (row.low === null
+    ? "no interval"
+    : isExact(row)
+      ? "exact: no case is left"
+      : `between ${scale.value(row.low)} and ${scale.value(row.high)}`);
 
 /** @param {Row} row @param {Scale} scale */
 export function describe(row, scale) {
@@ -124,6 +135,7 @@ export class IntervalChart {
       axes: [
         axis((v) => (Number.isInteger(v) && v >= 1 ? count(v) : ""), {
           grid: { show: false },
+          space: (_, __, from, to, wide) => (this.areNamed(wide / (to - from)) ? 0.95 * (wide / (to - from)) : 3.6 * rem()),
           values: (u, splits) => this.under(u, splits),
         }),
         axis(this.scale.tick, { size: () => axisWidth(this.scale.value, this.range) }),
@@ -147,11 +159,20 @@ export class IntervalChart {
   under(u, splits) {
     const [from, to] = this.span();
     const room = u.bbox.width / devicePixelRatio / (to - from);
+    const named = this.areNamed(room);
     return splits.map((at) => {
       const row = Number.isInteger(at) ? this.rows[at - 1] : undefined;
       if (!row) return "";
-      return room > NAMED * rem() ? fitting(nameOf(row), 0.92 * room) : count(at);
+      return named ? fitting(nameOf(row), 0.92 * room) : count(at);
     });
+  }
+
+  /** Whether there is room to write the arms' names, or all of them are short. @param {number} room in pixels per arm */
+  areNamed(room) {
+    if (room > NAMED * rem()) return true;
+    const [from, to] = this.span();
+    const fits = (/** @type {Row} */ row) => fitting(nameOf(row), 0.92 * room) === nameOf(row);
+    return room > SHORT * rem() && this.rows.slice(Math.ceil(from) - 1, to).every(fits);
   }
 
   /** @param {import("./chart.js").Plot} u */

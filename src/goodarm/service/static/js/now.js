@@ -19,6 +19,7 @@ export class WhatNow {
     this.href = href;
     this.good = /** @type {Row[]} */ ([]);
     this.words = h("p", { class: "answer" });
+    this.late = h("p", { class: "problem" });
     this.list = h("ol", { class: "feed" });
     this.rest = h("p", { class: "hint" });
     const names = () => this.good.map(nameOf).join("\n");
@@ -26,7 +27,7 @@ export class WhatNow {
     this.take = h("div", { class: "actions" }, copyButton("Copy the names", names), h("a", csv, "As CSV"));
     this.keep = h("p", {});
     this.stop = h("div", { class: "ending" }, h("p", { class: "hint" }, "Enough? Verdicts and journal stay."), h("button", { type: "button", class: "quiet", onclick: end }, "End the campaign"));
-    this.element = h("div", { class: "now" }, this.words, this.list, this.rest, this.take, this.keep, this.stop);
+    this.element = h("div", { class: "now" }, this.words, this.late, this.list, this.rest, this.take, this.keep, this.stop);
   }
 
   /** @param {Summary} summary @param {Row[]} ranked in the order of the chart @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
@@ -34,7 +35,8 @@ export class WhatNow {
     this.good = ranked.filter((row) => row.verdict === "good" && !this.scale.isReference(row));
     const many = this.good.length;
     const { good } = this.scale.kinds;
-    say(this.words, many ? `Use the ${many === 1 ? "arm" : `${count(many)} arms`} ${this.scale.above}.` : `No arm is certain to be ${good}${summary.open ? " yet" : ""}.`);
+    say(this.words, many ? `Use the ${many === 1 ? "arm" : `${count(many)} arms`} ${this.scale.above}.` : `No arm is certain to be ${good}${summary.open && !summary.ended ? " yet" : ""}.`);
+    say(this.late, overdue(summary));
     const key = this.good.slice(0, NAMED).map((row) => row.arm).join("\n");
     if (this.list.dataset.key !== key) {
       this.list.dataset.key = key;
@@ -59,11 +61,18 @@ export class WhatNow {
   }
 }
 
+/** What overdue tickets ask for; empty without any. @param {Summary} of */
+function overdue({ tally, ended }) {
+  const many = tally?.overdue ?? 0;
+  if (!many || ended) return "";
+  return many === 1 ? "1 ticket is overdue: tell its reward or void it." : `${count(many)} tickets are overdue: tell their rewards or void them.`;
+}
+
 /** Whether it pays to go on. @param {Summary} of @param {string} above @param {import("./forecast.js").Forecast} forecast @param {import("./types.js").ProgressPoint[]} points */
 function keepRunning(of, above, forecast, points) {
-  if (of.ended) return "The campaign has ended: nothing more is asked.";
+  if (of.ended) return `The campaign has ended${of.open ? `; ${counted(of.open, "arm")} ${of.open === 1 ? "stays" : "stay"} undecided` : ""}.`;
   if (!of.open) return "Every arm is decided: nothing is left to sample.";
-  if (!of.told) return "Nothing has been sampled yet.";
+  if (!of.told) return "Nothing has been sampled yet. A program like the one above asks for samples and tells their rewards.";
   if (of.stop_after) return `Keep running to find ${counted(of.stop_after - of.good, "more arm")} ${above}. Then the campaign ends.`;
   const when = forecast.when(points);
   if (forecast.near && forecast.samples)

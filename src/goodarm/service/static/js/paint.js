@@ -179,7 +179,7 @@ function paintMarks(ctx, { x, y, step, first, last }, rows) {
     const row = rows[i];
     if (!row || row.mean === null) continue;
     ctx.fillStyle = fills[row.verdict];
-    mark(ctx, row.verdict, x(i + 1), y(row.mean), size);
+    mark(ctx, row.verdict, x(i + 1), y(row.mean), row.low === null ? Math.min(1.5 * size, step / 2.2) : size);
   }
 }
 

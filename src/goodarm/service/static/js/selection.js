@@ -17,6 +17,7 @@ const COMPARE = {
   lift: (a, b) => (a.mean ?? -Infinity) - (b.mean ?? -Infinity), // the same order: the baseline is the same
   own: (a, b) => (a.own_mean ?? -Infinity) - (b.own_mean ?? -Infinity),
   low: (a, b) => (a.low ?? -Infinity) - (b.low ?? -Infinity),
+  cost: (a, b) => (a.cost ?? 1) - (b.cost ?? 1),
   pulls: (a, b) => a.pulls - b.pulls,
   pending: (a, b) => a.pending - b.pending,
 };
@@ -28,7 +29,7 @@ export class Selection {
     this.changed = changed;
     this.query = "";
     this.filter = "all";
-    this.key = /** @type {SortKey} */ ("mean");
+    this.key = /** @type {SortKey} */ ("verdict"); // the order of the chart
     this.down = true;
     this.found = h("span", { class: "hint found", role: "status" });
     const search = h("input", {
@@ -85,7 +86,8 @@ export class Selection {
     const compare = COMPARE[this.key],
       sign = this.down ? -1 : 1;
     const chosen = rows.filter((row) => this.matches(row));
+    const last = (/** @type {Row} */ row) => Number(this.key === "verdict" && this.scale.isReference(row)); // or first, if down
     say(this.found, chosen.length === rows.length ? "" : `${count(chosen.length)} of ${count(rows.length)}`);
-    return chosen.sort((a, b) => sign * compare(a, b) || (a.arm < b.arm ? -1 : 1));
+    return chosen.sort((a, b) => sign * (last(a) - last(b) || compare(a, b)) || collator.compare(a.arm, b.arm));
   }
 }

@@ -109,6 +109,7 @@ export function waiting(bounded, href, name) {
       say(words, summary.pending ? `${where} ${meanwhile}` : "None: every ticket is answered.");
       words.className = summary.pending ? "" : "hint";
       const tally = summary.tally ?? {};
+      odd.className = tally.overdue ? "problem" : "hint";
       say(odd, ODD.flatMap(([key, text]) => (tally[key] ? [`${count(tally[key])} ${text}`] : [])).join("; "));
       if (!summary.pending) this.list([]);
     },

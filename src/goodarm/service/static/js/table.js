@@ -5,12 +5,12 @@ import { ESTIMATE, INTERVAL } from "./meanings.js";
 import { TableRow } from "./table_row.js";
 
 /** @typedef {import("./types.js").Row} Row */
-/** @typedef {"name" | "verdict" | "mean" | "low" | "lift" | "own" | "pulls" | "pending"} SortKey */
+/** @typedef {"name" | "verdict" | "mean" | "low" | "lift" | "own" | "cost" | "pulls" | "pending"} SortKey */
 /** @typedef {{key: SortKey, text: string, kind: string, title: string}} Column */
 const EXTRA = 6; // rows beyond the edge, so that scrolling never shows a gap
 
-/** @param {import("./intervals.js").Scale} scale @returns {Column[]} */
-const columns = ({ labels, compared }) => [
+/** @param {import("./table_row.js").About} about @returns {Column[]} */
+const columns = ({ scale: { labels, compared }, priced }) => [
   { key: "name", text: "arm", kind: "name", title: "The option, by its label" },
   { key: "verdict", text: "verdict", kind: "verdict", title: "What is certain, at the allowed error" },
   { key: "low", text: "interval", kind: "interval", title: INTERVAL },
@@ -20,6 +20,9 @@ const columns = ({ labels, compared }) => [
         { key: "lift", text: "lift", kind: "number lift", title: "The difference relative to the mean of the control" },
         { key: "own", text: "mean", kind: "number own", title: "The arm's own mean reward" },
       ])
+    : []),
+  ...(priced
+    ? /** @type {Column[]} */ ([{ key: "cost", text: "cost", kind: "number cost", title: "What a sample of this arm costs" }])
     : []),
   { key: "pulls", text: "samples", kind: "number pulls", title: "Rewards that were told for this arm" },
   { key: "pending", text: "waiting", kind: "number pending", title: "Tickets of this arm whose reward is not known yet" },
@@ -40,7 +43,7 @@ export class ArmTable {
     this.range = /** @type {[number, number]} */ ([0, 1]);
     this.lines = /** @type {TableRow[]} */ ([]);
     this.frame = 0;
-    this.heads = columns(about.scale).map((column) => heading(column, sort));
+    this.heads = columns(about).map((column) => heading(column, sort));
     this.spacer = h("div", { class: "spacer", role: "presentation" });
     const events = {
       onscroll: () => this.later(),
@@ -49,7 +52,7 @@ export class ArmTable {
     this.scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "0", ...events }, this.spacer);
     this.empty = h("p", { class: "hint nothing", hidden: true }, "No arm matches.");
     const first = h("div", { role: "row", class: "line", "aria-rowindex": "1" }, ...this.heads);
-    const attributes = { class: about.scale.compared ? "arms compared" : "arms", role: "table", "aria-label": "Arms with their intervals" };
+    const attributes = { class: `arms${about.scale.compared ? " compared" : ""}${about.priced ? " priced" : ""}`, role: "table", "aria-label": "Arms with their intervals" };
     this.table = h("div", attributes, h("div", { role: "rowgroup", class: "arms-head" }, first), this.scroller);
     this.element = h("div", {}, this.table, this.empty);
     this.observer = new ResizeObserver(() => this.later());

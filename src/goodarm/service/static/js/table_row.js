@@ -1,10 +1,12 @@
 /** One row of the table: made once, written again for whichever arm it shows. */
 import { h, s, say } from "./dom.js";
-import { NO_INTERVAL, count, lift } from "./format.js";
+import { NO_INTERVAL, count, decimal, isExact, lift } from "./format.js";
 import { nameOf } from "./intervals.js";
 
 /** @typedef {import("./types.js").Row} Row */
-/** @typedef {{threshold: number, scale: import("./intervals.js").Scale, href: (row: Row) => string, baseline: () => number | null}} About */
+/** @typedef {{threshold: number, scale: import("./intervals.js").Scale, href: (row: Row) => string, baseline: () => number | null, priced: boolean}} About */
+
+const EXACT = "Every case of the test set was evaluated, so the mean is known.";
 
 /** @param {number} value @param {[number, number]} range @returns {number} per cent of the way */
 const place = (value, [low, high]) => Math.min(Math.max((value - low) / (high - low || 1), 0), 1) * 100;
@@ -42,11 +44,13 @@ export class TableRow {
     this.mean = cell("number mean");
     this.lift = cell("number lift");
     this.own = cell("number own");
+    this.cost = cell("number cost");
     this.pulls = cell("number pulls");
     this.pending = cell("number pending");
     const interval = cell("interval", this.drawing, this.ends);
     const compared = about.scale.compared ? [this.lift, this.own] : [];
-    const cells = [cell("name", this.link), this.verdict, interval, this.mean, ...compared, this.pulls, this.pending];
+    const more = about.priced ? [...compared, this.cost] : compared;
+    const cells = [cell("name", this.link), this.verdict, interval, this.mean, ...more, this.pulls, this.pending];
     this.element = h("div", { role: "row", class: "line" }, ...cells);
   }
 
@@ -70,9 +74,11 @@ export class TableRow {
     say(this.glyph, scale.glyph(row));
     say(this.word, row.state ? `${scale.word(row)}, ${row.state}` : scale.word(row));
     const reference = scale.isReference(row);
+    this.element.classList.toggle("reference", reference);
     say(this.mean, reference ? "" : scale.value(row.mean));
     say(this.lift, reference ? "" : lift(relative(row.mean, this.about.baseline())));
     say(this.own, scale.own(row.own_mean));
+    say(this.cost, decimal(row.cost ?? 1));
     say(this.pulls, count(row.pulls));
     say(this.pending, row.pending ? count(row.pending) : "");
     this.draw(row, range);
@@ -96,8 +102,8 @@ export class TableRow {
     set(this.line, "x2", row.high);
     set(this.dot, "cx", row.mean);
     const words = known ? scale.between(row.low, row.high) : row.pulls ? "no interval" : "no samples yet";
-    say(this.ends, scale.isReference(row) ? "" : words);
-    this.ends.title = words === "no interval" ? NO_INTERVAL : "";
+    say(this.ends, scale.isReference(row) ? `mean ${scale.own(row.own_mean)}` : words);
+    this.ends.title = words === "no interval" ? NO_INTERVAL : known && isExact(row) ? EXACT : "";
   }
 
   flash() {
