@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -100,6 +101,23 @@ def test_a_snapshot_that_does_not_fit_is_not_used(damage: Any, tmp_path: Any) ->
     again = Campaign.open(address, "c")
     assert again.arms() == campaign.arms()
     assert (again._session.snapshot_at, again.tally().late) == (0, 0)
+
+
+def test_two_processes_keep_one_snapshot_between_them(tmp_path: Any) -> None:
+    address = f"sqlite:///{tmp_path}/c.db"
+    with Campaign.create(address, "c", ["a", "b", "c"], 0.5) as one, Campaign.open(address, "c") as other:
+        kept: list[Any] = []
+        for _ in range(100):
+            for campaign in (one, other):
+                (ticket,) = campaign.ask()
+                campaign.tell(ticket, 0.5)
+                kept.append(campaign.store.snapshot(campaign._session.campaign))
+        numbers = sorted({each.number for each in kept if each is not None})
+        assert len(numbers) >= 3
+        assert all(later - earlier >= 49 for earlier, later in pairwise(numbers)), numbers
+        with Campaign.open(address, "c") as again:
+            assert again._session.snapshot_at == numbers[-1]
+            assert again.arms() == one.arms()
 
 
 MODELS = ["ucb+gap-mixture@linear", "ucb+beta-mixture@mixed", "thompson+gap-mixture@kernel", "ucb+kt@linear"]

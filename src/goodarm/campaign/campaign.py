@@ -202,16 +202,16 @@ at most 5%
 
     def tell(self, ticket: TicketGiven, reward: RewardGiven) -> Told:
         """Tell the reward of a ticket. Repeating the same reward changes nothing; a different one is refused."""
-        told = self._tell([(ticket, reward)])
-        if told.late:
-            raise LateReward(operations.too_late(self._session.fold, told.late[0]))
+        with self._writing() as fold:
+            late = operations.tell(self._session, [(ticket, reward)])
+            told = Told(self._own_verdicts(), late)
+        if late:
+            raise LateReward(operations.too_late(fold, late[0]))
         return told
 
     def tell_many(self, rewards: Mapping[TicketGiven, RewardGiven] | Iterable[tuple[TicketGiven, RewardGiven]]) -> Told:
         """Tell many rewards in one transaction: all of them, or none if one is refused. Late ones are only recorded."""
-        return self._tell(operations.pairs_of(rewards))
-
-    def _tell(self, pairs: list[tuple[TicketGiven, RewardGiven]]) -> Told:
+        pairs = operations.pairs_of(rewards)
         with self._writing():
             late = operations.tell(self._session, pairs)
             return Told(self._own_verdicts(), late)
@@ -226,9 +226,9 @@ at most 5%
         """Like `step`, and also returns the verdicts. The same key returns the same answer again."""
         with self._writing() as fold:
             late, decided, following = operations.step(self._session, ticket, reward, key)
-            told = Told(views.arm_rows(fold, decided), late)
+            told = Told(views.arm_rows(fold, decided) if decided else [], late)
         if late:
-            raise LateReward(operations.too_late(self._session.fold, late[0]))
+            raise LateReward(operations.too_late(fold, late[0]))
         return told, following[0] if following else None
 
     def void(self, ticket: TicketGiven | Block, reason: str) -> None:
@@ -557,7 +557,8 @@ at most 5%
     def _look(self) -> Fold:
         self._refuse_closed()
         fold = self._session.refresh()
-        self._call_back()
+        if self._session.verdicts_seen:
+            self._call_back()
         return fold
 
     def _refuse_closed(self) -> None:
@@ -569,11 +570,15 @@ at most 5%
         self._refuse_closed()
         with self._session.transaction() as fold:
             yield fold
-        warn_once(self._session.fold)
-        self._call_back()
+        if fold.scatter is not None:
+            warn_once(fold)
+        if self._session.verdicts_seen:
+            self._call_back()
 
     def _own_verdicts(self) -> list[ArmRow]:
-        return views.arm_rows(self._session.fold, self._session.own_verdicts())
+        """Rows of the arms that the current operation has decided; usually there are none."""
+        decided = self._session.decided
+        return views.arm_rows(self._session.fold, decided) if decided else []
 
     def _call_back(self) -> None:
         """Runs outside the transaction: a callback may be slow, use the campaign, or raise. Later verdicts wait."""

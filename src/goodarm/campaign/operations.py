@@ -67,7 +67,8 @@ def check_ask_of_unit(n: int, key: str | None) -> None:
 def ask(session: Session, n: int, key: str | None) -> list[Ticket]:
     if n > LARGEST_ASK:
         raise InvalidValue(f"at most {LARGEST_ASK:,} tickets can be asked at once; got {n:,}. Use ask_block.")
-    _refuse_units(session.fold, "ask without unit=")
+    if session.fold.units is not None:
+        raise _needs_units("ask without unit=")
     before = answered(session, key, ASK, n=n)
     if before is not None:
         return [Ticket(*ticket) for ticket in before["tickets"]]
@@ -172,13 +173,12 @@ def _ticket_of(session: Session, unit: Any) -> Ticket:
     return Ticket(*found["tickets"][0])
 
 
-def _refuse_units(fold: Fold, call: str) -> None:
-    """Refuse what would make a reward of something else than a unit."""
-    if fold.units is not None:
-        raise Refused(
-            f"one reward per unit enters the evidence of this campaign, so {call} is refused. Use ask(unit=...), "
-            "tell_unit(unit, reward) and, without a window, close_units(unit)."
-        )
+def _needs_units(call: str) -> Refused:
+    """The refusal of a call that would make a reward of something else than a unit."""
+    return Refused(
+        f"one reward per unit enters the evidence of this campaign, so {call} is refused. Use ask(unit=...), "
+        "tell_unit(unit, reward) and, without a window, close_units(unit)."
+    )
 
 
 def _hand_out(session: Session, n: int, unit: str | None = None) -> list[Ticket]:
@@ -192,34 +192,35 @@ def _hand_out(session: Session, n: int, unit: str | None = None) -> list[Ticket]
         number = fold.tickets + 1
         case = next(iter(fold.next_cases(arm)), None)
         content = {**({} if case is None else {"case": case}), **({} if unit is None else {"unit": unit})}
-        session.write(journal.ASKED, ticket=number, arm=arm, content=content or None)
+        session.write(journal.ASKED, number, arm, content=content or None)
         tickets.append(Ticket(spell(fold.terms.key, number), fold.books[arm].entry.id, fold.case_name(case)))
     return tickets
 
 
 def _as_lists(tickets: list[Ticket]) -> list[list[str]]:
     """Tickets as JSON for the journal."""
-    return [list(ticket.as_json().values()) for ticket in tickets]
+    return [[value for value in ticket if value is not None] for ticket in tickets]
 
 
-def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[list[str], Iterable[int], list[Ticket]]:
+def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[list[str], list[int], list[Ticket]]:
     """Tell and ask. Returns the tickets told too late, the arms decided, and the next ticket.
 
     A key belongs to one ticket and reward. Repeating it returns the same answer, even after the campaign has ended.
     """
-    _refuse_units(session.fold, "step")
-    told = str(getattr(given, "ticket", given))
-    as_told = session.fold.terms.question.as_told
-    asked = {"told": told, "reward": as_told(checked_reward(session.fold, reward))}
+    fold = session.fold
+    if fold.units is not None:
+        raise _needs_units("step")
+    question, told = fold.terms.question, str(getattr(given, "ticket", given))
+    asked = {"told": told, "reward": question.as_told(question.reward(reward, fold.terms.rewards))}
     before = answered(session, key, "step", **asked)  # refuse before telling anything
     if before is not None:
         return [], before.get("decided", []), [Ticket(*ticket) for ticket in before["tickets"]]
     _refuse_full(session, 0)  # the told ticket frees a place for the next one
     late = tell(session, [(given, reward)])
-    decided = session.own_verdicts()
+    decided = list(session.decided)
     if late:  # the caller receives an error, so a new ticket would be lost
         return late, decided, []
-    tickets = [] if session.fold.ended else _hand_out(session, 1)
+    tickets = [] if fold.ended else _hand_out(session, 1)
     if key is not None:
         keep(session, key, "step", decided=decided, tickets=_as_lists(tickets), **asked)
     return [], decided, tickets
@@ -228,34 +229,34 @@ def step(session: Session, given: Any, reward: Any, key: str | None) -> tuple[li
 def tell(session: Session, pairs: Iterable[tuple[Any, Any]]) -> list[str]:
     """Write the rewards of tickets; returns the tickets that were told too late."""
     fold = session.fold
-    _refuse_units(fold, "tell")
-    rewards: dict[int, Reward] = {}
+    if fold.units is not None:
+        raise _needs_units("tell")
+    question, rewards = fold.terms.question, dict[int, Reward]()
     late: list[tuple[int, Reward]] = []
     for given, reward in pairs:
         ticket = read_ticket(fold.terms.key, given, fold.tickets)
-        _refuse_other_arm(fold, ticket, given)
-        value = checked_reward(fold, reward)
+        if isinstance(given, Ticket) and ticket in fold.pending:
+            _refuse_other_arm(fold, ticket, given)
+        value = question.reward(reward, fold.terms.rewards)
         if rewards.setdefault(ticket, value) != value:
             raise Refused(f"the ticket {spell(fold.terms.key, ticket)} is told twice here, with different rewards.")
         if ticket not in fold.pending and _has_ended(session, ticket, value):
             late.append((ticket, value))
     overdue = {ticket for ticket, _ in late}
     for ticket, value in late:
-        _write_reward(session, journal.LATE, ticket, None, value)
+        session.write(journal.LATE, ticket, None, *question.entry(value))
     for ticket, value in rewards.items():
         if ticket in fold.pending:
-            _write_reward(session, journal.TOLD, ticket, fold.pending[ticket][0], value)
+            session.write(journal.TOLD, ticket, fold.pending[ticket][0], *question.entry(value))
     return [spell(fold.terms.key, ticket) for ticket in sorted(overdue)]
 
 
-def _refuse_other_arm(fold: Fold, ticket: int, given: Any) -> None:
-    """Refuse a ticket that was handed out for another arm or case than the journal says.
+def _refuse_other_arm(fold: Fold, ticket: int, given: Ticket) -> None:
+    """Refuse a pending ticket that was handed out for another arm or case than the journal says.
 
     A store that was restored from an older copy hands out the same numbers again. The reward of such a ticket would
     count for an arm that did not earn it.
     """
-    if not isinstance(given, Ticket) or ticket not in fold.pending:
-        return
     arm, case = fold.books[fold.pending[ticket][0]].entry.id, fold.case_name(fold.cases.get(ticket))
     if (given.arm, given.case) != (arm, case):
         was, here = (name if of is None else f"{name!r} on {of!r}" for name, of in (given[1:], (arm, case)))
@@ -263,11 +264,6 @@ def _refuse_other_arm(fold: Fold, ticket: int, given: Any) -> None:
             f"the ticket {given.ticket} was handed out for {was}, and in this journal it is for {here}. Was the store "
             "restored from an older copy? Its tickets are handed out again, so ask anew."
         )
-
-
-def _write_reward(session: Session, kind: str, ticket: int, arm: int | None, value: Reward) -> None:
-    reward, content = session.fold.terms.question.entry(value)
-    session.write(kind, ticket=ticket, arm=arm, reward=reward, content=content)
 
 
 def pairs_of(rewards: Any) -> list[tuple[Any, Any]]:
@@ -314,11 +310,6 @@ def too_late(fold: Fold, ticket: str) -> str:
     return f"the ticket {ticket} was not told within {within} and {how}; the reward came too late and was noted."
 
 
-def checked_reward(fold: Fold, reward: Any) -> Reward:
-    """A reward in the form of the question, checked to lie in its range."""
-    return fold.terms.question.reward(reward, fold.terms.rewards)
-
-
 def void(session: Session, given: Any, reason: str) -> None:
     fold = session.fold
     ticket = read_ticket(fold.terms.key, given, fold.tickets)
@@ -349,25 +340,28 @@ def _refuse_rows(fold: Fold, ticket: int) -> None:
 
 def tell_arm(session: Session, arm: str, reward: Any, key: str | None) -> None:
     fold = session.fold
-    number, value = number_of(fold, arm), checked_reward(fold, reward)
+    question, number = fold.terms.question, number_of(fold, arm)
+    value = question.reward(reward, fold.terms.rewards)
     if fold.terms.cases is not None:
         raise Refused(
             "on a fixed test set every reward needs a ticket, because the verdicts rely on the campaign drawing the "
             "cases at random. Ask for tickets; results that exist already can be judged by goodarm judge --case."
         )
-    _refuse_units(fold, "tell_arm")
-    as_told = fold.terms.question.as_told(value)
+    if fold.units is not None:
+        raise _needs_units("tell_arm")
+    as_told = question.as_told(value)
     if answered(session, key, "tell_arm", arm=arm, reward=as_told) is not None:
         return
     _refuse_ended(fold)
     _refuse_full(session, 0)
-    _write_reward(session, journal.GIVEN, fold.tickets + 1, number, value)
+    session.write(journal.GIVEN, fold.tickets + 1, number, *question.entry(value))
     keep(session, key, "tell_arm", arm=arm, reward=as_told)
 
 
 def ask_block(session: Session, n: int, key: str | None) -> Block:
     fold = session.fold
-    _refuse_units(fold, "ask_block")
+    if fold.units is not None:
+        raise _needs_units("ask_block")
     before = answered(session, key, "ask_block", n=n)
     if before is not None:
         return _block_again(session, before)

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from goodarm.campaign import journal
 from goodarm.campaign.audit import audit
 from goodarm.campaign.fold import Fold
-from goodarm.campaign.journal import REQUESTS, Event, as_payload, chained, digest, reading_back, verified
+from goodarm.campaign.journal import REQUESTS, Event, as_payload, digest, link, reading_back, verified
 from goodarm.campaign.replay import fold_all
 from goodarm.campaign.snapshot import pack, unpack
 from goodarm.campaign.stores import Snapshot, Store, found_in
@@ -49,8 +49,9 @@ class Session:
         self.verdicts_seen: list[Event] = []
         """Committed verdicts of any process that have not been announced yet."""
         self._own: list[Event] = []
-        self._own_from = 0
-        """Verdicts of the open transaction, and where those of its latest part begin."""
+        """Verdicts of the open transaction."""
+        self.decided: list[int] = []
+        """The arms that the current operation has decided."""
         self._thread = threading.RLock()
         self._under_way = False
         """Whether a transaction is open."""
@@ -71,6 +72,8 @@ class Session:
         """Id of the server token whose changes follow. Their entries carry it."""
         self.campaign = found_in(store, name)
         self.snapshot_at = 0
+        self._opened_at = 0
+        """The newest entry when the journal was loaded."""
         self._just_opened = False
 
     @property
@@ -149,7 +152,7 @@ class Session:
             self.snapshot_at = 0
         fold_all(fold, self.store.chunks(self.campaign, fold.number))
         self._refuse_shortened()
-        self._just_opened = True
+        self._opened_at, self._just_opened = fold.number, True
         return fold
 
     def _from_snapshot(self, first: Event) -> Fold | None:
@@ -170,40 +173,41 @@ class Session:
         nothing and does not affect the others. A part that fails half-way undoes the whole transaction.
         """
         with self._thread:
-            yield from self._part() if self._under_way else self._committed()
-
-    def _committed(self) -> Iterator[Fold]:
-        committed = 0
-        try:
-            with self.store.transaction(self.campaign):
-                fold = self.fold
-                self._under_way = True
-                self._catch_up(fold)
-                committed = fold.number
-                if fold.disagreement:
-                    raise _other_rules(fold)
-                if fold.deadlines:
-                    self._lapse_all()
-                yield self.fold
-                if self._fold is None:  # the caller may have caught the error and continued
-                    raise _half_done()
-                self.flush()
-                self._keep_snapshot()
-            self._note_newest(self.fold)
-            self.verdicts_seen += self._own
-        except BaseException as error:
-            if committed and (self._written or self._unsaved or self._fold is None or not _is_refusal(error)):
-                self._throw_away(committed)
-            raise
-        finally:
-            self._under_way = False
-            self._unsaved = self._own_from = 0
-            self._clear()
-            self._own.clear()
+            if self._under_way:
+                yield from self._part()
+                return
+            committed = 0
+            try:
+                with self.store.transaction(self.campaign):
+                    fold = self.fold
+                    self._under_way = True
+                    self._catch_up(fold)
+                    committed = fold.number
+                    if fold.disagreement:
+                        raise _other_rules(fold)
+                    if fold.deadlines:
+                        self._lapse_all()
+                    yield self.fold
+                    if self._fold is None:  # the caller may have caught the error and continued
+                        raise _half_done()
+                    self.flush()
+                    self._keep_snapshot()
+                self._note_newest(self.fold)
+                self.verdicts_seen += self._own
+            except BaseException as error:
+                if committed and (self._written or self._unsaved or self._fold is None or not _is_refusal(error)):
+                    self._throw_away(committed)
+                raise
+            finally:
+                self._under_way = False
+                self._unsaved = 0
+                self._clear()
+                self._own.clear()
+                self.decided = []
 
     def _part(self) -> Iterator[Fold]:
         fold = self.fold
-        before, self._own_from = fold.number, len(self._own)
+        before, self.decided = fold.number, []
         try:
             yield fold
         except BaseException as error:
@@ -214,7 +218,6 @@ class Session:
     def write(
         self,
         kind: str,
-        *,
         ticket: int | None = None,
         arm: int | None = None,
         reward: float | None = None,
@@ -226,21 +229,18 @@ class Session:
             raise _half_done()
         if self.by:
             content = {**(content or {}), "by": self.by}
-        payload = as_payload(content) if content else None
-        event = chained(
-            fold.chain, fold.number + 1, kind, self.now(), ticket=ticket, arm=arm, reward=reward, payload=payload
-        )
-        self._apply(fold, event)
+        self._append(fold, kind, ticket, arm, reward, as_payload(content) if content else None)
         while fold.undeclared:
             arm = fold.undeclared[0]
-            event = chained(
-                fold.chain, fold.number + 1, journal.VERDICT, self.now(), arm=arm, payload=as_payload(audit(fold, arm))
-            )
-            self._apply(fold, event)
-            self._own.append(event)
+            self._own.append(self._append(fold, journal.VERDICT, None, arm, None, as_payload(audit(fold, arm))))
+            self.decided.append(arm)
 
-    def _apply(self, fold: Fold, event: Event) -> None:
+    def _append(
+        self, fold: Fold, kind: str, ticket: int | None, arm: int | None, reward: float | None, payload: str | None
+    ) -> Event:
         """Apply an entry, and queue it only on success: an entry that makes a rule fail could never be read back."""
+        entry = fold.number + 1, kind, ticket, arm, reward, payload, max(float(self.clock()), fold.at)
+        event = Event(*entry, link(fold.chain, *entry))
         try:
             fold.apply(event)
         except BaseException:
@@ -249,7 +249,8 @@ class Session:
         self._written.append(event)
         ending = event.ending
         if ending is not None:
-            self._endings[event.ticket, ending] = event
+            self._endings[ticket, ending] = event
+        return event
 
     def expect(self, keys: Sequence[str]) -> None:
         """Look up the keys of the requests that follow in this transaction, with one question to the store."""
@@ -272,18 +273,10 @@ class Session:
         self._endings.clear()
         self._looked_up.clear()
 
-    def own_verdicts(self) -> list[int]:
-        """The arms that the current operation has decided."""
-        return [event.arm or 0 for event in self._own[self._own_from :]]
-
     def next_verdict(self) -> Event | None:
         """The oldest committed verdict that has not been announced; None within a transaction, or if there is none."""
         with self._thread:
             return self.verdicts_seen.pop(0) if self.verdicts_seen and not self._under_way else None
-
-    def now(self) -> float:
-        """The current time, at least that of the newest entry."""
-        return max(float(self.clock()), self.fold.at)
 
     def flush(self) -> None:
         """Hand the queued entries to the store."""
@@ -311,6 +304,7 @@ class Session:
                 self._stuck.add(self._lapsing)
                 self._clear()  # nothing has reached the store yet: start again without this ticket
                 self._own.clear()
+                self.decided.clear()
                 self._fold = self._load()
 
     def _lapse(self) -> None:
@@ -320,7 +314,7 @@ class Session:
         terms = fold.terms
         if terms.closes_after is None:
             return
-        limit = self.now() - terms.closes_after
+        limit = max(float(self.clock()), fold.at) - terms.closes_after
         while fold.deadlines and fold.deadlines[0][0] < limit:
             _, ticket = fold.deadlines.popleft()
             if ticket in self._stuck:
@@ -344,7 +338,13 @@ class Session:
         if self._just_opened:
             enough = min(enough, max(AFTER_OPENING, len(fold.books) // 10))
             self._just_opened = False
-        if since >= enough and not fold.disagreement and (body := pack(fold)) is not None:
+        if since < enough or fold.disagreement:
+            return
+        kept = self.store.snapshot(self.campaign)
+        before = max(self.snapshot_at, self._opened_at)
+        if kept is not None and before < kept.number <= fold.number < kept.number + enough:
+            self.snapshot_at = kept.number  # another process has kept one since
+        elif (body := pack(fold)) is not None:
             self.store.keep(self.campaign, Snapshot(fold.number, fold.chain, body))
             self.snapshot_at = fold.number
 

@@ -23,7 +23,8 @@ class Ticket(NamedTuple):
 
     def as_json(self) -> dict[str, str]:
         """The fields as JSON, without empty ones."""
-        return {name: value for name, value in self._asdict().items() if value is not None}
+        named = {"ticket": self.ticket, "arm": self.arm}
+        return named if self.case is None else named | {"case": self.case}
 
 
 class Block(NamedTuple):

@@ -108,20 +108,9 @@ class Campaigns:
             self._probed_at = time.monotonic()
 
     async def write(self, request: Request, name: str, operation: Callable[[Hosted], T]) -> T:
-        """Change a campaign on behalf of a request's caller."""
-        return await self.write_for(request.state.caller.id, name, operation)
-
-    async def write_for(self, by: str, name: str, operation: Callable[[Hosted], T], key: str | None = None) -> T:
         """Change a campaign; entries of the journal carry the id of the caller's token."""
-
-        def change(campaign: Hosted) -> T:
-            campaign.act_for(by)
-            try:
-                return operation(campaign)
-            finally:
-                campaign.act_for("")
-
-        return await self.desk.write(name, change, key)
+        by: str = request.state.caller.id
+        return await self.desk.write(name, lambda campaign: campaign.act_for(by, operation))
 
     async def names(self) -> list[str]:
         """The names of all campaigns."""

@@ -103,7 +103,9 @@ class Desk(Generic[Subject]):
         """Run an operation that changes the subject, of a request with this key; returns after the commit."""
         return await self._submit(name, operation, writes=True, key=key)
 
-    async def _submit(self, name: str, operation: Callable[[Subject], T], *, writes: bool, key: str | None = None) -> T:
+    def _submit(
+        self, name: str, operation: Callable[[Subject], T], *, writes: bool, key: str | None = None
+    ) -> asyncio.Future[T]:
         loop = asyncio.get_running_loop()
         waiting = _Waiting(name, operation, writes, key, loop, loop.create_future())
         with self._wake:
@@ -119,8 +121,7 @@ class Desk(Generic[Subject]):
             self._waiting.append(waiting)
             if len(self._waiting) in (1, self._expected):
                 self._wake.notify()
-        result: T = await waiting.future
-        return result
+        return waiting.future
 
     def _run(self) -> None:
         took = 0.0
@@ -151,7 +152,9 @@ class Desk(Generic[Subject]):
             by_name.setdefault(waiting.name, []).append(waiting)
         for name, group in by_name.items():
             try:
-                subject = self._subject(name)
+                if name not in self._subjects:
+                    self._subjects[name] = self._open(name)
+                subject = self._subjects[name]
                 writes = [waiting for waiting in group if waiting.writes]
                 if writes:
                     self._commit(subject, writes)
@@ -170,11 +173,6 @@ class Desk(Generic[Subject]):
                 _try(waiting, subject)
         self.transactions += 1
         self.operations += len(writes)
-
-    def _subject(self, name: str) -> Subject:
-        if name not in self._subjects:
-            self._subjects[name] = self._open(name)
-        return self._subjects[name]
 
     def _forget(self, name: str) -> None:
         """Discard a subject whose state may be wrong after a fault. The next operation opens it again."""

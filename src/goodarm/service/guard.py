@@ -72,7 +72,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         began, status, started = time.perf_counter(), 500, False
-        self._enter(scope)
+        if self._settings.root_path:
+            self._enter(scope)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status, started
@@ -84,14 +85,18 @@ class Guard:
 
         try:
             headers = dict(reversed(scope["headers"]))  # the first of several with the same name
-            refused = self._refused(scope, headers) or await self._not_allowed_in(scope, headers)
+            most = self._most_bytes(scope)
+            refused = self._refused(scope, headers, most)
+            changes = scope["method"] in UNSAFE and scope["path"].startswith("/api/")
+            if refused is None and changes and not _is_remembered(scope, headers):
+                refused = await _not_allowed_in(scope)
             if refused is not None:
                 await answer(refused.status, refused.kind, str(refused), refused.headers)(
                     scope, receive, send_with_headers
                 )
             else:
                 scope["path"] = path_of(scope)
-                await self._app(scope, _counted(receive, self._most_bytes(scope)), send_with_headers)
+                await self._app(scope, _counted(receive, most), send_with_headers)
         except asyncio.CancelledError:  # the server is stopping, and its grace period for this request is over
             if started:
                 raise
@@ -107,12 +112,12 @@ class Guard:
     def _enter(self, scope: Scope) -> None:
         """Remove the path prefix of a proxy, unless the proxy has removed it."""
         root = self._settings.root_path
-        if root and (scope["path"] == root or scope["path"].startswith(f"{root}/")):
+        if scope["path"] == root or scope["path"].startswith(f"{root}/"):
             scope["path"] = scope["path"][len(root) :] or "/"
             scope["raw_path"] = scope["raw_path"][len(root) :] or b"/"
 
-    def _refused(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Refusal | None:
-        length, most = headers.get(b"content-length", b"0"), self._most_bytes(scope)
+    def _refused(self, scope: Scope, headers: Mapping[bytes, bytes], most: int) -> Refusal | None:
+        length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length) > most:
             return too_large(most)
         host = headers.get(b"host", b"").decode("latin-1")
@@ -138,19 +143,6 @@ class Guard:
     def _most_bytes(self, scope: Scope) -> int:
         """Maximum size of the body. Outside the API a body contains at most a token."""
         return self._settings.most_bytes if scope["path"].startswith("/api/") else LOGIN_BYTES
-
-    async def _not_allowed_in(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Refusal | None:
-        """Refuse a change without a valid token or session before its body is read, which FastAPI would not."""
-        if scope["method"] not in UNSAFE or not scope["path"].startswith("/api/") or _is_remembered(scope, headers):
-            return None
-        request = Request(scope)
-        try:
-            await caller_of(request, await bearer(request), request.cookies.get(COOKIE))
-        except Refusal as refusal:
-            return refusal
-        except UnusableSide:
-            pass  # the route will fail in the same way and report that the store can't be reached
-        return None
 
     def _own(self, origin: str, host: str) -> bool:
         """Whether this origin belongs to the server. For a server at https://…, an http:// origin does not."""
@@ -182,6 +174,18 @@ def _is_remembered(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
     if caller is not None:
         scope.setdefault("state", {}).update(shown=(token, None), caller=caller)
     return caller is not None
+
+
+async def _not_allowed_in(scope: Scope) -> Refusal | None:
+    """Refuse a change without a valid token or session before its body is read, which FastAPI would not."""
+    request = Request(scope)
+    try:
+        await caller_of(request, await bearer(request), request.cookies.get(COOKIE))
+    except Refusal as refusal:
+        return refusal
+    except UnusableSide:
+        pass  # the route will fail in the same way and report that the store can't be reached
+    return None
 
 
 def name_of(host: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from goodarm.simulation.stop import Stop
 if TYPE_CHECKING:
     from goodarm.planning import Remaining
 
+T = TypeVar("T")
 MOST_CELLS = 2_000_000
 """Maximum number of draws times arms of a forecast, a few seconds of processor time."""
 USUAL_DRAWS = 200
@@ -32,14 +33,18 @@ class Hosted(Campaign):
         """Refuse asks beyond these limits."""
         self._session.limits = limits
 
-    def act_for(self, by: str) -> None:
-        """Set the id of the token whose changes follow; empty for none."""
+    def act_for(self, by: str, operation: Callable[[Self], T]) -> T:
+        """Run an operation whose entries carry the id of the caller's token."""
         self._session.by = by
+        try:
+            return operation(self)
+        finally:
+            self._session.by = ""
 
     @contextmanager
     def together(self, keys: Sequence[str]) -> Iterator[None]:
         """Commit several operations together, some of which have these keys."""
-        with self.transaction():
+        with self._writing():
             self._session.expect(keys)
             yield
 

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from goodarm.errors import GoodarmError
 from goodarm.service import problems
 from goodarm.service.bodies import Ask, Body, Tell
+from goodarm.service.desk import Desk
 from goodarm.service.hosted import Hosted
 from goodarm.service.replies import KEY_LENGTH, NAME_LENGTH, SLASH, as_json
 from goodarm.service.routes import tickets
@@ -79,10 +80,10 @@ class HotPath:
             return
         scope["route"] = hot  # for the metrics
         name, text = found[1].replace(SLASH, "/"), None if key is None else key.decode()
-        state = scope["app"].state
+        desk: Desk[Hosted] = scope["app"].state.desk
         try:
-            result = await state.campaigns.write_for(
-                caller.id, name, lambda each: hot.operation(each, given, text), text
+            result = await desk.write(
+                name, lambda campaign: campaign.act_for(caller.id, lambda each: hot.operation(each, given, text)), text
             )
         except GoodarmError as error:
             await problems.answer_to(error, scope)(scope, receive, send)

@@ -164,9 +164,10 @@ class ThresholdStep:
 
     def _known(self, arm: int) -> Asked:
         """Information that the bet of a pull asked for now may depend on."""
-        modelled, row = self.assembly.model is not None, self.state.arms[arm]
-        mean, width = (float(row[MEAN]), float(row[WIDTH])) if modelled else (0.0, 0.0)
-        return Asked(self.asks, len(self.versions) - 1, mean, width)
+        if self.assembly.model is None:
+            return Asked(self.asks, len(self.versions) - 1)
+        row = self.state.arms[arm]
+        return Asked(self.asks, len(self.versions) - 1, float(row[MEAN]), float(row[WIDTH]))
 
     @explains_rules
     def ask(self, arm: int, pulls: int = 1) -> None:
