@@ -230,9 +230,19 @@ def test_names_that_browsers_remove_from_addresses_are_refused(server: InProcess
     assert create(server, name) == 400
 
 
-@pytest.mark.parametrize("arms", [["calm", "calm "], ["ca\u200blm"], ["caf\u00e9", "cafe\u0301"], ["\ufb01t", "fit"]])
+@pytest.mark.parametrize("arms", [
+    ["calm", "calm "], ["ca\u200blm"], ["caf\u00e9", "cafe\u0301"], ["\ufb01t", "fit"],
+    ["calm", "calm\ufe0f"], ["calm", "ca\u034flm"], ["calm", "calm\u3164"], ["calm", "calm\u2800"],
+    ["calm", "ca\u202elm"],
+    ["calm", "calm\x7f"], ["calm", "calm\U000e0041"], ["calm sea", "calm\tsea"], ["calm sea", "calm  sea"],
+    ["\u3164"],
+])  # fmt: skip
 def test_arms_that_can_not_be_told_apart_are_refused(server: InProcess, arms: list[str]) -> None:
     assert create(server, "look-alikes", arms=arms) == 400
+
+
+def test_an_arm_may_be_written_with_characters_that_fonts_combine(server: InProcess) -> None:
+    assert create(server, "emoji", arms=["\u2764\ufe0f", "\u2b50\ufe0f", "\u202eright to left"]) == 201
 
 
 def test_one_live_stream_too_many_is_told_to_come_back(tmp_path: Path) -> None:

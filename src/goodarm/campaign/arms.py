@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from unicodedata import category
 
 from goodarm.arguments import number, same_form, shown
 from goodarm.errors import InvalidValue, UnknownName
@@ -16,6 +17,12 @@ FIELDS = ("id", "label", "metadata", "features", "weight", "scores", "cost")
 LONGEST_ID = 1000
 INVISIBLE = frozenset("\u00ad\u180e\u200b\u200c\u200d\u2060\ufeff")
 """Zero-width characters. Two ids that differ only in these look the same."""
+IGNORED = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f").union(
+    map(chr, (*range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)))
+)
+"""Other characters that fonts do not show: Unicode's Default_Ignorable_Code_Point without the category Cf."""
+BLANK = "\u2800"
+"""The empty pattern of Braille, which looks like a blank."""
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 
 
@@ -102,7 +109,7 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
     if not entries:
         raise InvalidValue("a campaign needs at least one arm; got none.")
     seen = dict(known or {})
-    forms = {same_form(id): id for id in seen}
+    looks = {look_of(id): id for id in seen}
     for entry in entries:
         if entry.id in seen:
             where = "in this campaign already, and ids are never reused" if entry.id in (known or {}) else None
@@ -111,11 +118,12 @@ def read_arms(given: ArmsGiven, known: Mapping[str, int] | None = None) -> list[
                 if where
                 else f"two arms have the id {entry.id!r}; ids must differ. Give one of them another id."
             )
-        twin = forms.setdefault(same_form(entry.id), entry.id)
+        twin = looks.setdefault(look_of(entry.id), entry.id)
         if twin != entry.id:
             raise InvalidValue(
-                f"the ids {twin!a} and {entry.id!a} look alike: they are the same text in different Unicode "
-                "forms, and people would tell rewards for the wrong arm. Give one of them another id."
+                f"the ids {twin!a} and {entry.id!a} look alike: they are the same text in different Unicode forms, or "
+                "differ only in blanks and invisible characters. People would tell rewards for the wrong arm. Give one "
+                "of them another id."
             )
         seen[entry.id] = len(seen)
     _check_features(entries)
@@ -208,12 +216,24 @@ def _scores(arm: Any, given: Any) -> str | None:
     return "".join(digits)
 
 
+def look_of(id: str) -> str:
+    """What people see of an id: one Unicode form, single blanks, no invisible characters.
+
+    >>> look_of("calm\\ufe0f"), look_of("calm\\u2003  sea"), look_of("\\u3164")
+    ('calm', 'calm sea', '')
+    """
+    if id.isascii() and id.isalnum():
+        return id
+    shown = (" " if c.isspace() or c == BLANK else c for c in same_form(id))
+    return " ".join("".join(c for c in shown if c not in IGNORED and category(c) not in ("Cc", "Cf")).split())
+
+
 def _checked(entry: ArmEntry) -> ArmEntry:
     if not isinstance(entry.id, str) or not entry.id:
         raise InvalidValue(f"an arm's id must be a non-empty string; got {entry.id!r}. Write it as str(...).")
     if len(entry.id) > LONGEST_ID:
         raise InvalidValue(f"an arm's id may have {LONGEST_ID} characters; {entry.id[:20]!r}... has {len(entry.id)}.")
-    if entry.id != entry.id.strip() or INVISIBLE.intersection(entry.id):
+    if entry.id != entry.id.strip() or INVISIBLE.intersection(entry.id) or not look_of(entry.id):
         raise InvalidValue(
             "an arm's id may not begin or end with blanks, or contain zero-width characters; got "
             f"{entry.id!a}. Remove them."

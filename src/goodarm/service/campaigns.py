@@ -72,7 +72,7 @@ class Campaigns:
         self._reading: dict[str, asyncio.Lock] = {}
         self._estimating: dict[str, asyncio.Task[None]] = {}
         self._rehearsed: dict[str, asyncio.Task[None]] = {}
-        self._probe: asyncio.Future[object] | None = None
+        self._probe: asyncio.Future[None] | None = None
         self._probed_at = -math.inf
 
     def _open(self, name: str) -> Hosted:
@@ -98,11 +98,15 @@ class Campaigns:
         if self._probe is None and time.monotonic() - self._probed_at < PROBE_EVERY:
             return
         if self._probe is None:
-            self._probe = in_thread(lambda: (self._look(), self._store.probe()))
+            self._probe = in_thread(self._try_out)
             self._probe.add_done_callback(self._note_probe)
         await asyncio.wait_for(asyncio.shield(self._probe), PROBE_SECONDS)
 
-    def _note_probe(self, probe: asyncio.Future[object]) -> None:
+    def _try_out(self) -> None:
+        self._look()
+        self._store.probe()
+
+    def _note_probe(self, probe: asyncio.Future[None]) -> None:
         self._probe = None
         if not probe.cancelled() and probe.exception() is None:
             self._probed_at = time.monotonic()
