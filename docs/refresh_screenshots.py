@@ -133,7 +133,9 @@ def picture(browser: Browser, address: str, path: Path, width: int, scheme: Any)
 
 
 def small(image: Image.Image, path: Path) -> None:
-    image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    """Keep a picture with few colours. Maximum coverage keeps the rare ones, such as that of a bad verdict."""
+    few = image.convert("RGB").quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
 
 
 def scaled(image: Image.Image) -> tuple[int, int]:

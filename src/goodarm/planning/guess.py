@@ -250,7 +250,7 @@ def _from_prior(arms: int, prior: str) -> MeansGuess:
         family, first, second = "", 0.0, 0.0
     if family == "beta" and 0.0 < first < np.inf and 0.0 < second < np.inf:
         even = first == second == 1.0
-        words = "means spread evenly over 0 to 100%" if even else f"means drawn from Beta({first:g}, {second:g})"
+        words = "means spread evenly over 0 to 100%" if even else f"means drawn from Beta({first:.3g}, {second:.3g})"
         return MeansGuess(arms, lambda rng: rng.beta(first, second, arms), words)
     if family == "uniform" and 0.0 <= first < second <= 1.0:
         words = f"means drawn evenly from [{first:g}, {second:g}]"

@@ -52,7 +52,7 @@ export class ArmTable {
     this.scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "0", ...events }, this.spacer);
     this.empty = h("p", { class: "hint nothing", hidden: true }, "No arm matches.");
     const first = h("div", { role: "row", class: "line", "aria-rowindex": "1" }, ...this.heads);
-    const attributes = { class: `arms${about.scale.compared ? " compared" : ""}${about.priced ? " priced" : ""}`, role: "table", "aria-label": "Arms with their intervals" };
+    const attributes = { class: `arms${about.scale.compared ? " compared" : ""}${about.priced ? " priced" : ""}${about.scale.labels.signed ? " signed" : ""}`, role: "table", "aria-label": "Arms with their intervals" };
     this.table = h("div", attributes, h("div", { role: "rowgroup", class: "arms-head" }, first), this.scroller);
     this.element = h("div", {}, this.table, this.empty);
     this.observer = new ResizeObserver(() => this.later());

@@ -101,8 +101,9 @@ export class TableRow {
     set(this.line, "x1", row.low);
     set(this.line, "x2", row.high);
     set(this.dot, "cx", row.mean);
-    const words = known ? scale.between(row.low, row.high) : row.pulls ? "no interval" : "no samples yet";
-    say(this.ends, scale.isReference(row) ? `mean ${scale.own(row.own_mean)}` : words);
+    const reference = scale.isReference(row) && `mean ${scale.own(row.own_mean)}`;
+    const words = reference || (known ? scale.between(row.low, row.high) : row.pulls ? "no interval" : "no samples yet");
+    say(this.ends, words);
     this.ends.title = words === "no interval" ? NO_INTERVAL : known && isExact(row) ? EXACT : "";
   }
 
