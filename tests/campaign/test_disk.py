@@ -37,7 +37,7 @@ def in_another_process(work: Callable[[str, str], None], path: Path, answer: Pat
     answer.chmod(0o666)
     process = CONTEXT.Process(target=work, args=(str(path), str(answer)))
     process.start()
-    process.join(120)
+    process.join(300)
     assert process.exitcode == 0
     return answer.read_text()
 

@@ -65,7 +65,7 @@ def test_four_processes_share_a_campaign(durable: str, tmp_path: Path) -> None:
     Campaign.create(durable, "c", [f"arm {i}" for i in range(5)], 0.5, delta=1e-9).close()
     processes = [begin(durable, tmp_path, seed, pairs=20, batch=3) for seed in range(WORKERS)]
     for process in processes:
-        process.join(120)
+        process.join(300)
         assert process.exitcode == 0
     assert compare_books(durable, tmp_path) == WORKERS * 60
 
@@ -141,7 +141,7 @@ def test_the_server_itself_is_killed(server: PostgresqlServer, tmp_path: Path) -
         server.kill()
         server.start()
     for process in processes:
-        process.join(120)
+        process.join(300)
         assert process.exitcode == 0
     assert compare_books(address, tmp_path) == 120
 

@@ -217,7 +217,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
         process.kill()
         process.communicate()
     process, log = started(tmp_path)
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=300)
     assert out.strip() == "0"
     times = Counter(lines_in(log))
     with Campaign.open(f"sqlite:///{tmp_path / 'store.db'}", "prompts") as finished:
@@ -233,7 +233,7 @@ def test_ctrl_c_tells_what_is_under_way(tmp_path: Path) -> None:
     process, log = started(tmp_path)
     wait_for(log, 20)
     process.send_signal(signal.SIGINT)
-    _, shown = process.communicate(timeout=60)
+    _, shown = process.communicate(timeout=300)
     assert process.returncode != 0
     assert shown.count("Traceback") == 1
     assert shown.strip().endswith("KeyboardInterrupt: The results so far are kept. Run again to go on.")

@@ -127,7 +127,7 @@ def test_ctrl_c_while_watching(store: str) -> None:
         assert watching.stdout is not None
         assert b"headline" in watching.stdout.readline()
         watching.send_signal(signal.SIGINT)
-        _, said = watching.communicate(timeout=60)
+        _, said = watching.communicate(timeout=300)
     assert (watching.returncode, said) == (130, b"goodarm: interrupted.\n")
 
 

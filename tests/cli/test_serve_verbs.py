@@ -14,7 +14,7 @@ COMMAND = (sys.executable, "-c", "from goodarm.cli import main; main()")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run((*COMMAND, *arguments), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run((*COMMAND, *arguments), capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from serving import Answer
 from goodarm.service.app import make
 from goodarm.service.settings import Settings
 
-SECONDS = 120.0
+SECONDS = 300.0
 """A request without an answer for this long hangs."""
 
 

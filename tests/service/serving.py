@@ -24,7 +24,7 @@ from goodarm.cli import app
 
 COMMAND = (sys.executable, "-c", "from goodarm.cli import main; main()")
 ADDRESS = re.compile(r"at http://([^/]+?):(\d+)/ ")
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 """A busy machine may take long to start; what hangs is found by this."""
 
 
@@ -62,7 +62,7 @@ class Server:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """One request on a separate connection."""
-        connection = HTTPConnection(self.host, self.port, timeout=60)
+        connection = HTTPConnection(self.host, self.port, timeout=300)
         try:
             sent = dict(headers or {})
             if token is not None:
@@ -78,7 +78,7 @@ class Server:
 
     def stream(self, path: str, headers: Mapping[str, str] | None = None) -> tuple[HTTPConnection, HTTPResponse]:
         """An open event stream; the caller closes it."""
-        connection = HTTPConnection(self.host, self.port, timeout=60)
+        connection = HTTPConnection(self.host, self.port, timeout=300)
         connection.request("GET", path, headers=dict(headers or {}))
         return connection, connection.getresponse()
 
@@ -99,7 +99,7 @@ class Server:
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Stop it and wait for its end."""
         self.process.send_signal(number)
-        return self.process.wait(60)
+        return self.process.wait(300)
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def serving(store: str, *options: str, environment: Mapping[str, str] | None = N
                 process.wait(20)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait(20)
+                process.wait(300)
         assert process.stdout is not None
         process.stdout.close()
 

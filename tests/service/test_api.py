@@ -322,7 +322,7 @@ def test_a_body_that_is_too_large_is_refused_without_a_length(listening: Server)
     from http.client import HTTPConnection
 
     name, headers = new_campaign(listening, "large"), {"Content-Type": "application/json"}
-    connection = HTTPConnection(listening.host, listening.port, timeout=60)
+    connection = HTTPConnection(listening.host, listening.port, timeout=300)
     pieces = (b" " * 1_000_000 for _ in range(9))
     try:
         connection.request("POST", path_of(name, "/ask"), pieces, headers, encode_chunked=True)

@@ -170,7 +170,7 @@ def revoke(store: str, token: str) -> None:
 
 
 def wait_until_refused(server: Server, token: str) -> None:
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 300.0
     while server.call("GET", "/api/v1/me", token=token).status != 401:
         assert time.monotonic() < deadline, "let in although the token was revoked"
         time.sleep(0.1)
@@ -223,7 +223,7 @@ def test_the_first_token_closes_a_server_that_was_open_and_revoking_it_does_not_
     with serving(store, "--workers", "2") as running:
         assert running.call("GET", "/api/v1/campaigns").status == 200
         token = make_token(store, "admin")
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + 300.0
         refused = 0
         while refused < 20:  # by both workers
             refused = refused + 1 if running.call("GET", "/api/v1/campaigns").status == 401 else 0
@@ -239,7 +239,7 @@ def test_a_token_that_was_made_and_revoked_before_anyone_asked_closes_it_too(tmp
     store = f"sqlite:///{tmp_path}/a.db"
     with serving(store) as running:
         revoke(store, make_token(store, "admin"))
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + 300.0
         while running.call("GET", "/api/v1/campaigns").status != 401:
             assert time.monotonic() < deadline, "open although a token was made"
             time.sleep(0.1)
@@ -260,7 +260,7 @@ def test_a_database_that_goes_away_is_said_to_be_away_and_comes_back() -> None:
             assert running.call("GET", "/readyz").status == 503
             assert running.call("GET", "/healthz").status == 200
             database.start()
-            deadline = time.monotonic() + 60.0
+            deadline = time.monotonic() + 300.0
             answered = 0
             while answered < 20:  # by both workers: each meets its broken connection once
                 status = running.call("POST", path_of("c", "/ask"), {"n": 1}).status

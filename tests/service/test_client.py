@@ -190,7 +190,7 @@ def test_a_program_survives_a_restart_of_its_server(tmp_path: Path) -> None:
     caller = threading.Thread(target=lambda: answered.append(campaign.tell(tickets[0], 1.0)))
     caller.start()
     with serving(store, "--port", port):
-        caller.join(60)
+        caller.join(300)
         assert len(answered) == 1
         assert campaign.tally().told == 1
         campaign.close()

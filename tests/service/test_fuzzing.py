@@ -16,7 +16,7 @@ SEED = 2 * int(os.environ.get("GOODARM_FUZZ_SEED", "0"))
 PARTS = 2
 """Tests that share the requests, so that two workers send them at the same time."""
 APART = 1002
-"""Distance between the seeds of two parts. It is no multiple of 4, so that the last campaign of a part is Gaussian."""
+"""Distance between the seeds of two parts. It is no multiple of 4, so that one part has a Gaussian campaign."""
 EXAMPLES = 47
 """Requests per operation and run: two runs, on any campaigns and on one, make the 5,000 requests of a part."""
 SECONDS = 1500.0

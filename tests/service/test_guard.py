@@ -145,7 +145,7 @@ def test_a_revoked_token_is_refused_within_seconds_and_so_are_its_sessions(serve
     id = token.split("_")[1]
     revoke_token(server.store, id)
     headers = {"Cookie": f"goodarm_session={session}"}
-    deadline, statuses = time.monotonic() + 60.0, (0, 0)
+    deadline, statuses = time.monotonic() + 300.0, (0, 0)
     while statuses != (401, 401):
         assert time.monotonic() < deadline, f"let in although the token was revoked: {statuses}"
         time.sleep(0.1)
@@ -211,7 +211,7 @@ def test_a_server_for_others_needs_a_token_first(tmp_path_factory: pytest.TempPa
     store = f"sqlite:///{tmp_path_factory.mktemp('others')}/a.db"
     ran = subprocess.run(
         (*COMMAND, "serve", "--store", store, "--host", "0.0.0.0", "--port", "0"),
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert ran.returncode == 2
     assert "goodarm token create" in ran.stderr

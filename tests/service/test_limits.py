@@ -178,7 +178,7 @@ def test_a_change_without_a_valid_token_is_refused_before_its_body_is_read(tmp_p
         async def send(message: Any) -> None:
             sent.append(message)
 
-        asyncio.run_coroutine_threadsafe(server.app(call, receive, send), server.loop).result(60.0)
+        asyncio.run_coroutine_threadsafe(server.app(call, receive, send), server.loop).result(300.0)
         assert sent[0]["status"] == 401
 
 

@@ -71,7 +71,7 @@ def proxied(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Se
 
 
 def _wait(port: int, proxy: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 300.0
     while True:
         try:
             socket.create_connection(("127.0.0.1", port)).close()

@@ -40,7 +40,7 @@ def test_who_does_not_read_is_hung_up_on_and_nobody_waits_for_them(server: Serve
     connection, response = server.stream(path_of("c", "/events"))
     reader = events(response)
     assert len(json.loads(next(reader)["data"])["arms"]) == ARMS
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 300.0
     held, turns = True, 0
     while held or turns < 3:
         assert server.call("POST", path_of("c", "/ask"), {"n": 1}).status == 200
@@ -68,7 +68,7 @@ def test_a_server_stops_although_somebody_does_not_read(tmp_path: Path) -> None:
     b"", b"G", b"GET /healthz HTTP/1.1\r\n", b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
 ])  # fmt: skip
 def test_who_does_not_finish_a_request_is_hung_up_on(server: Server, begun: bytes) -> None:
-    with socket.create_connection((server.host, server.port), timeout=60.0) as client:
+    with socket.create_connection((server.host, server.port), timeout=300.0) as client:
         client.sendall(begun)
         with contextlib.suppress(ConnectionResetError):
             while client.recv(4096):
@@ -79,7 +79,7 @@ def test_who_does_not_finish_a_request_is_hung_up_on(server: Server, begun: byte
 def test_a_head_that_comes_letter_by_letter_is_hung_up_on(server: Server) -> None:
     with socket.create_connection((server.host, server.port)) as client:
         client.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
-        deadline = time.monotonic() + 60.0
+        deadline = time.monotonic() + 300.0
         while is_held(server, client):
             with contextlib.suppress(OSError):
                 client.sendall(b"x")

@@ -25,7 +25,7 @@ from goodarm.service.webhooks import verify
 pytestmark = pytest.mark.slow
 
 
-def until(condition: Any, seconds: float = 60.0) -> None:
+def until(condition: Any, seconds: float = 300.0) -> None:
     """Wait for something that must happen; how long it takes is the machine's affair."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -75,7 +75,7 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
         tickets = server.call("POST", path_of("c", "/ask"), {"n": 5}).json["tickets"]
         server.call("POST", path_of("c", "/tell"), {"ticket": tickets[0]["ticket"], "reward": 1})
         os.kill(server.process.pid, signal.SIGKILL)
-        server.process.wait(60)
+        server.process.wait(300)
     with serving(store) as server:
         summary = server.call("GET", path_of("c")).json
         assert (summary["asked"], summary["told"], summary["pending"]) == (5, 1, 4)
@@ -100,7 +100,7 @@ def test_workers_end_when_the_server_that_started_them_was_killed(tmp_path: Path
         workers = server.workers()
         connection, _ = server.stream(path_of("c", "/events"))
         os.kill(server.process.pid, signal.SIGKILL)
-        server.process.wait(60)
+        server.process.wait(300)
         until(lambda: not any(map(is_running, workers)))
         connection.close()
 
@@ -149,7 +149,7 @@ def test_killing_a_worker_costs_only_its_open_requests(tmp_path: Path) -> None:
         for client in clients:
             client.ending.set()
         for client in clients:
-            client.join(60)
+            client.join(300)
             assert client.error is None
         asked = Counter(ticket for client in clients for ticket in client.asked)
         told = {ticket: reward for client in clients for ticket, reward in client.told.items()}
