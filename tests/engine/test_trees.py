@@ -80,23 +80,29 @@ def test_kinetic_tree_is_the_first_maximum_of_the_lines(
 def test_few_lines_have_the_first_maximum(lines: list[tuple[float, float]], closed: list[int], clock: float) -> None:
     kept = few_lines.empty(len(lines))
     for arm, (mean, slope) in enumerate(lines):
-        few_lines.set_line(kept, arm, mean, slope)
-    for arm in {arm % len(lines) for arm in closed}:
+        few_lines.append(kept, arm, mean, slope)
+    for arm in list({arm % len(lines) for arm in closed})[1:]:  # one arm stays open
         lines[arm] = (kinetic_tree.CLOSED, 0.0)
-        few_lines.set_line(kept, arm, *lines[arm])
+        few_lines.close(kept, arm)
+    still = max(arm for arm, (mean, _) in enumerate(lines) if mean > kinetic_tree.CLOSED)
+    lines[still] = (lines[still][0] + 0.25, lines[still][1])
+    few_lines.change(kept, still, *lines[still])
     assert few_lines.highest(kept, clock) == int(np.argmax([mean + clock * slope for mean, slope in lines]))
 
 
-def test_only_compiled_loops_with_few_arms_scan_lines() -> None:
-    rule, many = policy("hdoc").sampling, few_lines.FEW + 1
-    assert few_lines.are_few(selectors.tree_for(rule, few_lines.FEW, False, compiled=True))
-    for kept in (selectors.tree_for(rule, many, False, compiled=True), selectors.tree_for(rule, 1, False)):
-        assert not few_lines.are_few(kept)
+def test_only_loops_with_few_arms_scan_lines() -> None:
+    rule = policy("hdoc").sampling
+    assert selectors.scans_lines(rule, few_lines.FEW)
+    assert not selectors.scans_lines(rule, few_lines.FEW + 1)
+    assert not selectors.scans_lines(policy("ucb").sampling, 1)
+    assert isinstance(selectors.memory_for(rule, 1, few=True), few_lines.Lines)
+    assert isinstance(selectors.memory_for(rule, 1), np.ndarray)
 
 
 def test_few_lines_record_a_slope_that_is_no_number() -> None:
     kept = few_lines.empty(1)
+    few_lines.append(kept, 0, 0.5, 1.0)
     selectors.refuse_nan(kept)
-    few_lines.set_line(kept, 0, 0.5, math.nan)
+    few_lines.change(kept, 0, 0.5, math.nan)
     with pytest.raises(RuleFailed, match="NaN"):
         selectors.refuse_nan(kept)

@@ -22,7 +22,7 @@ from goodarm.engine.rule_parts import (
     present_pool,
     usual_rewards,
 )
-from goodarm.engine.selectors import choosing_parameters, in_turn, refuse_nan, selector_for, tree_for
+from goodarm.engine.selectors import choosing_parameters, in_turn, memory_for, refuse_nan, scans_lines, selector_for
 from goodarm.models import Model
 from goodarm.models._base import first_upkeep, new_table
 from goodarm.models.misfit import misfit
@@ -92,7 +92,7 @@ class Assembly:
         due = _whole(first_fit(self.policy, self.bar))
         progress = np.array([0, arms, due, NEVER, 0, wanted], dtype=np.int64)
         belief, table = None, np.zeros((arms, self.columns))
-        kept = tree_for(self.policy.sampling, arms, self.scan, compiled=True)
+        kept = memory_for(self.policy.sampling, arms, scan=self.scan, few=scans_lines(self.policy.sampling, arms))
         if self.model is not None:
             belief, table, kept = self.model.start(self.bar), new_table(arms, self.columns), np.zeros(arms)
             progress[UPKEEP_DUE] = first_upkeep(self.model, belief, table, self.bar)
@@ -184,7 +184,8 @@ def parts_of(policy: Policy, draw: Formula, bar: Bar, *, scan: bool = False) -> 
     fit, next_round = learner_parts(policy.learner)
     rule = policy.identification
     kept = isinstance(rule, EvidenceRule) and rule.keeps_likelihoods and math.isinf(bar.cases)
-    prepare, select, update = selector_for(policy.sampling, scan, rows=rule.memory > 1, kept=kept)
+    few = scans_lines(policy.sampling, int(bar.arms))
+    prepare, select, update = selector_for(policy.sampling, scan, rows=rule.memory > 1, kept=kept, few=few)
     return Parts(prepare, in_turn(select), update, draw, present_pool, observe, decide, fit, next_round)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from goodarm.engine import few_lines, kinetic_tree, winner_tree
 from goodarm.engine.compile import inlined, reordered
+from goodarm.engine.few_lines import Lines
 from goodarm.errors import RuleFailed
 from goodarm.problem import Bar
 from goodarm.rules.beliefs import Arm, Pool, Table, is_open, may_be_sampled, read_arm, read_arm_with_row
@@ -39,16 +40,18 @@ class Selector(NamedTuple):
     """(kept, i, arm, pool, bar, parameters): arm i has changed."""
 
 
-def tree_for(rule: SamplingRule, arms: int, scan: bool, compiled: bool = False) -> Table:
-    """The selector's working memory.
+def scans_lines(rule: SamplingRule, arms: int) -> bool:
+    """Whether a compiled loop scans the rule's lines. In Python a tree is faster, however few arms there are."""
+    return isinstance(rule, LineRule) and arms <= few_lines.FEW
 
-    compiled : the loop is compiled; in Python a tree is faster than a scan, however few arms there are
-    """
-    if not scan and isinstance(rule, IndexRule):
+
+def memory_for(rule: SamplingRule, arms: int, *, scan: bool = False, few: bool = False) -> Any:
+    """The working memory of `selector_for` with the same arguments."""
+    if scan or isinstance(rule, ChoiceRule):
+        return np.zeros((0, 0))
+    if isinstance(rule, IndexRule):
         return winner_tree.empty(arms)
-    if not scan and isinstance(rule, LineRule):
-        return few_lines.empty(arms) if compiled and arms <= few_lines.FEW else kinetic_tree.empty(arms)
-    return np.zeros((0, 0))
+    return few_lines.empty(arms) if few else kinetic_tree.empty(arms)
 
 
 def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]:
@@ -58,9 +61,15 @@ def choosing_parameters(rule: SamplingRule, setting: Setting) -> tuple[Any, ...]
     return take(setting.sampling, rule.defaults), ()
 
 
-def refuse_nan(kept: Table) -> None:
-    """Refuse a NaN index, found in the selector's memory: a tree that counts NaN, or the arms' latest indices."""
-    if (kept.size and kept[0, -1] != 0.0) if kept.ndim == 2 else np.isnan(kept).any():
+def refuse_nan(kept: Any) -> None:
+    """Refuse a NaN index, found in the selector's memory: a tree or lines that record NaN, or the latest indices."""
+    if isinstance(kept, few_lines.Lines):
+        found = kept.counts[few_lines.NAN] > 0
+    elif kept.ndim == 2:
+        found = kept.size > 0 and kept[0, -1] != 0.0
+    else:
+        found = np.isnan(kept).any()
+    if found:
         raise RuleFailed(NO_INDEX)
 
 
@@ -90,10 +99,11 @@ def at_once(select: Formula) -> Formula:
 
 
 @cache
-def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool = False) -> Selector:
+def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool = False, few: bool = False) -> Selector:
     """The selector of a rule; `scan` requests the plain scan, `rows` passes the arm's whole row as memory.
 
     kept : the identification rule keeps likelihoods there, which the index may read
+    few  : scan the kept lines of a `LineRule` instead of keeping a tree (`scans_lines`)
     """
     read = read_arm_with_row if rows else read_arm
     if isinstance(rule, ChoiceRule):
@@ -105,7 +115,9 @@ def selector_for(rule: SamplingRule, scan: bool, rows: bool = False, kept: bool 
         ahead = rule.stays_ahead if index is rule.index_of_kept else None
         return _winner(index, read) if ahead is None else _leading(_winner(index, read), ahead)
     if isinstance(rule, LineRule):
-        return _scan(_line_formula(rule.slope, rule.clock)) if scan else _lines(rule.slope, rule.clock, read)
+        if scan:
+            return _scan(_line_formula(rule.slope, rule.clock))
+        return (_few_lines if few else _kinetic)(rule.slope, rule.clock, read)
     raise TypeError(f"{rule!r} is neither an IndexRule, a LineRule nor a ChoiceRule")
 
 
@@ -201,45 +213,52 @@ def _leading(selector: Selector, stays_ahead: Formula) -> Selector:
     return Selector(selector.prepare, selector.select, update)
 
 
-def _lines(slope: Formula, clock: Formula, read: Formula) -> Selector:
-    """By kinetic tree, or by a scan of few lines: `tree_for` decides, and the loop is compiled once for both."""
-
+def _kinetic(slope: Formula, clock: Formula, read: Formula) -> Selector:
     @inlined
-    def set_line(kept: Table, i: int, mean: float, slope: float) -> None:
-        if few_lines.are_few(kept):
-            few_lines.set_line(kept, i, mean, slope)
-        else:
-            kinetic_tree.set_leaf(kept, i, mean, slope)
-
-    @inlined
-    def prepare(kept: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
+    def prepare(tree: Table, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
         for i in range(len(arms)):
             if is_open(arms, i):
                 arm = read(arms, i)
-                set_line(kept, i, arm.mean, slope(arm, bar, *parameters[0]))
+                kinetic_tree.set_leaf(tree, i, arm.mean, slope(arm, bar, *parameters[0]))
             else:
-                set_line(kept, i, kinetic_tree.CLOSED, 0.0)
-        if not few_lines.are_few(kept):
-            kept[0, 0] = clock(pool.round, bar, *parameters[1])
-            kept[0, 1] = clock(min(pool.horizon, FOREVER), bar, *parameters[1])
-            kinetic_tree.build(kept, kept[0, 0], kept[0, 1])
+                kinetic_tree.set_leaf(tree, i, kinetic_tree.CLOSED, 0.0)
+        tree[0, 0] = clock(pool.round, bar, *parameters[1])
+        tree[0, 1] = clock(min(pool.horizon, FOREVER), bar, *parameters[1])
+        kinetic_tree.build(tree, tree[0, 0], tree[0, 1])
 
     @inlined
-    def select(kept: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
-        now = clock(pool.round, bar, *parameters[1])
-        if few_lines.are_few(kept):
-            return few_lines.highest(kept, now)
-        kept[0, 0] = now
-        return kinetic_tree.advance(kept, now, kept[0, 1])
+    def select(tree: Table, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
+        tree[0, 0] = clock(pool.round, bar, *parameters[1])
+        return kinetic_tree.advance(tree, tree[0, 0], tree[0, 1])
 
     @inlined
-    def update(kept: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
+    def update(tree: Table, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
         is_open_line = arm.verdict == 0.0
         mean = arm.mean if is_open_line else kinetic_tree.CLOSED
         steepness = slope(arm, bar, *parameters[0]) if is_open_line else 0.0
-        if few_lines.are_few(kept):
-            few_lines.set_line(kept, i, mean, steepness)
+        kinetic_tree.change(tree, i, mean, steepness, tree[0, 0], tree[0, 1])
+
+    return Selector(prepare, select, update)
+
+
+def _few_lines(slope: Formula, clock: Formula, read: Formula) -> Selector:
+    @inlined
+    def prepare(lines: Lines, arms: Table, pool: Pool, bar: Bar, parameters: Any) -> None:
+        few_lines.clear(lines)
+        for i in range(len(arms)):
+            if is_open(arms, i):
+                arm = read(arms, i)
+                few_lines.append(lines, i, arm.mean, slope(arm, bar, *parameters[0]))
+
+    @inlined
+    def select(lines: Lines, arms: Table, pool: Pool, bar: Bar, generator: Any, parameters: Any) -> int:
+        return few_lines.highest(lines, clock(pool.round, bar, *parameters[1]))
+
+    @inlined
+    def update(lines: Lines, i: int, arm: Arm, pool: Pool, bar: Bar, parameters: Any) -> None:
+        if arm.verdict == 0.0:
+            few_lines.change(lines, i, arm.mean, slope(arm, bar, *parameters[0]))
         else:
-            kinetic_tree.change(kept, i, mean, steepness, kept[0, 0], kept[0, 1])
+            few_lines.close(lines, i)
 
     return Selector(prepare, select, update)

@@ -63,7 +63,7 @@ from goodarm.engine.live.worst_case import (
 )
 from goodarm.engine.loop import FIT_DUE, FRESH, NO_TRACE, OPEN, ROUND, Tables, nothing_changes
 from goodarm.engine.rule_parts import Drawn
-from goodarm.engine.selectors import refuse_nan, tree_for
+from goodarm.engine.selectors import memory_for, refuse_nan
 from goodarm.errors import InvalidValue
 from goodarm.fingerprint import functions_in, package_of
 from goodarm.policies import Policy
@@ -415,7 +415,7 @@ class ThresholdStep:
         state.tables = Tables(
             table,
             np.concatenate([old.decided_at, np.zeros(len(weights), dtype=np.int64)]),
-            tree_for(live_sampling(self.policy.sampling), count, False),
+            memory_for(live_sampling(self.policy.sampling), count),
             old.progress,
             ledger,
             np.zeros(count if self.fdr else 0, dtype=np.int64),
@@ -531,7 +531,7 @@ class ThresholdStep:
         self.state.tables = Tables(
             np.require(arrays["arms"], requirements=["F" if modelled else "C", "W"]),
             arrays["decided_at"],
-            tree_for(live_sampling(self.policy.sampling), count, False) if count != len(old.arms) else old.kept,
+            memory_for(live_sampling(self.policy.sampling), count) if count != len(old.arms) else old.kept,
             arrays["progress"],
             arrays["ledger"],
             np.zeros(count if self.fdr else 0, dtype=np.int64),
