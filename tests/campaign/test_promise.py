@@ -86,7 +86,7 @@ def test_arrival_that_depends_on_the_reward(rule: str, delay: Delay) -> None:
 
 OTHER_WAYS = [
     ("uniform+gap-mixture", Delay(early=1.0, batch=10)),
-    ("uniform+hoeffding", Delay(early=1.0, batch=300, asks=300)),
+    ("uniform+hoeffding", Delay(early=1.0, batch=1000, asks=1000)),
     ("uniform+kt", Delay(early=0.0, batch=10, lost=0.2)),
     ("uniform+gap-mixture", Delay(early=1.0, batch=4, lost=0.3)),
     ("uniform+gap-mixture", Delay(early=1.0, retire=True)),
