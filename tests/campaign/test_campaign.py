@@ -132,6 +132,7 @@ def test_void_tickets_are_as_if_never_asked_and_need_a_reason(address: str) -> N
         with pytest.raises(Refused, match="void"):
             campaign.tell(ticket, 1.0)
         assert campaign.arm("a").void == 1
+        assert campaign.headline().endswith(", if the void ticket was not withdrawn because of its reward")
         assert campaign.arm("a").pending == 0
         assert campaign.ask()[0].arm == "a"
 

@@ -37,7 +37,19 @@ def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
         if finish.waiting:
             free = terms.cases is None and terms.units is None
             parts.append(postponed(terms.made.sampling.name, finish, above, free))
-    return "; ".join([*parts, terms.promise])
+    return "; ".join([*parts, terms.promise + withdrawn(tally.void)])
+
+
+def withdrawn(void: int) -> str:
+    """The condition that void tickets add to the guarantee.
+
+    >>> withdrawn(6)
+    ', if the 6 void tickets were not withdrawn because of their rewards'
+    """
+    if not void:
+        return ""
+    which = "the void ticket was" if void == 1 else f"the {void:,} void tickets were"
+    return f", if {which} not withdrawn because of {'its reward' if void == 1 else 'their rewards'}"
 
 
 def to_finish(finish: Finish) -> str:
