@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -50,6 +51,44 @@ def test_a_long_pass_waits_for_the_compiler(empty_cache):
     assert not is_compiled(function)
     assert function(np.zeros(6)) == 6
     assert is_compiled(function)
+
+
+IN_BACKGROUND = """
+import time
+from goodarm.engine.compile import JustInTime, Patience, compile_in_background
+
+def doubled(number):
+    return 2.0 * number
+
+compile_in_background()
+function = JustInTime(doubled, Patience(1, 3, uncached=5), None)
+assert [function(float(n)) for n in range(20)] == [2.0 * n for n in range(20)]  # 6 calls would wait in this process
+assert function._compiler is not None, "no thread compiles"
+until = time.monotonic() + 300.0
+while not function._ready:
+    assert function(3.0) == 6.0
+    assert time.monotonic() < until, "the thread's code is never used"
+assert function._built.signatures and function(4.0) == 8.0
+
+refused = JustInTime(lambda text: {}[text], Patience(1, 3, uncached=5), None)
+try:
+    while time.monotonic() < until:
+        try:
+            refused("a")
+        except KeyError:  # as Python
+            pass
+except Exception as error:  # as compiled code
+    print(type(error).__name__)
+"""
+
+
+def test_a_server_never_waits_for_the_compiler(tmp_path):
+    """A thread compiles while calls run as Python. A rule that can't be compiled fails as it does without the thread."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", IN_BACKGROUND], env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert (done.stdout, done.stderr) == ("RuleFailed\n", "")
 
 
 @pytest.mark.parametrize("cases", [np.inf, 300.0])

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from types import FunctionType
@@ -270,6 +271,9 @@ def _always(implementation: FunctionType) -> Any:
 class JustInTime:
     """A function that runs as Python until its patience is exhausted, and then as compiled code.
 
+    A process with a patience for code that is not on the disk waits for the compiler once that patience is exhausted.
+    After `compile_in_background` it never waits: a thread compiles while calls continue as Python.
+
     over : position of the argument whose length is the number of items of a call; None if each call is one item
     """
 
@@ -281,28 +285,34 @@ class JustInTime:
         self._patience, self._over = patience, over
         self._done, self._look_at, self._ready = 0, 0, False
         self._built: Any = None
+        self._compiler: threading.Thread | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         if self._ready:
             return self._built(*arguments)
-        found = self.native(1 if self._over is None else len(arguments[self._over]))
+        found = self.native(1 if self._over is None else len(arguments[self._over]), arguments)
         return self.py_func(*arguments) if found is None else found(*arguments)
 
-    def native(self, items: int) -> Any:
-        """The compiled function; None if this many more items are to run as Python, and count as done."""
+    def native(self, items: int, arguments: tuple[Any, ...] | None = None) -> Any:
+        """The compiled function; None if this many more items are to run as Python, and count as done.
+
+        arguments : of the call, whose types a thread compiles for; None if they are not known yet
+        """
         if self._ready:
             return self._built
-        if not (self._patience.compiles(items, self._done) and self._is_due(items)):
+        if not (self._patience.compiles(items, self._done) and self._is_due(items, arguments)):
             self._done += items
             return None
         found = self._code()
         self._ready = True  # set after the code: another thread may read it
         return found
 
-    def _is_due(self, items: int) -> bool:
+    def _is_due(self, items: int, arguments: tuple[Any, ...] | None) -> bool:
         """Whether to switch: the disk has the code, or it is time to wait for the compiler. Checks the disk rarely."""
         if self._patience is not ALWAYS and not can_compile():
             return False
+        if _background.is_set() and arguments is not None and not self._patience.waits(items, 0.0):
+            return self._is_compiled_beside(arguments)
         if self._patience.waits(items, self._done):
             return True
         if self._done < self._look_at:
@@ -310,10 +320,37 @@ class JustInTime:
         self._look_at = 2 * (self._done + items)
         return is_on_disk(self._code())
 
+    def _is_compiled_beside(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether the code is on the disk or the thread has ended, which starts here.
+
+        A thread that fails leaves nothing behind. The next call then compiles again and raises the error.
+        """
+        if self._compiler is None:
+            code = self._code()
+            if is_on_disk(code):
+                return True
+            types = tuple(code.typeof_pyval(each) for each in arguments)
+
+            def compile_for_types() -> None:
+                with suppress(Exception):
+                    code.compile(types)
+
+            self._compiler = threading.Thread(target=compile_for_types, name="goodarm-compiler", daemon=True)
+            self._compiler.start()
+        return not self._compiler.is_alive()
+
     def _code(self) -> Any:
         if self._built is None:
             self._built = compiled(self.py_func)
         return self._built
+
+
+_background = threading.Event()
+
+
+def compile_in_background() -> None:
+    """Never wait for the compiler in a call that may run as Python. For servers, whose calls hold a store's lock."""
+    _background.set()
 
 
 _made: dict[tuple[Formula, Patience, int | None], JustInTime] = {}

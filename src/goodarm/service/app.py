@@ -19,6 +19,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.datastructures import State
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from goodarm.engine.compile import compile_in_background
 from goodarm.errors import DamagedJournal, Refused, UnknownName, UnknownTicket, UnusableStore
 from goodarm.service import problems
 from goodarm.service.campaigns import Campaigns
@@ -55,6 +56,7 @@ log = logging.getLogger("goodarm.service")
 
 def from_environment() -> FastAPI:
     """Application factory that uvicorn calls in each worker."""
+    compile_in_background()
     return make(Settings.from_environment())
 
 
