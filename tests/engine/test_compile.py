@@ -83,7 +83,7 @@ except Exception as error:  # as compiled code
 
 
 def test_a_server_never_waits_for_the_compiler(tmp_path):
-    """A thread compiles while calls run as Python. A rule that can't be compiled fails as it does without the thread."""
+    """A thread compiles while calls run as Python. A rule that can't be compiled fails as without it."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", IN_BACKGROUND], env=environment, capture_output=True, text=True, timeout=600
