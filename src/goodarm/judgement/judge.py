@@ -106,6 +106,7 @@ def judge(
     >>> found.good, found.bad
     (['a'], ['b'])
     """
+    place = data
     if format is not None:
         data, case = _results(data, format, metric), case or "case"
     elif metric is not None:
@@ -153,6 +154,8 @@ def judge(
         close = getattr(source, "close", None)
         if close is not None:
             close()
+    read = [place, ledger] if isinstance(place, str | Path) else [ledger]
+    found = replace(found, inputs=tuple(Path(each) for each in read if each is not None))
     for each in found.warnings:
         warnings.warn(f"{each.removeprefix('WARNING: ')}.", LogWarning, stacklevel=2)
     return found

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -118,6 +119,7 @@ class Judgement(Written):
     case         : how delta is divided among the arms, see `goodarm.judgement.shares`
     forecast     : further rows until half of the undecided arms are decided, at the present shares of traffic; None if
                    there is no forecast
+    inputs       : files, folders and globs that were read; no file of the judgement replaces them
     """
 
     source: str
@@ -129,6 +131,7 @@ class Judgement(Written):
     case: str = "fixed"
     forecast: Forecast | None = None
     table_kind: str | None = field(default=None, repr=False)
+    inputs: tuple[Path, ...] = field(default=(), repr=False)
 
     @cached_property
     def by(self) -> tuple[str, ...]:
