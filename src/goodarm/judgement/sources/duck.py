@@ -23,6 +23,10 @@ from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dia
 
 FLOATS = ("FLOAT", "DOUBLE")
 BATCH = 1_000_000
+SAMPLE = 1000
+"""Number of rows that are read to find text columns that may hold times."""
+DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?")
+"""A time as text. Numbers and years alone are no times."""
 LOOK = 0.1
 """Seconds between two looks at the progress of a scan."""
 
@@ -65,7 +69,24 @@ class DuckSource:
         return [(str(row[0]), str(row[1])) for row in rows]
 
     def times(self) -> list[str]:
-        return [name for name, dtype in self._described if _kind(dtype) == "time"]
+        """Columns of times. A text column is one if all of its values are times, as in every CSV file."""
+        return [name for name, dtype in self._described if _kind(dtype) == "time" or name in self._texts_of_times]
+
+    @cached_property
+    def _texts_of_times(self) -> list[str]:
+        texts = [name for name, dtype in self._described if _kind(dtype) == "text"]
+        if not texts:
+            return []
+        chosen = ", ".join(map(sql.quoted, texts))
+        rows = self.run(f"SELECT {chosen} FROM {self._relation} LIMIT {SAMPLE}").fetchall()
+        table = sql.Table(self._relation, dict.fromkeys(texts, "text"), "DOUBLE", True)
+        found = []
+        for name, values in zip(texts, zip(*rows, strict=True), strict=False):
+            given = [str(value) for value in values if value is not None]
+            dated = bool(given) and all(DATE.fullmatch(value.strip()) for value in given)
+            if dated and self.order_of(name, table).endswith("AS TIMESTAMP)"):  # all rows are times
+                found.append(name)
+        return found
 
     def table(self, columns: LogColumns, question: Question) -> sql.Table:
         """The relation as this question reads it."""
@@ -152,7 +173,13 @@ class DuckSource:
         if table.kinds[column] != "text":
             return name
         if column not in self._orders:
-            casts = {kind: f"TRY_CAST({name} AS {kind})" for kind in ("DOUBLE", "TIMESTAMP")}
+            # casts to TIMESTAMP ignore an offset such as +02:00; times without one are read as they are
+            offset = f"regexp_matches({name}, ':.*[+-]\\d\\d(:?\\d\\d)?$')"
+            time = (
+                f"CAST(CASE WHEN {offset} THEN timezone('UTC', TRY_CAST({name} AS TIMESTAMPTZ)) "
+                f"ELSE TRY_CAST({name} AS TIMESTAMP) END AS TIMESTAMP)"
+            )
+            casts = {"DOUBLE": f"TRY_CAST({name} AS DOUBLE)", "TIMESTAMP": time}
             counts = ", ".join(f"count({cast})" for cast in casts.values())
             whole, *found = self.run(f"SELECT count({name}), {counts} FROM {table.relation}").fetchall()[0]
             fitting = [cast for cast, count in zip(casts.values(), found, strict=True) if count == whole]
