@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
+DAY = len("2026-01-31")
+
+
 class MetricColumn(NamedTuple):
     """One of several metrics: mean and interval of every arm, in the metric's direction."""
 
@@ -62,6 +65,7 @@ class Arms:
     when: NDArray[Any] | None = None
     metrics: tuple[MetricColumn, ...] = ()
     failed: NDArray[Any] | None = None
+    since: NDArray[Any] | None = None  # time of the earlier look whose verdict is kept; None for verdicts of this look
 
     def taken(self, which: NDArray[Any]) -> Arms:
         """Some of the arms, in this order."""
@@ -78,12 +82,15 @@ class Arms:
             None if self.when is None else self.when[which],
             tuple(MetricColumn(name, *(values[which] for values in rest)) for name, *rest in self.metrics),
             None if self.failed is None else self.failed[which],
+            None if self.since is None else self.since[which],
         )
 
     def word(self, i: int, words: Mapping[int, str]) -> str:
         """The verdict on an arm, with the metric that failed."""
         failed = "" if self.failed is None else self.failed[i]
-        return words[int(self.verdict[i])] + (f": {failed}" if failed else "")
+        since = None if self.since is None else self.since[i]
+        kept = "" if since is None else f" since {since[:DAY]}"
+        return words[int(self.verdict[i])] + (f": {failed}" if failed else "") + kept
 
     def __str__(self) -> str:
         """A table for `print`."""
@@ -327,6 +334,8 @@ class Judgement(Written):
             }
             if arms.when is not None:
                 row["when"] = None if arms.when[i] is None else str(arms.when[i])
+            if arms.since is not None:
+                row["since"] = arms.since[i]
             if arms.failed is not None:
                 row["failed"] = arms.failed[i]
                 row["metrics"] = {

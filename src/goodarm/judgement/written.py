@@ -150,6 +150,8 @@ class Written(ABC):
             found["needs"] = [None if math.isnan(n) else n for n in arms.needs.tolist()]
         if arms.when is not None:
             found["when"] = arms.when.tolist()
+        if arms.since is not None:
+            found["since"] = arms.since.tolist()
         for metric in arms.metrics:
             found |= {f"{metric.metric} {name}": getattr(metric, name).tolist() for name in ("mean", "low", "high")}
         if arms.failed is not None:
