@@ -24,7 +24,7 @@ BAD = {
     "outside": ("arm,reward\na,1\nb,3\nb,7\n", [], "2 of 3 values of reward can't be judged"),
     "first outside": ("arm,reward\na,1\nb,3\nb,7\n", [], "The first lies outside: 3 of arm 'b'"),
     "nulls": ("arm,reward\na,1\nb,\nb,NULL\n", [], "2 rewards are missing (NULL or NaN), of 3 rows"),
-    "no arm": ("arm,reward\na,1\n,1\n", [], "1 rows have no arm"),
+    "no arm": ("arm,reward\na,1\n,1\n", [], "1 row has no arm"),
     "empty": ("", [], "is empty"),
     "only a header": ("arm,reward\n", [], "there is no row"),
     "nothing kept": (GOOD, ["--where", "arm = 'z'"], "there is no row that --where keeps"),

@@ -114,6 +114,9 @@ def _for_people(written: Written) -> dict[str, Any]:
     """The table for files that people read: what a good arm is, the name of the estimate, and "undecided"."""
     columns, words = written.columns(), {**written.words, 0: UNDECIDED}
     columns["verdict"] = [words[int(verdict)] for verdict in written.arms.verdict]
+    decided = [bool(verdict) for verdict in written.arms.verdict]
+    columns["guarantee"] = [each if done else "" for each, done in zip(columns["guarantee"], decided, strict=True)]
+    columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     found: dict[str, Any] = {}
     for name, values in columns.items():
         if name == "verdict":
@@ -140,7 +143,6 @@ def excel_file(written: Written, path: Path) -> None:
     arms.title = "arms"
     columns, formats = _for_people(written), _formats(written)
     arms.append([_cell(written.captions.counted if name == "pulls" else name) for name in columns])
-    columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     for row in zip(*columns.values(), strict=True):
         arms.append([_cell(value) for value in row])
     for place, name in enumerate(columns, start=1):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.arguments import checked_number, percentage, shown
+from goodarm.arguments import checked_number, percentage, shown, warn_of_delta
 from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Arms, Judgement
@@ -147,6 +147,7 @@ def judge(
         drawn=order if case is not None else None,
         bars=bars if bars is None or isinstance(bars, Bars) else Bars(bars),
     )
+    warn_of_delta(delta)
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
         found = judge_source(source, question, progress)

@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.arguments import plural
 from goodarm.forecast import Forecast
 from goodarm.judgement.log_columns import LogColumns, noun, pairs_noun
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import (
-    LOOKS,
     Doubt,
     amount,
     amounts_of,
     conditions,
     estimate,
+    looks,
     sentence,
     shared_budget,
     visible,
@@ -194,10 +195,10 @@ class Judgement(Written):
         column = f", rewards in {question.reward}" if question.reward else ""
         return Captions(
             clears=question.asked.phrases(amounts_of(question)).above,
-            data=f"{self.source}: {self.rows:,} rows{column}",
+            data=f"{self.source}: {plural(self.rows, 'row')}{column}",
             setting=f"{question.kind.described()}; delta {question.delta:g}, {question.criterion}",
             budget=shared_budget(self.arms.arm.size, sum(1 for _ in self.segments()), question),
-            looks=LOOKS,
+            looks=looks(question),
             counted=question.counted if question.unit else "pulls",
             percent=question.scale.bounded and not question.scale.moved,
             needs=question.needs_label,
@@ -297,7 +298,7 @@ class Judgement(Written):
             "warnings": [each.removeprefix("WARNING: ") for each in self.warnings],
             "notes": [str(each) for each in self.notes if not isinstance(each, Doubt)],
             "shares": self.case,
-            "interval": LOOKS,
+            "interval": looks(self.question),
         }
         if self.case == "max-arms":
             head["max_arms"] = self.question.max_arms

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from goodarm.arguments import plain_form
+from goodarm.arguments import plain_form, plural_of
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import Doubt
@@ -140,6 +140,11 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
     else:
         arm = guess("arm", [name for name in free if name != reward], names, title)
         notes.append(f"arms are in the column {arm}")
+    if arm in by:
+        raise InvalidValue(
+            f"{arm} is the column of the arms, and `by` divides every arm into segments. Give `by` another column, or "
+            "leave it out."
+        )
     squares = next((name for name in names if name.casefold() == "squares"), None) if pulls is not None else None
     shown_with = [name for name in names if _bare(name) in PROPENSITIES]
     if weight is None and shown_with:
@@ -184,6 +189,16 @@ def pulls_like(columns: LogColumns, names: Sequence[str]) -> str | None:
     if columns.pulls is not None or columns.unit is not None:
         return None
     return next((name for name in names if name not in columns.used and _bare(name) in COUNTS), None)
+
+
+def usual(name: str) -> bool:
+    """Whether a column's name is typical of a log.
+
+    >>> usual("user_id"), usual("clicks"), usual("a")
+    (True, True, False)
+    """
+    bare = _bare(name)
+    return any(bare in names for names in (*PLAUSIBLE.values(), UNITS, COUNTS, PROPENSITIES, ("total", "pulls")))
 
 
 def look_alikes(arms: Iterable[str]) -> list[tuple[str, str]]:
@@ -252,9 +267,7 @@ def noun(column: str) -> str:
     word = _word(column, "arm")
     if word.endswith("s"):
         return word if not word.endswith("ss") else word + "es"
-    if word.endswith("y") and word[-2] not in "aeiou":
-        return word[:-1] + "ies"
-    return word + ("es" if word.endswith(("x", "ch", "sh")) else "s")
+    return plural_of(word)
 
 
 def pairs_noun(arm: str, by: Sequence[str]) -> str:

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.errors import MissingExtra, UnreadableTable
+from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
-from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dialect
+from goodarm.judgement.sources.paths import Dialect, Files, find_files, header_missing, like_data, read_dialect
 
 FLOATS = ("FLOAT", "DOUBLE")
 BATCH = 1_000_000
@@ -51,6 +51,21 @@ def first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     kept = [line for line in lines if not line.startswith(("*", "Possible", "file =", "LINE", "^"))]
     return "; ".join(kept[:3]).removesuffix(".")
+
+
+def explained(title: str, error: Exception) -> str:
+    """A database's error in plain words, with a fix where the cause is known."""
+    text = str(error)
+    ragged = re.search(r"CSV Error on Line: (\d+).*?Expected Number of Columns: (\d+) Found: (\d+)", text, re.DOTALL)
+    if ragged is not None:
+        line, expected, found = ragged.groups()
+        return (
+            f"{title}: line {line} has {found} columns, and the header has {expected}. Correct the line. A value that "
+            'contains the separator must be in double quotes: "a, b".'
+        )
+    if re.search(r"magic bytes|too small to be a Parquet|not a Parquet|footer", text, re.IGNORECASE):
+        return f"{title}: truncated, or not a Parquet file ({first_line(error)}). Copy it again."
+    return f"{title}: {first_line(error)}."
 
 
 class DuckSource:
@@ -109,6 +124,8 @@ class DuckSource:
 
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         table = self.table(columns, question)
+        if question.where is not None:
+            self._check_where(table, question.where)
         # a NaN makes the sum one, except where rewards are cut: NaN counts as larger than any number
         found = None if question.scale.cut else self._sums(table, columns, question, progress, False)
         if found is None or np.isnan(found.total[found.pulls > 0]).any():
@@ -116,6 +133,18 @@ class DuckSource:
             self.con.execute("SET disabled_optimizers = 'statistics_propagation'")
             found = self._sums(replace(table, proven=frozenset()), columns, question, progress, True)
         return found
+
+    def _check_where(self, table: sql.Table, where: str) -> None:
+        """Refuse a filter that can't be read, before any row is."""
+        import duckdb
+
+        try:
+            self.con.execute(f"EXPLAIN SELECT 1 FROM {table.relation} WHERE ({where}\n)")
+        except (duckdb.ParserException, duckdb.CatalogException, duckdb.BinderException) as error:
+            raise InvalidValue(
+                f"`where={where!r}` is not a condition in SQL ({first_line(error)}). Write it like "
+                "`where=\"country = 'FR' AND age >= 18\"`, with the names of columns."
+            ) from None
 
     def _sums(
         self, table: sql.Table, columns: LogColumns, question: Question, progress: Progress, no_nan: bool
@@ -193,7 +222,7 @@ class DuckSource:
         try:
             return self.con.sql(query) if lazily else self.con.execute(query)
         except duckdb.Error as error:
-            raise UnreadableTable(f"{self.title}: {first_line(error)}.") from None
+            raise UnreadableTable(explained(self.title, error)) from None
 
     def watched(self, work: Callable[[], Any], progress: Progress) -> Any:
         """Do the work in a thread, report its progress, and stop it on Ctrl-C."""
@@ -255,6 +284,8 @@ class FileSource(DuckSource):
 
     def table(self, columns: LogColumns, question: Question) -> sql.Table:
         """CSV has only text: columns are read as numbers where needed, and those in `where` by their detected type."""
+        if self.dialect is not None:
+            self._check_header(self.dialect, columns)
         if self.files.kind == "parquet":
             return replace(super().table(columns, question), proven=self._proven(columns.reward, question))
         if self.dialect is None or not question.where:
@@ -267,6 +298,18 @@ class FileSource(DuckSource):
         }
         kinds = {name: _kind(types.get(name, "VARCHAR")) for name in self.dialect.header}
         return self._timed(sql.Table(self._scan(types), kinds, "DOUBLE", True), columns)
+
+    def _check_header(self, dialect: Dialect, columns: LogColumns) -> None:
+        """Refuse rewards in a column whose name is a number, and names that two columns have."""
+        if any(like_data(name) for name in (columns.reward, columns.pulls, columns.total) if name is not None):
+            raise header_missing(self.title, dialect.header)
+        for name in columns.used:
+            if name in dialect.repeated:
+                later = next(each for each in dialect.header if each.startswith(f"{name} ("))
+                raise UnreadableTable(
+                    f"{self.title}: two columns have the name {name!r}. Rename one of them, or give {later!r} to use "
+                    "the later one."
+                )
 
     def _proven(self, reward: str | None, question: Question) -> frozenset[str]:
         """The reward, if the statistics of every row group say that it has no NULL and keeps to its range.
