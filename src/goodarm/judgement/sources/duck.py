@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from goodarm.arguments import plural
 from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns
 from goodarm.judgement.question import Question
@@ -58,10 +59,11 @@ def explained(title: str, error: Exception) -> str:
     text = str(error)
     ragged = re.search(r"CSV Error on Line: (\d+).*?Expected Number of Columns: (\d+) Found: (\d+)", text, re.DOTALL)
     if ragged is not None:
-        line, expected, found = ragged.groups()
+        line, expected, found = map(int, ragged.groups())
+        quotes = ' A value that contains the separator must be in double quotes: "a, b".' if found > expected else ""
         return (
-            f"{title}: line {line} has {found} columns, and the header has {expected}. Correct the line. A value that "
-            'contains the separator must be in double quotes: "a, b".'
+            f"{title}: line {line} has {plural(found, 'column')}, and the header has {expected}. Correct the line."
+            f"{quotes}"
         )
     if re.search(r"magic bytes|too small to be a Parquet|not a Parquet|footer", text, re.IGNORECASE):
         return f"{title}: truncated, or not a Parquet file ({first_line(error)}). Copy it again."
