@@ -75,6 +75,8 @@ def test_columns_with_numbers_as_names_are_no_missing_header(tmp_path):
     path = tmp_path / "log.csv"
     path.write_text("arm,reward,2024\n" + "a,1,7\nb,0,8\n" * 20, encoding="utf-8")
     assert goodarm.judge(path, threshold=0.5).rows == 40
+    path.write_text("x,y,2024\n" + "a,1,7\nb,0,8\n" * 20, encoding="utf-8")
+    assert goodarm.judge(path, threshold=0.5, arm="x", reward="y").rows == 40
 
 
 def test_the_later_of_two_columns_can_be_given(tmp_path):

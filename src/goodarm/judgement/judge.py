@@ -155,8 +155,9 @@ def judge(
         close = getattr(source, "close", None)
         if close is not None:
             close()
-    read = [place, ledger] if isinstance(place, str | Path) else [ledger]
-    found = replace(found, inputs=tuple(Path(each) for each in read if each is not None))
+    on_disk = isinstance(place, Path) or (isinstance(place, str) and "://" not in place)
+    read = [*([place] if on_disk else []), *([ledger] if ledger is not None else [])]
+    found = replace(found, inputs=tuple(map(Path, read)))
     for each in found.warnings:
         warnings.warn(f"{each.removeprefix('WARNING: ')}.", LogWarning, stacklevel=2)
     return found

@@ -191,14 +191,27 @@ def pulls_like(columns: LogColumns, names: Sequence[str]) -> str | None:
     return next((name for name in names if name not in columns.used and _bare(name) in COUNTS), None)
 
 
-def usual(name: str) -> bool:
-    """Whether a column's name is typical of a log.
+def like_data(name: str) -> bool:
+    """Whether the name of a column looks like a reward.
 
-    >>> usual("user_id"), usual("clicks"), usual("a")
-    (True, True, False)
+    >>> [like_data(name) for name in ("1", "-0.5", "true", "clicked", "2 weeks")]
+    [True, True, True, False, False]
     """
-    bare = _bare(name)
-    return any(bare in names for names in (*PLAUSIBLE.values(), UNITS, COUNTS, PROPENSITIES, ("total", "pulls")))
+    text = name.casefold()
+    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text) is not None or text in (
+        "true",
+        "false",
+        "yes",
+        "no",
+    )
+
+
+def header_missing(title: str, header: Sequence[str]) -> UnreadableTable:
+    """The error about a file whose first line is a row."""
+    return UnreadableTable(
+        f"{title}: the first line looks like data ({_listed(header)}), and it must name the columns. Add a header "
+        "line, such as arm,reward."
+    )
 
 
 def look_alikes(arms: Iterable[str]) -> list[tuple[str, str]]:
@@ -245,6 +258,8 @@ def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> s
         return plausible[0]
     if len(free) == 1 and not plausible:
         return free[0]
+    if not plausible and any(map(like_data, names)):
+        raise header_missing(title, names)
     if plausible:
         reason = f"the columns {_listed(plausible)} could all be meant"
     else:

@@ -16,11 +16,11 @@ import numpy as np
 
 from goodarm.arguments import plural
 from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
-from goodarm.judgement.log_columns import LogColumns
+from goodarm.judgement.log_columns import LogColumns, header_missing, like_data
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
-from goodarm.judgement.sources.paths import Dialect, Files, find_files, header_missing, like_data, read_dialect
+from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dialect
 
 FLOATS = ("FLOAT", "DOUBLE")
 BATCH = 1_000_000

@@ -5,15 +5,11 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 
 from goodarm.errors import UnreadableTable
-from goodarm.judgement.log_columns import usual
-from goodarm.judgement.sources._base import WORDS
 
 KINDS = {
     ".csv": "csv",
@@ -27,7 +23,6 @@ KINDS = {
 }
 PACKED = (".gz", ".zst")
 SAMPLE = 1 << 20
-MOST_SHOWN = 5
 SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -122,28 +117,8 @@ def _dialect(path: Path, separator: str | None, encoding: str | None) -> Dialect
         raise UnreadableTable(f"{path}: the first line must name the columns, and it is empty.")
     mark = separator or max(SEPARATORS, key=lambda each: (lines[0].count(each), -SEPARATORS.index(each)))
     header = [name.strip() for name in next(csv.reader(lines, delimiter=mark))]
-    if any(map(like_data, header)) and not any(map(usual, header)):
-        raise header_missing(path, header)
     repeated = frozenset(name for name in header if name and header.count(name) > 1)
     return Dialect(mark, "utf-8" if coding.startswith("utf-8") else coding, _unique(header), repeated)
-
-
-def like_data(name: str) -> bool:
-    """Whether the name of a column looks like a reward.
-
-    >>> [like_data(name) for name in ("1", "-0.5", "true", "clicked", "2 weeks")]
-    [True, True, True, False, False]
-    """
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", name.casefold()) is not None or name.casefold() in WORDS
-
-
-def header_missing(path: Path | str, header: Sequence[str]) -> UnreadableTable:
-    """The error about a first line that is a row."""
-    shown = ", ".join(header[:MOST_SHOWN])
-    return UnreadableTable(
-        f"{path}: the first line looks like data ({shown}), and it must name the columns. Add a header line, such as "
-        "arm,reward."
-    )
 
 
 def _unique(header: list[str]) -> tuple[str, ...]:
