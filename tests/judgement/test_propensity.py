@@ -41,7 +41,7 @@ def test_weights_undo_what_the_policy_did(log: pl.DataFrame, tmp_path: object) -
     assert sorted(weighted.good) == ["a", "b"]
     assert weighted.arms.mean == pytest.approx([0.2, 0.2], abs=0.01)
     assert weighted.arms.pulls.sum() == ROWS
-    assert any("about the rows in which the arm could be shown" in note for note in weighted.notes)
+    assert any("refer to the rows in which the arm could be shown" in note for note in weighted.notes)
     assert not any("only a part of the rows" in note for note in weighted.notes)
 
 
