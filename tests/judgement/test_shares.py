@@ -362,6 +362,7 @@ def test_a_ledger_keeps_verdicts(tmp_path: Path) -> None:
     assert row["low"] < 0.02 < row["high"]
     assert any("1 verdict of earlier looks is kept" in note for note in found.notes)
     assert f"since {row['since'][:10]}" in str(found.arms)
+    assert f"since {row['since'][:10]}" in page(found)
     assert "since" in found.columns()
     assert "since" not in goodarm.judge(LATER, threshold=0.02).columns()
     again = goodarm.judge(LATER, threshold=0.02, ledger=ledger)  # the first look stays the source

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.arguments import checked_number, percentage, shown, warn_of_delta
+from goodarm.arguments import checked_number, percentage, plural, shown, warn_of_delta
 from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.forecast import rows_to_half
 from goodarm.judgement.judgement import Arms, Judgement
@@ -282,9 +282,9 @@ def _with_earlier(question: Question, made: Arms, shares: Shares, *, certain: bo
     if not many:
         return made, ()
     note = (
-        f"{many:,} verdict{'s' if many > 1 else ''} of earlier looks {'are' if many > 1 else 'is'} kept (since ...). "
-        "Delta bounds the probability of a wrong verdict at any look, so they stay certified, though today's rows "
-        "alone leave these arms undecided. Intervals are today's"
+        f"{plural(many, 'verdict')} of earlier looks {'are' if many > 1 else 'is'} kept (since ...). Today's rows "
+        "alone leave such an arm undecided. Its verdict stays certified, because delta bounds the probability of a "
+        "wrong verdict at any look. The interval is today's"
     )
     return replace(made, verdict=verdict, needs=needs, since=since, failed=metrics), (note,)
 

@@ -89,9 +89,12 @@ class Arms:
     def word(self, i: int, words: Mapping[int, str]) -> str:
         """The verdict on an arm, with the metric that failed."""
         failed = "" if self.failed is None else self.failed[i]
+        return words[int(self.verdict[i])] + (f": {failed}" if failed else "") + self.kept(i)
+
+    def kept(self, i: int) -> str:
+        """The day of the earlier look whose verdict is kept, to be put after the verdict; empty for today's."""
         since = None if self.since is None else self.since[i]
-        kept = "" if since is None else f" since {since[:DAY]}"
-        return words[int(self.verdict[i])] + (f": {failed}" if failed else "") + kept
+        return "" if since is None else f" since {since[:DAY]}"
 
     def __str__(self) -> str:
         """A table for `print`."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def check_file(path: Path, *inputs: str | None) -> None:
+def check_file(path: Path, *inputs: str | Path | None) -> None:
     """Refuse a file that can't be written, or that is one of the inputs, before learning."""
     refuse_replacing(path, [Path(each) for each in inputs if each is not None])
     if path.suffix != ".json":
