@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+import warnings
 from datetime import timedelta
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Real
 from typing import Any
 
-from goodarm.errors import InvalidValue
+from goodarm.errors import DeltaWarning, InvalidValue
 
 
 def check_real(**numbers: Any) -> None:
@@ -173,6 +174,41 @@ def shown(value: object) -> str:
     """The value as text for a message, truncated to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def plural_of(word: str) -> str:
+    """The plural of a noun.
+
+    >>> [plural_of(word) for word in ("country", "day", "box", "batch", "class", "user")]
+    ['countries', 'days', 'boxes', 'batches', 'classes', 'users']
+    """
+    if word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
+        return word[:-1] + "ies"
+    return word + ("es" if word.endswith(("x", "ch", "sh", "ss")) else "s")
+
+
+def plural(count: int, word: str) -> str:
+    """A number with its noun.
+
+    >>> plural(1, "row"), plural(12000, "row")
+    ('1 row', '12,000 rows')
+    """
+    return f"{count:,} {word if count == 1 else plural_of(word)}"
+
+
+LARGEST_PLAUSIBLE_DELTA = 0.5
+"""Threshold above which a delta is probably meant as a confidence level."""
+
+
+def warn_of_delta(delta: Any) -> None:
+    """Warn of a delta that looks like a confidence level."""
+    if isinstance(delta, Real) and LARGEST_PLAUSIBLE_DELTA < float(delta) < 1.0:
+        warnings.warn(
+            f"delta {float(delta):g} is the probability of a wrong verdict, not the confidence; did you mean "
+            f"{1.0 - float(delta):.3g}?",
+            DeltaWarning,
+            stacklevel=3,
+        )
 
 
 DURATIONS = {"s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}

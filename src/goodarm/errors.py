@@ -135,6 +135,10 @@ UPGRADE = "Upgrade goodarm: run git pull and pip install . in its clone."
 """Advice for data of a newer version."""
 
 
+class DeltaWarning(UserWarning):
+    """A delta above 1/2: it is the probability of a wrong verdict, and probably meant as a confidence level."""
+
+
 class ScaleWarning(UserWarning):
     """Rewards that scatter more than declared: verdicts may be wrong more often than delta allows."""
 

@@ -341,3 +341,60 @@ def test_the_verb_says_how_delta_is_shared(tmp_path: Path) -> None:
     found = goodarm.judge(path, threshold=0.5, max_arms=50)
     assert (found.as_dict()["shares"], found.as_dict()["max_arms"]) == ("max-arms", 50)
     assert "at most 50 arms are ever judged" in page(found)
+
+
+# --- verdicts that a ledger keeps ------------------------------------------------------------------------------------
+
+FIRST = {"arm": ["a", "b"], "pulls": [2000, 2000], "total": [66, 20]}
+LATER = {"arm": ["a", "b"], "pulls": [6000, 6000], "total": [150, 60]}
+
+
+def test_a_ledger_keeps_verdicts(tmp_path: Path) -> None:
+    """By validity at every time, a verdict once reached stays certified; today's rows alone leave the arm undecided."""
+    ledger = tmp_path / "looks.json"
+    assert goodarm.judge(FIRST, threshold=0.02, ledger=ledger).good == ["a"]
+    assert goodarm.judge(LATER, threshold=0.02).good == []
+    found = goodarm.judge(LATER, threshold=0.02, ledger=ledger)
+    assert (found.good, found.bad, found.guarantee) == (["a"], ["b"], "certified")
+    (row,) = [row for row in found.as_dict()["arms"] if row["arm"] == "a"]
+    assert row["verdict"] == "good"
+    assert row["since"] == json.loads(ledger.read_text())["looks"][0]["at"]
+    assert row["low"] < 0.02 < row["high"]
+    assert any("1 verdict of earlier looks is kept" in note for note in found.notes)
+    assert f"since {row['since'][:10]}" in str(found.arms)
+    assert f"since {row['since'][:10]}" in page(found)
+    assert "since" in found.columns()
+    assert "since" not in goodarm.judge(LATER, threshold=0.02).columns()
+    again = goodarm.judge(LATER, threshold=0.02, ledger=ledger)  # the first look stays the source
+    assert again.as_dict()["arms"] == found.as_dict()["arms"]
+
+
+def test_a_contradiction_of_an_earlier_verdict_is_a_warning(tmp_path: Path) -> None:
+    ledger = tmp_path / "looks.json"
+    goodarm.judge(FIRST, threshold=0.02, ledger=ledger)
+    changed = {"arm": ["a", "b"], "pulls": [60000, 6000], "total": [700, 60]}
+    for _ in range(2):  # at every later look, and it is never recorded
+        with pytest.warns(goodarm.errors.LogWarning, match="a was good at the look of .*, and is bad now"):
+            found = goodarm.judge(changed, threshold=0.02, ledger=ledger)
+        assert "certified only if the mean of a did not change" in found.guarantee
+    assert [len(look["verdicts"]) for look in json.loads(ledger.read_text())["looks"]] == [2, 0, 0]
+
+
+def test_verdicts_are_kept_only_where_that_is_proven(tmp_path: Path) -> None:
+    """Not under fdr, which bounds the share of wrong calls at each look; nor from a look with a warning."""
+    goodarm.judge(FIRST, threshold=0.02, ledger=tmp_path / "fdr.json", criterion="fdr")
+    doubtful = {"arm": ["a", "A"], "pulls": [2000, 2000], "total": [66, 20]}
+    with pytest.warns(goodarm.errors.LogWarning, match="differ only"):
+        goodarm.judge(doubtful, threshold=0.02, ledger=tmp_path / "doubt.json")
+    for name in ("fdr", "doubt"):
+        assert [look["verdicts"] for look in json.loads((tmp_path / f"{name}.json").read_text())["looks"]] == [[]]
+
+
+def test_a_ledger_of_an_older_version_has_no_verdicts(tmp_path: Path) -> None:
+    ledger = tmp_path / "looks.json"
+    goodarm.judge(FIRST, threshold=0.02, ledger=ledger)
+    kept = json.loads(ledger.read_text())
+    for look in kept["looks"]:
+        del look["verdicts"]
+    ledger.write_text(json.dumps(kept))
+    assert goodarm.judge(LATER, threshold=0.02, ledger=ledger).good == []

@@ -217,7 +217,7 @@ def test_rows_without_a_unit(tmp_path: Path, kind: str) -> None:
         goodarm.judge(data, threshold=0.5, unit="user")
     found = goodarm.judge(data, threshold=0.5, unit="user", nulls="drop")
     assert (found.arms.pulls[0], found.arms.mean[0]) == (2, 0.75)
-    assert any("1 rows without user were dropped" in note for note in found.notes)
+    assert any("1 row without user left out" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_rewards_cut_at_a_cap_are_compared_in_every_source(tmp_path: Path, unit:
         ({"rewards": "nonnegative"}, "Compare rewards cut at a cap, `rewards='nonnegative:CAP'`"),
         ({"rewards": "bounded:0,500"}, "or `rewards='nonnegative:CAP'` to compare amounts cut at CAP"),
         ({"rewards": "nonnegative:500", "value": -1.0}, "-1.0 of arm 'now'"),
-        ({"rewards": "nonnegative:500", "value": math.inf}, "lies outside: inf"),
+        ({"rewards": "nonnegative:500", "value": math.inf}, "is infinite: inf"),
         ({"rewards": "nonnegative:500", "value": math.nan}, "1 reward is missing"),
     ],
 )

@@ -81,7 +81,11 @@ def read_costs(text: str) -> float | dict[str, float]:
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UnreadableTable(
+            f"{path}: there is no such file. Check the path, or write the arms themselves, separated by commas: a,b,c."
+        ) from None
     except OSError as error:
-        raise UnreadableTable(f"{path}: can't be read ({error}).") from None
+        raise UnreadableTable(f"{path}: can't be read ({error.strerror or error}). Check the path.") from None
     except UnicodeDecodeError:
         raise InvalidValue(f"{path}: is not text in UTF-8.") from None

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from goodarm.arguments import check_whole
+from goodarm.arguments import check_whole, warn_of_delta
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign.arms import ArmsGiven, CostsGiven, check_metadata, with_costs
 from goodarm.campaign.cases import CasesGiven, ScoresGiven
@@ -149,6 +149,8 @@ at most 5%
             "window": window,
             "unit_limit": unit_limit,
         }
+        if isinstance(store, str | Path):  # a server gives its store, and its callers don't see warnings
+            warn_of_delta(delta)
         if cost is not None:
             arms = with_costs(arms, cost)
         if is_server(store):

@@ -35,6 +35,7 @@ from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining
 from goodarm.problem import rewards_text
 from goodarm.question import RewardGiven, as_sent, read_reward
+from goodarm.whole_files import refuse_replacing, write_whole
 
 PIECE = 10_000
 """Entries of the journal fetched at a time."""
@@ -238,7 +239,9 @@ class ServedCampaign(Campaign):
             raise InvalidValue(f"a campaign is exported to a file that ends in .jsonl or .parquet; got {str(path)!r}.")
         self._refuse_closed()
         number = self.number
-        target.write_bytes(self._connection.call("GET", f"{self._path}/export?format={target.suffix[1:]}"))
+        refuse_replacing(target)
+        content = self._connection.call("GET", f"{self._path}/export?format={target.suffix[1:]}")
+        write_whole(target, lambda part: part.write_bytes(content))
         return number
 
     @property

@@ -58,12 +58,12 @@ def option(
     return typer.Option(*names, metavar=metavar, help=help_text, parser=parser, show_default=shown)
 
 
-def check_out(out: Path | None) -> None:
+def check_out(out: Path | None, *sources: str | None) -> None:
     """Refuse a folder or file to which verdicts can't be written, before anything is read."""
     if out is not None:
         from goodarm.judgement.files import check_target
 
-        check_target(out)
+        check_target(out, [Path(source) for source in sources if source is not None])
 
 
 def cores() -> int:

@@ -38,9 +38,12 @@ def gate(
     """Exit with 0 if every arm clears the bar, 1 if one is below it, 3 if some are undecided and none is below."""
     from goodarm.judgement import judge
     from goodarm.report import gate as report
-    from goodarm.whole_files import explained, write_text
+    from goodarm.whole_files import explained, refuse_replacing, write_text
     from goodarm.whole_files import whole as complete
 
+    for file in (markdown, junit):
+        if file is not None:
+            refuse_replacing(file, [Path(source)])
     found = judge(
         source,
         threshold=threshold,
@@ -59,7 +62,7 @@ def gate(
     for file, text in ((markdown, report.markdown(found)), (junit, report.junit(found))):
         if file is not None:
             with explained(file.parent):
-                complete(file, partial(write_text, text=text))
+                complete(file, partial(write_text, text=text), found.inputs)
     if json:
         print_json({"outcome": report.TITLES[code], "exit_code": code, **found.as_dict()})
     else:

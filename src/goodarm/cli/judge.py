@@ -98,7 +98,7 @@ def judge(
     """Judge the arms of a log: which clear the bar, which do not, and how much more data the others need."""
     from goodarm.judgement import judge as ask
 
-    check_out(out)
+    check_out(out, source, ledger)
     with _progress(source) as progress, catch_warnings():
         simplefilter("ignore", LogWarning)  # printed with the verdicts
         found = ask(

@@ -103,7 +103,7 @@ def learn(
     from goodarm.learning.train import learn as learn_policy
     from goodarm.report.learned import advice, as_json, check_file, lines, write
 
-    check_file(out)
+    check_file(out, from_table)
     if environment is not None and from_table is not None:
         raise InvalidValue(f"give either {environment} or --from-table {from_table}, not both.")
     log = from_table if environment is None else _log_of(environment)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import csv
 import math
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goodarm.errors import MissingExtra, UnusableFolder
+from goodarm.errors import InvalidValue, MissingExtra, UnusableFolder
 from goodarm.forest import save
 from goodarm.judgement.page import page
 from goodarm.judgement.words import evidence_words
 from goodarm.question import UNDECIDED
 from goodarm.rules.identification.gap_mixture import is_certain
-from goodarm.whole_files import explained, whole, write_text
+from goodarm.whole_files import explained, refuse_replacing, whole, write_text
 
 if TYPE_CHECKING:
     from goodarm.judgement.written import Written
@@ -43,11 +44,21 @@ FILES: dict[str, tuple[str, Callable[[Written, Path], None]]] = {
 PACKAGES = {"excel": "openpyxl", "report": "pyarrow"}
 
 
-def check_target(path: Path) -> None:
-    """Check that results can be written to a file with a known ending, or to a folder; called before a log is read."""
-    if path.suffix.lower() not in FILES or path.is_dir():
+def check_target(path: Path, inputs: Iterable[Path] = ()) -> None:
+    """Check that results can be written to a file with a known ending, or to a folder; called before a log is read.
+
+    inputs : files, folders and globs that are read, see `goodarm.whole_files.refuse_replacing`
+    """
+    for each in [path / "arms.csv", path / "arms.parquet"] if is_folder(path) else [path]:
+        refuse_replacing(each, inputs)
+    if is_folder(path):
         check_folder(path)
         return
+    if path.suffix.lower() not in FILES:
+        raise InvalidValue(
+            f"can't write {path}: the ending {path.suffix} is unknown. Files of verdicts end in "
+            f"{', '.join([*FILES][:-1])} or {[*FILES][-1]}. A folder has no ending, or exists."
+        )
     extra, _ = FILES[path.suffix.lower()]
     if extra and find_spec(PACKAGES[extra]) is None:
         raise MissingExtra(f"writing {path.name}", extra)
@@ -57,17 +68,28 @@ def check_target(path: Path) -> None:
         raise UnusableFolder(f"can't write {path}: its folder is not writable. Give --out another file.")
 
 
+def is_folder(path: Path) -> bool:
+    """Whether a path given for results is a folder: it exists as one, or has no ending.
+
+    >>> is_folder(Path("judged")), is_folder(Path("v1.2 final")), is_folder(Path("x.pdf"))
+    (True, True, False)
+    """
+    return path.is_dir() or not (
+        path.suffix.lower() in FILES or re.fullmatch(r"\.[A-Za-z][A-Za-z0-9]{0,7}", path.suffix)
+    )
+
+
 def write(written: Written, folder: Path) -> list[Path]:
     """Write everything into a folder, or the table or the page into a file; returns the paths.
 
     In a folder: the table as Parquet and CSV, the forest plot as SVG and PNG, and the page. The ending of a file says
     what it is: .xlsx, .csv and .parquet for the table, .html for the page.
     """
-    check_target(folder)
-    if folder.suffix.lower() in FILES and not folder.is_dir():
+    check_target(folder, written.inputs)
+    if not is_folder(folder):
         _, of_file = FILES[folder.suffix.lower()]
         with explained(folder.parent):
-            return [whole(folder, lambda part: of_file(written, part))]
+            return [whole(folder, lambda part: of_file(written, part), written.inputs)]
     figure = written.plot()
     writers: dict[str, Callable[[Path], None]] = {
         "arms.parquet": lambda path: parquet_file(written, path),
@@ -78,7 +100,7 @@ def write(written: Written, folder: Path) -> list[Path]:
     }
     with explained(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        return [whole(folder / name, writer) for name, writer in writers.items()]
+        return [whole(folder / name, writer, written.inputs) for name, writer in writers.items()]
 
 
 def parquet_file(written: Written, path: Path) -> None:
@@ -92,6 +114,9 @@ def _for_people(written: Written) -> dict[str, Any]:
     """The table for files that people read: what a good arm is, the name of the estimate, and "undecided"."""
     columns, words = written.columns(), {**written.words, 0: UNDECIDED}
     columns["verdict"] = [words[int(verdict)] for verdict in written.arms.verdict]
+    decided = [bool(verdict) for verdict in written.arms.verdict]
+    columns["guarantee"] = [each if done else "" for each, done in zip(columns["guarantee"], decided, strict=True)]
+    columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     found: dict[str, Any] = {}
     for name, values in columns.items():
         if name == "verdict":
@@ -118,7 +143,6 @@ def excel_file(written: Written, path: Path) -> None:
     arms.title = "arms"
     columns, formats = _for_people(written), _formats(written)
     arms.append([_cell(written.captions.counted if name == "pulls" else name) for name in columns])
-    columns["evidence"] = [evidence_words(each) if is_certain(each) else each for each in columns["evidence"]]
     for row in zip(*columns.values(), strict=True):
         arms.append([_cell(value) for value in row])
     for place, name in enumerate(columns, start=1):

@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.arguments import checked_number, percentage, shown
+from goodarm.arguments import checked_number, percentage, plural, shown, warn_of_delta
 from goodarm.errors import InvalidValue, LogWarning, UnreadableTable
 from goodarm.judgement.forecast import rows_to_half
-from goodarm.judgement.judgement import Judgement
+from goodarm.judgement.judgement import Arms, Judgement
 from goodarm.judgement.log_columns import LogColumns, look_alikes, pulls_like, unit_like
 from goodarm.judgement.question import Question, read_scale
-from goodarm.judgement.shares import LATE, shared
+from goodarm.judgement.shares import LATE, Kept, Shares, shared
 from goodarm.judgement.sources._base import LogSource, Progress, Sums, silent
-from goodarm.judgement.words import Doubt, shared_budget
+from goodarm.judgement.words import Doubt, shared_budget, visible
 from goodarm.problem import Rewards
 from goodarm.question import Bars, BarsGiven
-from goodarm.verdict import Criterion
+from goodarm.verdict import Criterion, Guarantee
 
 
 def judge(
@@ -106,6 +106,7 @@ def judge(
     >>> found.good, found.bad
     (['a'], ['b'])
     """
+    place = data
     if format is not None:
         data, case = _results(data, format, metric), case or "case"
     elif metric is not None:
@@ -146,6 +147,7 @@ def judge(
         drawn=order if case is not None else None,
         bars=bars if bars is None or isinstance(bars, Bars) else Bars(bars),
     )
+    warn_of_delta(delta)
     source = open_source(data, table=table, query=query, separator=separator, encoding=encoding, memory=memory)
     try:
         found = judge_source(source, question, progress)
@@ -153,6 +155,9 @@ def judge(
         close = getattr(source, "close", None)
         if close is not None:
             close()
+    on_disk = isinstance(place, Path) or (isinstance(place, str) and "://" not in place)
+    read = [*([place] if on_disk else []), *([ledger] if ledger is not None else [])]
+    found = replace(found, inputs=tuple(map(Path, read)))
     for each in found.warnings:
         warnings.warn(f"{each.removeprefix('WARNING: ')}.", LogWarning, stacklevel=2)
     return found
@@ -213,9 +218,12 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         question, cases = on_cases(source, question, columns, sums)
     with shared(question, columns, sums, read.judged) as shares:
         made, notes = question.kind.arms(source, read, shares, progress)
+        doubts = [*_doubts(source, question, columns, sums, cases), *_contradictions(question, made, shares)]
+        certain = not any(isinstance(each, Doubt) for each in (*read.notes, *doubts, *notes))
+        made, kept = _with_earlier(question, made, shares, certain=certain)
     segments = len(set(zip(*sums.segment, strict=True))) if columns.by else 1
     budget = shared_budget(made.arm.size, segments, question)
-    said = [*read.notes, *_doubts(source, question, columns, sums, cases), *notes, budget]
+    said = [*read.notes, *doubts, *notes, *kept, budget]
     return Judgement(
         source=source.title,
         rows=int(sums.rows.sum()),
@@ -227,6 +235,58 @@ def judge_source(source: LogSource, question: Question, progress: Progress) -> J
         forecast=rows_to_half(question, sums, made.verdict, shares),
         table_kind=getattr(source, "kind", None),
     )
+
+
+def _contradictions(question: Question, made: Arms, shares: Shares) -> Iterator[Doubt]:
+    """Arms whose verdict is the opposite of an earlier one in the ledger."""
+    names = list(zip(*made.segment, made.arm, strict=True))
+    for name, now in zip(names, made.verdict.tolist(), strict=True):
+        before = shares.earlier.get(name)
+        if before is not None and now == -before.verdict:
+            arm = visible(" / ".join(map(str, name)))
+            words = {sign: question.asked.word(sign) for sign in (1, -1)}
+            yield Doubt(
+                f"{arm} was {words[before.verdict]} at the look of {before.at}, and is {words[now]} now. One of the "
+                f"two is wrong. The probability of that is at most delta {question.delta:g} while the arm's mean stays "
+                "the same. If the arm or its rewards changed, judge only the rows since then, with a new ledger",
+                condition=f"the mean of {arm} did not change between the looks",
+            )
+
+
+def _with_earlier(question: Question, made: Arms, shares: Shares, *, certain: bool) -> tuple[Arms, tuple[str, ...]]:
+    """The arms with the verdicts that the ledger keeps, and a note on them. `Ledger` has the proof.
+
+    certain : whether the log shows no sign against the guarantee; if it does, today's verdicts are not recorded
+    """
+    if shares.case != "ledger" or question.criterion is not Criterion.FWER:
+        return made, ()
+    if question.identification.guarantee is not Guarantee.CERTIFIED:
+        return made, ()
+    names = list(zip(*made.segment, made.arm, strict=True))
+    if certain:
+        failed = [None] * len(names) if made.failed is None else made.failed.tolist()
+        for name, now, metric in zip(names, made.verdict.tolist(), failed, strict=True):
+            if now:
+                shares.reached[name] = Kept(now, failed=metric)
+    since = np.full(len(names), None, dtype=object)
+    verdict, needs = made.verdict.copy(), made.needs.copy()
+    metrics = None if made.failed is None else made.failed.copy()
+    for i, name in enumerate(names):
+        before = shares.earlier.get(name)
+        if before is None or verdict[i]:
+            continue
+        verdict[i], needs[i], since[i] = before.verdict, 0.0, before.at
+        if metrics is not None:
+            metrics[i] = before.failed
+    many = sum(each is not None for each in since)
+    if not many:
+        return made, ()
+    note = (
+        f"{plural(many, 'verdict')} of earlier looks {'are' if many > 1 else 'is'} kept (since ...). Today's rows "
+        "alone leave such an arm undecided. Its verdict stays certified, because delta bounds the probability of a "
+        "wrong verdict at any look. The interval is today's"
+    )
+    return replace(made, verdict=verdict, needs=needs, since=since, failed=metrics), (note,)
 
 
 REPEATED, FEWEST = 1.1, 30

@@ -6,21 +6,23 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.arguments import plural
 from goodarm.forecast import Forecast
 from goodarm.judgement.log_columns import LogColumns, noun, pairs_noun
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import (
-    LOOKS,
     Doubt,
     amount,
     amounts_of,
     conditions,
     estimate,
+    looks,
     sentence,
     shared_budget,
     visible,
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from goodarm.forest import Forest
 
 Floats = NDArray[np.float64]
+
+
+DAY = len("2026-01-31")
 
 
 class MetricColumn(NamedTuple):
@@ -61,6 +66,7 @@ class Arms:
     when: NDArray[Any] | None = None
     metrics: tuple[MetricColumn, ...] = ()
     failed: NDArray[Any] | None = None
+    since: NDArray[Any] | None = None  # time of the earlier look whose verdict is kept; None for verdicts of this look
 
     def taken(self, which: NDArray[Any]) -> Arms:
         """Some of the arms, in this order."""
@@ -77,12 +83,18 @@ class Arms:
             None if self.when is None else self.when[which],
             tuple(MetricColumn(name, *(values[which] for values in rest)) for name, *rest in self.metrics),
             None if self.failed is None else self.failed[which],
+            None if self.since is None else self.since[which],
         )
 
     def word(self, i: int, words: Mapping[int, str]) -> str:
         """The verdict on an arm, with the metric that failed."""
         failed = "" if self.failed is None else self.failed[i]
-        return words[int(self.verdict[i])] + (f": {failed}" if failed else "")
+        return words[int(self.verdict[i])] + (f": {failed}" if failed else "") + self.kept(i)
+
+    def kept(self, i: int) -> str:
+        """The day of the earlier look whose verdict is kept, to be put after the verdict; empty for today's."""
+        since = None if self.since is None else self.since[i]
+        return "" if since is None else f" since {since[:DAY]}"
 
     def __str__(self) -> str:
         """A table for `print`."""
@@ -118,6 +130,7 @@ class Judgement(Written):
     case         : how delta is divided among the arms, see `goodarm.judgement.shares`
     forecast     : further rows until half of the undecided arms are decided, at the present shares of traffic; None if
                    there is no forecast
+    inputs       : files, folders and globs that were read; no file of the judgement replaces them
     """
 
     source: str
@@ -129,6 +142,7 @@ class Judgement(Written):
     case: str = "fixed"
     forecast: Forecast | None = None
     table_kind: str | None = field(default=None, repr=False)
+    inputs: tuple[Path, ...] = field(default=(), repr=False)
 
     @cached_property
     def by(self) -> tuple[str, ...]:
@@ -184,10 +198,10 @@ class Judgement(Written):
         column = f", rewards in {question.reward}" if question.reward else ""
         return Captions(
             clears=question.asked.phrases(amounts_of(question)).above,
-            data=f"{self.source}: {self.rows:,} rows{column}",
+            data=f"{self.source}: {plural(self.rows, 'row')}{column}",
             setting=f"{question.kind.described()}; delta {question.delta:g}, {question.criterion}",
             budget=shared_budget(self.arms.arm.size, sum(1 for _ in self.segments()), question),
-            looks=LOOKS,
+            looks=looks(question),
             counted=question.counted if question.unit else "pulls",
             percent=question.scale.bounded and not question.scale.moved,
             needs=question.needs_label,
@@ -287,7 +301,7 @@ class Judgement(Written):
             "warnings": [each.removeprefix("WARNING: ") for each in self.warnings],
             "notes": [str(each) for each in self.notes if not isinstance(each, Doubt)],
             "shares": self.case,
-            "interval": LOOKS,
+            "interval": looks(self.question),
         }
         if self.case == "max-arms":
             head["max_arms"] = self.question.max_arms
@@ -324,6 +338,8 @@ class Judgement(Written):
             }
             if arms.when is not None:
                 row["when"] = None if arms.when[i] is None else str(arms.when[i])
+            if arms.since is not None:
+                row["since"] = arms.since[i]
             if arms.failed is not None:
                 row["failed"] = arms.failed[i]
                 row["metrics"] = {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from goodarm.arguments import plain_form
+from goodarm.arguments import plain_form, plural_of
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.question import Question
 from goodarm.judgement.words import Doubt
@@ -140,6 +140,11 @@ def choose_columns(question: Question, names: Sequence[str], title: str, times: 
     else:
         arm = guess("arm", [name for name in free if name != reward], names, title)
         notes.append(f"arms are in the column {arm}")
+    if arm in by:
+        raise InvalidValue(
+            f"{arm} is the column of the arms, and `by` divides every arm into segments. Give `by` another column, or "
+            "leave it out."
+        )
     squares = next((name for name in names if name.casefold() == "squares"), None) if pulls is not None else None
     shown_with = [name for name in names if _bare(name) in PROPENSITIES]
     if weight is None and shown_with:
@@ -186,6 +191,29 @@ def pulls_like(columns: LogColumns, names: Sequence[str]) -> str | None:
     return next((name for name in names if name not in columns.used and _bare(name) in COUNTS), None)
 
 
+def like_data(name: str) -> bool:
+    """Whether the name of a column looks like a reward.
+
+    >>> [like_data(name) for name in ("1", "-0.5", "true", "clicked", "2 weeks")]
+    [True, True, True, False, False]
+    """
+    text = name.casefold()
+    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", text) is not None or text in (
+        "true",
+        "false",
+        "yes",
+        "no",
+    )
+
+
+def header_missing(title: str, header: Sequence[str]) -> UnreadableTable:
+    """The error about a file whose first line is a row."""
+    return UnreadableTable(
+        f"{title}: the first line looks like data ({_listed(header)}), and it must name the columns. Add a header "
+        "line, such as arm,reward."
+    )
+
+
 def look_alikes(arms: Iterable[str]) -> list[tuple[str, str]]:
     """Pairs of names that differ only in blanks, case, invisible characters or Unicode forms.
 
@@ -230,6 +258,8 @@ def guess(role: str, free: Sequence[str], names: Sequence[str], title: str) -> s
         return plausible[0]
     if len(free) == 1 and not plausible:
         return free[0]
+    if not plausible and any(map(like_data, names)):
+        raise header_missing(title, names)
     if plausible:
         reason = f"the columns {_listed(plausible)} could all be meant"
     else:
@@ -252,9 +282,7 @@ def noun(column: str) -> str:
     word = _word(column, "arm")
     if word.endswith("s"):
         return word if not word.endswith("ss") else word + "es"
-    if word.endswith("y") and word[-2] not in "aeiou":
-        return word[:-1] + "ies"
-    return word + ("es" if word.endswith(("x", "ch", "sh")) else "s")
+    return plural_of(word)
 
 
 def pairs_noun(arm: str, by: Sequence[str]) -> str:

@@ -129,7 +129,7 @@ def _row(written: Written, arms: Arms, i: int, bar: float, span: tuple[float, fl
     cells.append(f'<td class="name" data-value="{_plain(name)}">{_shown(name)}</td>')
     word = written.verdict_labels[int(arms.verdict[i])]
     title = escape(written.guarantee, quote=True)
-    cells.append(f'<td class="words verdict {kind}" data-value="{word}" title="{title}">{word}</td>')
+    cells.append(f'<td class="words verdict {kind}" data-value="{word}" title="{title}">{word}{arms.kept(i)}</td>')
     cells.append(f'<td class="interval" data-value="{_number(arms.mean[i])}">{_bar(arms, i, bar, span)}</td>')
     for label, value in ((_mean_word(written), arms.mean[i]), ("from", arms.low[i]), ("to", arms.high[i])):
         cells.append(_cell(label, written.estimate(float(value)), float(value)))

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goodarm.arguments import check_whole
+from goodarm.arguments import check_whole, plural_of
 from goodarm.errors import InvalidValue, UnknownName, UnsoundPairing
 from goodarm.judgement.kinds import KINDS, LogKind
 from goodarm.policies.names import identification_names, identification_rule
@@ -321,7 +321,7 @@ class Question:
         if self.unit is None:
             return "rows" if self.case is None else "cases"
         noun = self.unit.removesuffix("_id").removesuffix(" id")
-        return noun if noun.endswith("s") or not noun[-1:].isalpha() else f"{noun}s"
+        return noun if noun.endswith("s") or not noun[-1:].isalpha() else plural_of(noun)
 
     @property
     def needs_label(self) -> str:

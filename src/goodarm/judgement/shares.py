@@ -19,10 +19,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,22 @@ from goodarm.judgement.question import Question
 from goodarm.judgement.sources._base import Floats, Sums
 from goodarm.whole_files import whole
 
+Name = tuple[Any, ...]
+"""The values of the columns `by`, then the arm."""
+
+
+class Kept(NamedTuple):
+    """A verdict that a ledger keeps.
+
+    at     : time of the look that reached it
+    failed : with several bars, the metric that a bad arm fails
+    """
+
+    verdict: int
+    at: str = ""
+    failed: str | None = None
+
+
 LATE = 0.1
 """Share of the rows after which an arm's first appearance counts as late."""
 
@@ -44,10 +60,14 @@ class Shares:
 
     case   : "fixed", "max-arms", "ledger" or "by-appearance"
     offset : log(K w) with K arms and share w, one per arm; 0 where all shares are 1/K
+    earlier : verdicts of earlier looks, from a ledger
+    reached : verdicts of this look, to be recorded in the ledger
     """
 
     case: str
     offset: Floats
+    earlier: Mapping[Name, Kept] = field(default_factory=dict)
+    reached: dict[Name, Kept] = field(default_factory=dict)
 
 
 @contextmanager
@@ -56,8 +76,10 @@ def shared(question: Question, columns: LogColumns, sums: Sums, judged: NDArray[
     arms = int(judged.sum())
     if question.ledger is not None:
         names = [key for key, kept in zip(zip(*sums.segment, sums.arm, strict=True), judged, strict=True) if kept]
-        with Ledger(question.ledger).look(question.terms(columns), names, int(sums.rows.sum())) as share:
-            yield Shares("ledger", np.log(arms * np.array([share[name] for name in names])))
+        ledger = Ledger(question.ledger)
+        with ledger.look(question.terms(columns), names, int(sums.rows.sum())) as share:
+            offset = np.log(arms * np.array([share[name] for name in names]))
+            yield Shares("ledger", offset, ledger.earlier, ledger.reached)
     elif question.max_arms is not None:
         if arms > question.max_arms:
             raise InvalidValue(
@@ -80,9 +102,7 @@ def shared(question: Question, columns: LogColumns, sums: Sums, judged: NDArray[
 RESERVE = 0.1
 """Share of delta that the first look reserves for later arms. It costs the first arms 0.1 nats of evidence."""
 WHAT, VERSION = "goodarm ledger", 1
-
-Name = tuple[Any, ...]
-"""The values of the columns `by`, then the arm."""
+SIGNS = {"good": 1, "bad": -1}
 
 
 class Ledger:
@@ -95,10 +115,22 @@ class Ledger:
 
     The ledger also records the question (threshold or control, delta, rule, filter, ...) and refuses a look with
     another question, which would need its own delta.
+
+    It records verdicts too, and later looks keep them. Proof that they stay certified under `fwer`. An arm with share w
+    is called when its evidence reaches 1/(w delta). If the call is wrong, the evidence is a nonnegative supermartingale
+    that starts at 1, and by Ville's inequality it *ever* reaches that level with probability at most w delta. The
+    shares sum to at most 1, so with probability at least 1 - delta no look, past or future, makes a wrong call. A kept
+    verdict is a call of a past look. Under `fdr` this fails: e-BH bounds the share of wrong calls at each look, not
+    among the calls of all looks together. So nothing is kept then.
+
+    earlier : verdicts of earlier looks, the first one of each arm
+    reached : verdicts of this look, which the caller adds
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self.earlier: dict[Name, Kept] = {}
+        self.reached: dict[Name, Kept] = {}
 
     @contextmanager
     def look(self, terms: Mapping[str, Any], arms: Sequence[Name], rows: int) -> Iterator[dict[Name, float]]:
@@ -113,10 +145,16 @@ class Ledger:
             shares = {tuple(entry["arm"]): entry["share"] for look in kept["looks"] for entry in look["arms"]}
             new = [arm for arm in sorted(arms, key=lambda name: tuple(map(str, name))) if arm not in shares]
             added = dict(zip(new, _next_shares(kept, len(new)), strict=True))
+            self.earlier = _verdicts(kept)
             yield shares | added
             entries = [{"arm": list(arm), "share": share} for arm, share in added.items()]
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            looks = [*kept["looks"], {"at": at, "rows": rows, "arms": entries}]
+            verdicts = [
+                {"arm": list(arm), "verdict": "good" if each.verdict > 0 else "bad", "failed": each.failed}
+                for arm, each in self.reached.items()
+                if arm not in self.earlier
+            ]
+            looks = [*kept["looks"], {"at": at, "rows": rows, "arms": entries, "verdicts": verdicts}]
             self._write({**kept, "asked": dict(terms), "looks": looks})
 
     @contextmanager
@@ -181,6 +219,15 @@ class Ledger:
             raise UnusableStore(f"the ledger {self.path} can't be written ({error.strerror}).") from None
 
 
+def _verdicts(kept: Mapping[str, Any]) -> dict[Name, Kept]:
+    """The first verdict on each arm. Ledgers of older versions have none."""
+    found: dict[Name, Kept] = {}
+    for look in kept["looks"]:
+        for entry in look.get("verdicts", ()):
+            found.setdefault(tuple(entry["arm"]), Kept(SIGNS[entry["verdict"]], str(look["at"]), entry.get("failed")))
+    return found
+
+
 def _next_shares(kept: Mapping[str, Any], count: int) -> list[float]:
     """The shares of the next arms.
 
@@ -212,4 +259,5 @@ def _wrong_with(kept: Any) -> str:
         return "its first look has spent the reserve for later arms"
     if len({tuple(entry["arm"]) for entry in entries}) < len(entries):
         return "an arm has two shares"
+    _verdicts(kept)
     return "" if isinstance(kept["asked"], dict) else "it does not say what was asked"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.arguments import plural
 from goodarm.errors import InvalidValue, UnreadableTable
 from goodarm.judgement.log_columns import LogColumns, pulls_like
 from goodarm.judgement.question import Question
@@ -19,13 +21,15 @@ from goodarm.problem import MOST_PULLS, MOST_SUMMED, NonNegative, SubGaussian
 from goodarm.rules.identification.bet_mixture import sums as one_reward
 
 FALSE_ALARMS = 1e-4
+ENDLESS = ("inf", "infinity")
 
 
 def checked(source: LogSource, columns: LogColumns, question: Question, sums: Sums) -> tuple[Sums, tuple[str, ...]]:
     """The checked sums, sorted by name, and notes for readers."""
     if sums.rows.sum() == 0:
         which = " that `where` keeps" if question.where else ""
-        raise UnreadableTable(f"{source.title}: there is no row{which}.")
+        fix = "Give a filter that keeps some." if question.where else "It has only a header. Give a log with rows."
+        raise UnreadableTable(f"{source.title}: there is no row{which}. {fix}")
     if sums.outside.any() or sums.unreadable.sum() > 0:
         raise _out_of_range(source, columns, question, sums)
     if sums.timeless is not None and (timeless := int(np.nansum(sums.timeless))):
@@ -41,6 +45,12 @@ def checked(source: LogSource, columns: LogColumns, question: Question, sums: Su
         raise UnreadableTable(
             f"{source.title}: {int(sums.improper.sum()):,} values of {columns.propensity} do not lie in (0, 1]. "
             "A propensity is the probability with which the arm was shown."
+        )
+    if columns.pulls is not None and (sums.pulls % 1.0 != 0.0).any():
+        wrong = int((sums.pulls % 1.0 != 0.0).argmax())
+        raise UnreadableTable(
+            f"{source.title}: arm {sums.arm[wrong]!r} has {sums.pulls[wrong]:g} {columns.pulls}, and samples are whole "
+            "numbers. Give the number of samples, not a share or a mean."
         )
     if columns.unit is not None:
         notes += _check_units(source, columns, question, sums)
@@ -91,10 +101,19 @@ def _out_of_range(source: LogSource, columns: LogColumns, question: Question, su
         f"Give the range as `rewards='bounded:LOW,HIGH'`, or {question.kind.other_rewards()}, or correct the rows. "
         "Never leave rows out because of their reward."
     )
+    infinite = isinstance(found.value, float | str) and str(found.value).strip().lower().lstrip("+-") in ENDLESS
+    if infinite:
+        what = "is infinite"
+        advice = "A reward must be a finite number: correct the rows. Never leave rows out because of their reward."
+    elif not words_only and isinstance(scale.family, NonNegative):
+        advice = (
+            "Rewards below 0 need a range that was known beforehand: give `rewards='bounded:LOW,HIGH'`, or correct the "
+            "rows. Never leave rows out because of their reward."
+        )
     if words_only:
         words = "rewards are numbers, true or false, yes or no"
-        advice = "Write other words as numbers, such as 1 for a success and 0 for a failure."
-    elif (pulls := pulls_like(columns, source.names())) is not None:
+        advice = _as_number(str(found.value))
+    elif not infinite and (pulls := pulls_like(columns, source.names())) is not None:
         advice = (
             f"Is this a table of totals, with {column} out of {pulls}? Give `pulls='{pulls}'` and `total='{column}'`. "
             f"If each row is one reward: {advice[0].lower()}{advice[1:]}"
@@ -106,6 +125,20 @@ def _out_of_range(source: LogSource, columns: LogColumns, question: Question, su
     )
 
 
+def _as_number(value: str) -> str:
+    """How to write a reward that is not a number.
+
+    >>> _as_number("0,5"), _as_number("80%")
+    ('Write 0,5 with a decimal point: 0.5.', 'Write 80% as a number: 0.8.')
+    """
+    text = value.strip()
+    if re.fullmatch(r"[+-]?\d+,\d+", text):
+        return f"Write {text} with a decimal point: {text.replace(',', '.')}."
+    if re.fullmatch(r"[+-]?\d+(\.\d+)?\s*%", text):
+        return f"Write {text} as a number: {float(text[:-1]) / 100.0:g}."
+    return "Write other words as numbers, such as 1 for a success and 0 for a failure."
+
+
 def _without_nulls(
     source: LogSource, columns: LogColumns, question: Question, sums: Sums
 ) -> tuple[Sums, tuple[str, ...]]:
@@ -114,18 +147,25 @@ def _without_nulls(
     nameless = np.array([any(value is None for value in key) for key in zip(*sums.segment, sums.arm, strict=True)])
     lost, missing = int(sums.rows[nameless].sum()), int(sums.missing.sum())
     if question.nulls == "error" and (lost or missing):
-        what = f"{_missing(missing)} (NULL or NaN)" if missing else f"{lost:,} rows have no {columns.arm}"
+        if not missing:
+            blank = " or ".join((*columns.by, columns.arm))
+            raise UnreadableTable(
+                f"{source.title}: {_rows(lost)} {'has' if lost == 1 else 'have'} no {blank}, of "
+                f"{int(sums.rows.sum()):,} rows. Correct them, or give `nulls='drop'`: rows without an arm are left "
+                "out, which is right only if that has nothing to do with the reward."
+            )
+        what = f"{_missing(missing)} (NULL or NaN)"
         raise UnreadableTable(
             f"{source.title}: {what}, of {int(sums.rows.sum()):,} rows. Say what they mean: `nulls='zero'` counts a "
             "missing reward as 0 (no click came), `nulls='drop'` leaves the rows out, which is right only if what "
-            "is missing has nothing to do with the reward."
+            "is missing has nothing to do with the reward. Both leave out rows without an arm."
         )
     if missing and question.nulls == "zero" and question.scale.bounded and not question.scale.low <= 0.0:
         raise InvalidValue(f"`nulls='zero'`: 0 is outside {question.scale.words}.")
     if missing:
         notes.append(f"{_missing(missing)} and {'count as 0' if question.nulls == 'zero' else 'left out'}")
     if lost:
-        notes.append(f"{lost:,} rows without an arm or a segment were dropped")
+        notes.append(f"{_rows(lost)} without {' or '.join((*columns.by, columns.arm))} left out")
     sums = replace(sums, total=np.where(np.isnan(sums.total), 0.0, sums.total))
     if question.nulls == "zero" and columns.pulls is None and columns.unit is None:
         zero = (0.0 - question.scale.start) / question.scale.length
@@ -151,6 +191,10 @@ def _without_nulls(
     return taken(sums, np.flatnonzero(kept)[order]), tuple(notes)
 
 
+def _rows(count: int) -> str:
+    return plural(count, "row")
+
+
 def _missing(rewards: int) -> str:
     return f"{rewards:,} rewards are missing" if rewards != 1 else "1 reward is missing"
 
@@ -170,12 +214,15 @@ def _check_units(source: LogSource, columns: LogColumns, question: Question, sum
             "Give the largest that is possible, fixed before looking."
         )
     units, pending = int(sums.pulls.sum()), int(np.nansum(sums.pending)) if sums.pending is not None else 0
+    rows = int(sums.rows.sum())
     counted = units + pending if question.open_at_worst else units
-    notes = [f"{int(sums.rows.sum()):,} rows are {counted:,} rewards: one per {columns.unit} and arm"]
+    notes = [
+        f"{_rows(rows)} {'is' if rows == 1 else 'are'} {plural(counted, 'reward')}: one per {columns.unit} and arm"
+    ]
     if question.seconds is not None:
         notes.append(_on_open(question, columns.unit or "", pending))
     if unnamed:
-        notes.append(f"{unnamed:,} rows without {columns.unit} were dropped")
+        notes.append(f"{_rows(unnamed)} without {columns.unit} left out")
     return tuple(notes)
 
 

@@ -9,16 +9,24 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from goodarm.arguments import plural
 from goodarm.forecast import Forecast
 from goodarm.judgement.question import Question
 from goodarm.question import Amounts
 from goodarm.rules.identification.gap_mixture import is_certain
 
-LOOKS = (
-    "Earlier looks at the data do not matter. Each end of an interval is certified at delta, for all arms together; "
-    "as two-sided intervals they have level 2 delta."
+INTERVALS = (
+    "Each end of an interval is certified at delta, for all arms together; as two-sided intervals they have level 2 "
+    "delta."
 )
+LOOKS = f"Earlier looks at the data do not matter. {INTERVALS}"
 """Note on repeated looks and intervals."""
+
+
+def looks(question: Question) -> str:
+    """The note for a question. Units without a window may grow between looks, so earlier looks may matter then."""
+    growing = question.unit is not None and question.window is None and question.case is None
+    return INTERVALS if growing else LOOKS
 
 
 class Doubt(str):
@@ -229,7 +237,7 @@ def _joins(character: str) -> bool:
 
 def shared_budget(arms: int, segments: int, question: Question) -> str:
     """The use of the error budget, in words."""
-    of = f"{arms:,} arms" + (f" in {segments:,} segments" if segments > 1 else "")
+    of = plural(arms, "arm") + (f" in {segments:,} segments" if segments > 1 else "")
     if question.criterion.value == "fdr":
         return (
             f"delta {question.delta:g} bounds the expected share of wrong ones among all arms called good, and among "

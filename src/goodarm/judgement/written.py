@@ -62,11 +62,13 @@ class Written(ABC):
     conditions     : assumptions of the guarantee that the data can't show
     noun           : plural noun for what is counted
     table_kind     : the preferred library of dataframes
+    inputs         : files, folders and globs that were read; no file replaces them
     """
 
     arms: Arms
     notes: tuple[str, ...] = ()
     table_kind: str | None = None
+    inputs: tuple[Path, ...] = ()
 
     if TYPE_CHECKING:  # fields of one subclass, properties of the other
 
@@ -148,6 +150,8 @@ class Written(ABC):
             found["needs"] = [None if math.isnan(n) else n for n in arms.needs.tolist()]
         if arms.when is not None:
             found["when"] = arms.when.tolist()
+        if arms.since is not None:
+            found["since"] = arms.since.tolist()
         for metric in arms.metrics:
             found |= {f"{metric.metric} {name}": getattr(metric, name).tolist() for name in ("mean", "low", "high")}
         if arms.failed is not None:
@@ -178,7 +182,7 @@ class Written(ABC):
         from goodarm.judgement.files import csv_file
         from goodarm.whole_files import write_whole
 
-        return write_whole(path, lambda part: csv_file(self, part))
+        return write_whole(path, lambda part: csv_file(self, part), self.inputs)
 
     def to_excel(self, path: str | Path) -> Path:
         """Write the table as an Excel workbook, with the sentence and the conditions on a second sheet."""
@@ -187,14 +191,14 @@ class Written(ABC):
         from goodarm.judgement.files import excel_file
         from goodarm.whole_files import write_whole
 
-        return write_whole(path, lambda part: excel_file(self, part))
+        return write_whole(path, lambda part: excel_file(self, part), self.inputs)
 
     def to_html(self, path: str | Path) -> Path:
         """Write the page: sentence, intervals and conditions in one HTML file that needs no network."""
         from goodarm.judgement.page import page
         from goodarm.whole_files import write_whole
 
-        return write_whole(path, lambda part: part.write_text(page(self), encoding="utf-8"))
+        return write_whole(path, lambda part: part.write_text(page(self), encoding="utf-8"), self.inputs)
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write the table as CSV and Parquet, the forest plot as SVG and PNG, and the page; returns the paths.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from goodarm.judgement import Judgement
-from goodarm.judgement.words import LOOKS, Doubt, estimate, interval, needed, visible, whole
+from goodarm.judgement.words import Doubt, estimate, interval, looks, needed, visible, whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,7 +28,7 @@ def notes(judgement: Judgement) -> Iterator[str]:
     """Conditions of the guarantee, automatic choices, and other notes; warnings follow the sentence."""
     yield f"verdicts are {judgement.rule_guarantee} if"
     yield from (f"- {visible(each)}" for each in judgement.conditions)
-    yield from (visible(note) for note in (*judgement.notes, LOOKS) if not isinstance(note, Doubt))
+    yield from (visible(note) for note in (*judgement.notes, looks(judgement.question)) if not isinstance(note, Doubt))
 
 
 def segment_lines(judgement: Judgement, most: int = EACH) -> Iterator[str]:

@@ -14,15 +14,16 @@ from goodarm.learning.offline import Epoch, GradientEpoch, LearningStep
 from goodarm.learning.train import LearnedPolicy
 from goodarm.report.drawing import COLOURS, marked, save
 from goodarm.report.numbers import counted, percent, short
-from goodarm.whole_files import explained, whole
+from goodarm.whole_files import explained, refuse_replacing, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def check_file(path: Path) -> None:
-    """Refuse a file that can't be written, before learning."""
+def check_file(path: Path, *inputs: str | Path | None) -> None:
+    """Refuse a file that can't be written, or that is one of the inputs, before learning."""
+    refuse_replacing(path, [Path(each) for each in inputs if each is not None])
     if path.suffix != ".json":
         raise InvalidValue(
             f"`out` must end in .json, since that is how a policy file is recognised; got {str(path)!r}."

@@ -25,12 +25,17 @@ from goodarm.campaign.stores.postgresql import without_password
 from goodarm.campaign.stores.sqlite import SqliteStore
 from goodarm.errors import DamagedJournal, InvalidValue, Refused, UnusableStore
 from goodarm.service.side import TABLES, Side, open_side
+from goodarm.whole_files import is_database, refuse_replacing
 
 KEPT = {
     "goodarm_tokens": ("id", "name", "role", "hash", "created_at", "used_at", "revoked_at"),
     "goodarm_webhooks": ("id", "campaign", "url", "secret", "after_number", "created_at", "ended_at"),
 }
 """The service's tables that a backup has, with their columns. Sessions are left out: browsers log in again."""
+
+
+ROLLBACK = b"\x01\x01"
+"""Bytes 18 and 19 of an SQLite database without a write-ahead log."""
 
 
 class Copied(NamedTuple):
@@ -45,6 +50,7 @@ class Copied(NamedTuple):
 def backup(store: str, file: str | Path) -> Copied:
     """Copy a store to a file, whole or not at all; every chain is verified on the way."""
     target = Path(file)
+    _refuse_store(target)
     with _opened(store, create=False) as (source, side), _whole(target) as part:
         rows = {table: _read(side, table) for table in KEPT}
         with SqliteStore(part) as kept, kept.transaction(None):
@@ -56,6 +62,17 @@ def backup(store: str, file: str | Path) -> Copied:
             for table, found in rows.items():
                 connection.executemany(_insert(table), found)
     return Copied(campaigns, entries, *map(len, rows.values()))
+
+
+def _refuse_store(target: Path) -> None:
+    """Refuse to replace a store, which is a database with a write-ahead log. An earlier backup has none."""
+    refused = f"{target} is a store, and a backup would replace it. Give the backup another file."
+    if is_database(target):
+        with target.open("rb") as file:
+            if file.read(20)[18:] != ROLLBACK:
+                raise InvalidValue(refused)
+    else:
+        refuse_replacing(target)  # the files of a store
 
 
 def restore(file: str | Path, store: str) -> Copied:

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.errors import MissingExtra, UnreadableTable
-from goodarm.judgement.log_columns import LogColumns
+from goodarm.arguments import plural
+from goodarm.errors import InvalidValue, MissingExtra, UnreadableTable
+from goodarm.judgement.log_columns import LogColumns, header_missing, like_data
 from goodarm.judgement.question import Question
 from goodarm.judgement.sources import sql
 from goodarm.judgement.sources._base import Batch, Cell, Progress, Stray, Sums
@@ -23,6 +24,10 @@ from goodarm.judgement.sources.paths import Dialect, Files, find_files, read_dia
 
 FLOATS = ("FLOAT", "DOUBLE")
 BATCH = 1_000_000
+SAMPLE = 1000
+"""Number of rows that are read to find text columns that may hold times."""
+DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}.*)?")
+"""A time as text. Numbers and years alone are no times."""
 LOOK = 0.1
 """Seconds between two looks at the progress of a scan."""
 
@@ -49,6 +54,22 @@ def first_line(error: Exception) -> str:
     return "; ".join(kept[:3]).removesuffix(".")
 
 
+def explained(title: str, error: Exception) -> str:
+    """A database's error in plain words, with a fix where the cause is known."""
+    text = str(error)
+    ragged = re.search(r"CSV Error on Line: (\d+).*?Expected Number of Columns: (\d+) Found: (\d+)", text, re.DOTALL)
+    if ragged is not None:
+        line, expected, found = map(int, ragged.groups())
+        quotes = ' A value that contains the separator must be in double quotes: "a, b".' if found > expected else ""
+        return (
+            f"{title}: line {line} has {plural(found, 'column')}, and the header has {expected}. Correct the line."
+            f"{quotes}"
+        )
+    if re.search(r"magic bytes|too small to be a Parquet|not a Parquet|footer", text, re.IGNORECASE):
+        return f"{title}: truncated, or not a Parquet file ({first_line(error)}). Copy it again."
+    return f"{title}: {first_line(error)}."
+
+
 class DuckSource:
     """A relation that DuckDB can scan."""
 
@@ -65,7 +86,24 @@ class DuckSource:
         return [(str(row[0]), str(row[1])) for row in rows]
 
     def times(self) -> list[str]:
-        return [name for name, dtype in self._described if _kind(dtype) == "time"]
+        """Columns of times. A text column is one if all of its values are times, as in every CSV file."""
+        return [name for name, dtype in self._described if _kind(dtype) == "time" or name in self._texts_of_times]
+
+    @cached_property
+    def _texts_of_times(self) -> list[str]:
+        texts = [name for name, dtype in self._described if _kind(dtype) == "text"]
+        if not texts:
+            return []
+        chosen = ", ".join(map(sql.quoted, texts))
+        rows = self.run(f"SELECT {chosen} FROM {self._relation} LIMIT {SAMPLE}").fetchall()
+        table = sql.Table(self._relation, dict.fromkeys(texts, "text"), "DOUBLE", True)
+        found = []
+        for name, values in zip(texts, zip(*rows, strict=True), strict=False):
+            given = [str(value) for value in values if value is not None]
+            dated = bool(given) and all(DATE.fullmatch(value.strip()) for value in given)
+            if dated and self.order_of(name, table).endswith("AS TIMESTAMP)"):  # all rows are times
+                found.append(name)
+        return found
 
     def table(self, columns: LogColumns, question: Question) -> sql.Table:
         """The relation as this question reads it."""
@@ -88,6 +126,8 @@ class DuckSource:
 
     def sums(self, columns: LogColumns, question: Question, progress: Progress) -> Sums:
         table = self.table(columns, question)
+        if question.where is not None:
+            self._check_where(table, question.where)
         # a NaN makes the sum one, except where rewards are cut: NaN counts as larger than any number
         found = None if question.scale.cut else self._sums(table, columns, question, progress, False)
         if found is None or np.isnan(found.total[found.pulls > 0]).any():
@@ -95,6 +135,18 @@ class DuckSource:
             self.con.execute("SET disabled_optimizers = 'statistics_propagation'")
             found = self._sums(replace(table, proven=frozenset()), columns, question, progress, True)
         return found
+
+    def _check_where(self, table: sql.Table, where: str) -> None:
+        """Refuse a filter that can't be read, before any row is."""
+        import duckdb
+
+        try:
+            self.con.execute(f"EXPLAIN SELECT 1 FROM {table.relation} WHERE ({where}\n)")
+        except (duckdb.ParserException, duckdb.CatalogException, duckdb.BinderException) as error:
+            raise InvalidValue(
+                f"`where={where!r}` is not a condition in SQL ({first_line(error)}). Write it like "
+                "`where=\"country = 'FR' AND age >= 18\"`, with the names of columns."
+            ) from None
 
     def _sums(
         self, table: sql.Table, columns: LogColumns, question: Question, progress: Progress, no_nan: bool
@@ -152,7 +204,13 @@ class DuckSource:
         if table.kinds[column] != "text":
             return name
         if column not in self._orders:
-            casts = {kind: f"TRY_CAST({name} AS {kind})" for kind in ("DOUBLE", "TIMESTAMP")}
+            # casts to TIMESTAMP ignore an offset such as +02:00; times without one are read as they are
+            offset = f"regexp_matches({name}, ':.*[+-]\\d\\d(:?\\d\\d)?$')"
+            time = (
+                f"CAST(CASE WHEN {offset} THEN timezone('UTC', TRY_CAST({name} AS TIMESTAMPTZ)) "
+                f"ELSE TRY_CAST({name} AS TIMESTAMP) END AS TIMESTAMP)"
+            )
+            casts = {"DOUBLE": f"TRY_CAST({name} AS DOUBLE)", "TIMESTAMP": time}
             counts = ", ".join(f"count({cast})" for cast in casts.values())
             whole, *found = self.run(f"SELECT count({name}), {counts} FROM {table.relation}").fetchall()[0]
             fitting = [cast for cast, count in zip(casts.values(), found, strict=True) if count == whole]
@@ -166,7 +224,7 @@ class DuckSource:
         try:
             return self.con.sql(query) if lazily else self.con.execute(query)
         except duckdb.Error as error:
-            raise UnreadableTable(f"{self.title}: {first_line(error)}.") from None
+            raise UnreadableTable(explained(self.title, error)) from None
 
     def watched(self, work: Callable[[], Any], progress: Progress) -> Any:
         """Do the work in a thread, report its progress, and stop it on Ctrl-C."""
@@ -228,6 +286,8 @@ class FileSource(DuckSource):
 
     def table(self, columns: LogColumns, question: Question) -> sql.Table:
         """CSV has only text: columns are read as numbers where needed, and those in `where` by their detected type."""
+        if self.dialect is not None:
+            self._check_header(self.dialect, columns)
         if self.files.kind == "parquet":
             return replace(super().table(columns, question), proven=self._proven(columns.reward, question))
         if self.dialect is None or not question.where:
@@ -240,6 +300,18 @@ class FileSource(DuckSource):
         }
         kinds = {name: _kind(types.get(name, "VARCHAR")) for name in self.dialect.header}
         return self._timed(sql.Table(self._scan(types), kinds, "DOUBLE", True), columns)
+
+    def _check_header(self, dialect: Dialect, columns: LogColumns) -> None:
+        """Refuse rewards in a column whose name is a number, and names that two columns have."""
+        if any(like_data(name) for name in (columns.reward, columns.pulls, columns.total) if name is not None):
+            raise header_missing(self.title, dialect.header)
+        for name in columns.used:
+            if name in dialect.repeated:
+                later = next(each for each in dialect.header if each.startswith(f"{name} ("))
+                raise UnreadableTable(
+                    f"{self.title}: two columns have the name {name!r}. Rename one of them, or give {later!r} to use "
+                    "the later one."
+                )
 
     def _proven(self, reward: str | None, question: Question) -> frozenset[str]:
         """The reward, if the statistics of every row group say that it has no NULL and keeps to its range.

@@ -37,11 +37,15 @@ class Files:
 
 @dataclass(frozen=True)
 class Dialect:
-    """Dialect of a CSV file."""
+    """Dialect of a CSV file.
+
+    repeated : names that several columns have; the later ones get their number in `header`
+    """
 
     separator: str
     encoding: str
     header: tuple[str, ...]
+    repeated: frozenset[str] = frozenset()
 
 
 def find_files(place: str | Path) -> Files:
@@ -63,7 +67,7 @@ def find_files(place: str | Path) -> Files:
             f"{text}: there is no such file or folder. Give a path, a glob in quotes, or postgresql://..."
         )
     if not found:
-        raise UnreadableTable(f"{text}: no CSV, Parquet or JSON Lines file is there.")
+        raise UnreadableTable(f"{text}: no CSV, Parquet or JSON Lines file is there. Give another folder or glob.")
     kinds = {kind_of(each) for each in found}
     if None in kinds:
         wrong = next(each for each in found if kind_of(each) is None)
@@ -113,7 +117,8 @@ def _dialect(path: Path, separator: str | None, encoding: str | None) -> Dialect
         raise UnreadableTable(f"{path}: the first line must name the columns, and it is empty.")
     mark = separator or max(SEPARATORS, key=lambda each: (lines[0].count(each), -SEPARATORS.index(each)))
     header = [name.strip() for name in next(csv.reader(lines, delimiter=mark))]
-    return Dialect(mark, "utf-8" if coding.startswith("utf-8") else coding, _unique(header))
+    repeated = frozenset(name for name in header if name and header.count(name) > 1)
+    return Dialect(mark, "utf-8" if coding.startswith("utf-8") else coding, _unique(header), repeated)
 
 
 def _unique(header: list[str]) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ export class Question {
   }
 
   layout() {
-    const error = "The probability that any verdict is wrong.";
+    const error = "The probability that any verdict is wrong: 5% for a confidence of 95%.";
     const only = "Optional; used only for the plan.";
     this.kindField = field("kind", "Rewards", this.kind, "");
     this.barField = field("bar", "The bar", this.bar, "A good arm's mean reward reaches it.");
