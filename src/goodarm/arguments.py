@@ -135,9 +135,13 @@ def families_as_text(message: str) -> str:
     >>> families_as_text("Declare it: rewards=Bounded(0, HIGH), or rewards=NonNegative() without a ceiling.")
     'Declare it: rewards bounded:0,HIGH, or nonnegative without a ceiling.'
     """
-    return message.replace("rewards=Bounded(0, HIGH)", "rewards bounded:0,HIGH").replace(
-        "rewards=NonNegative()", "nonnegative"
-    )
+    for python, text in (
+        ("rewards=Bounded(0, HIGH)", "rewards bounded:0,HIGH"),
+        ("rewards=NonNegative()", "nonnegative"),
+        ("NonNegative() if there", "nonnegative if there"),
+    ):
+        message = message.replace(python, text)
+    return re.sub(r"declare Bounded\(0, ([^)]+)\)", r"declare rewards bounded:0,\1", message)
 
 
 def whole(value: Any) -> int | None:

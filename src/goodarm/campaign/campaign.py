@@ -68,7 +68,7 @@ at most 5%
         threshold: float | str | None = None,
         delta: float = 0.05,
         policy: str | Policy = LIVE_POLICY,
-        rewards: Rewards = Bounded(),
+        rewards: Rewards | str = Bounded(),
         horizon: int | None = None,
         reserve: float = 0.0,
         after: float | str | timedelta | None = None,
@@ -93,6 +93,7 @@ at most 5%
         unit_limit: float | None = None,
         clock: Clock = time.time,
         token: str | None = None,
+        patience: float | str | timedelta | None = None,
         key: str | None = None,
         by: str = "",
     ) -> Self:
@@ -103,6 +104,7 @@ at most 5%
                      is then a record, {"correct": 1, "slow": 0}; good arms clear every bar
         question   : in place of all of these: the question as an object of `goodarm.question`
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
+        rewards    : the range or family of the rewards, as an object or as text: "bounded:0,1600", "nonnegative:100"
         horizon    : approximate number of samples, for policies that plan with it. You may take more
         reserve    : the share of delta that is kept for arms added later
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
@@ -125,6 +127,8 @@ at most 5%
         unit_limit : for ratios, the largest number of rows, or sum of denominators, of a unit
         clock      : function that returns the time in seconds since 1970
         token      : a token of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
+        patience   : how long a server's client retries a request, in seconds or as text like "5min"; by default it sends
+                     a request at most 8 times, with waits of 6 to 11 seconds in all
         key        : a string of the caller's choice; creating the same name with the same key again opens it
         by         : creator's name for the journal; a server writes the id of the caller's token
         """
@@ -152,7 +156,7 @@ at most 5%
         if cost is not None:
             arms = with_costs(arms, cost)
         if is_server(store):
-            return cast(Self, _served().make(str(store), token, name, arms, given, key, exist_ok))
+            return cast(Self, _served().make(str(store), token, name, arms, given, key, exist_ok, patience))
         terms = agreed(arms, **given)
         check_name(name)
         events = requests.opening(terms, float(clock()), key, by)
@@ -171,10 +175,18 @@ at most 5%
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
     @classmethod
-    def open(cls, store: str | Store, name: str, *, clock: Clock = time.time, token: str | None = None) -> Self:
+    def open(
+        cls,
+        store: str | Store,
+        name: str,
+        *,
+        clock: Clock = time.time,
+        token: str | None = None,
+        patience: float | str | timedelta | None = None,
+    ) -> Self:
         """Open a campaign that was created before, by this process or another, or that a server holds (http://…)."""
         if is_server(store):
-            return cast(Self, _served().hold(str(store), token, name))
+            return cast(Self, _served().hold(str(store), token, name, patience))
         with held(store, create=False) as opened:
             campaign = cls(Session(opened, name, clock), owns_store=opened is not store)
             fold = campaign._session.fold  # read now, to report a damaged journal here

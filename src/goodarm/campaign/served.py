@@ -33,7 +33,7 @@ from goodarm.campaign.views import announce
 from goodarm.campaign.words import details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining
-from goodarm.problem import rewards_text
+from goodarm.problem import read_rewards, rewards_text
 from goodarm.question import RewardGiven, as_sent, read_reward
 
 PIECE = 10_000
@@ -61,6 +61,7 @@ class ServedCampaign(Campaign):
         terms: Mapping[str, Any],
         key: str | None = None,
         exist_ok: bool = False,
+        patience: float | str | timedelta | None = None,
     ) -> Self:
         """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
         given = {key: value for key, value in terms.items() if value is not None}
@@ -70,7 +71,7 @@ class ServedCampaign(Campaign):
         if "policy" in given and not isinstance(given["policy"], str):
             given["policy"] = given["policy"].name
         if "rewards" in given:
-            given["rewards"] = rewards_text(given["rewards"])
+            given["rewards"] = rewards_text(read_rewards(given["rewards"]))
         for what in {"after", "window"} & given.keys():
             if isinstance(given[what], timedelta | int | float):
                 given[what] = f"{read_duration(given[what], what)}s"
@@ -85,14 +86,14 @@ class ServedCampaign(Campaign):
             if "scores" in given:
                 scores = read_scores(given.pop("scores"), [entry["id"] for entry in entries], cases)
                 entries = [arm.as_json() for arm in read_arms([{**e, "scores": scores[e["id"]]} for e in entries])]
-        with _connected(address, token) as connection:
+        with _connected(address, token, patience) as connection:
             connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, _key(key))
             return cls(connection, name)
 
     @classmethod
-    def hold(cls, address: str, token: str | None, name: str) -> Self:
+    def hold(cls, address: str, token: str | None, name: str, patience: float | str | timedelta | None = None) -> Self:
         """Open a campaign at a server; raises now if it does not exist."""
-        with _connected(address, token) as connection:
+        with _connected(address, token, patience) as connection:
             held = cls(connection, name)
             held._get("")
             return held
@@ -322,9 +323,9 @@ class ServedCampaign(Campaign):
 
 
 @contextmanager
-def _connected(address: str, token: str | None) -> Iterator[Connection]:
+def _connected(address: str, token: str | None, patience: float | str | timedelta | None) -> Iterator[Connection]:
     """A connection that is closed if the request fails."""
-    connection = Connection(address, token or os.environ.get(TOKEN) or None)
+    connection = Connection(address, token or os.environ.get(TOKEN) or None, patience=patience)
     try:
         yield connection
     except BaseException:

@@ -20,7 +20,7 @@ from goodarm.errors import UPGRADE, InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
-from goodarm.problem import FAMILIES, Bounded, Cases, GradedCases, NonNegative, Problem, Rewards, ScoredCases
+from goodarm.problem import Bounded, Cases, GradedCases, NonNegative, Problem, Rewards, ScoredCases, read_rewards
 from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Criterion, Guarantee
@@ -319,13 +319,9 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
         )
 
 
-def _check_kinds(delta: float, rewards: Any) -> None:
+def _check_delta(delta: float) -> None:
     if 0.0 < delta < LEAST_DELTA:
         raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
-    if type(rewards) not in (*FAMILIES.values(), ScoredCases):
-        raise InvalidValue(
-            f"rewards must be Bounded(), NonNegative(cap), Gaussian(scale) or SubGaussian(scale); got {rewards!r}."
-        )
 
 
 def _on_cases(
@@ -383,7 +379,7 @@ def agreed(
     question: Question,
     delta: float,
     policy: str | Policy,
-    rewards: Rewards,
+    rewards: Rewards | str,
     horizon: int | None,
     reserve: float,
     after: float | str | timedelta | None,
@@ -402,9 +398,9 @@ def agreed(
 ) -> Terms:
     """Check every part and build the terms."""
     times = check_whole("repeats", repeats, 1, MOST_REPEATS)
-    case_set, rewards, entries = _on_cases(cases, rewards, read_arms(arms), scores, times)
+    case_set, rewards, entries = _on_cases(cases, read_rewards(rewards), read_arms(arms), scores, times)
     delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
-    _check_kinds(delta, rewards)
+    _check_delta(delta)
     check_metadata(metadata or {}, "metadata")
     made = evidence_for(question, rewards).policy(_default_on(rewards, policy), rewards, criterion)
     terms = Terms(
