@@ -66,7 +66,8 @@ def test_no_message_advises_to_leave_out_negative_rewards(rewards: str) -> None:
     message = str(raised.value)
     assert "Never leave rewards out because of their value" in message
     assert "add a constant to every reward and to the threshold" in message
-    assert "NonNegative" not in message and "Drop" not in message
+    assert "NonNegative" not in message
+    assert "Drop" not in message
 
 
 def test_rewards_may_be_text_as_on_the_command_line() -> None:

@@ -127,8 +127,8 @@ at most 5%
         unit_limit : for ratios, the largest number of rows, or sum of denominators, of a unit
         clock      : function that returns the time in seconds since 1970
         token      : a token of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
-        patience   : how long a server's client retries a request, in seconds or as text like "5min"; by default it sends
-                     a request at most 8 times, with waits of 6 to 11 seconds in all
+        patience   : how long a server's client retries a request, in seconds or as text like "5min"; by default it
+                     sends a request at most 8 times, with waits of 6 to 11 seconds in all
         key        : a string of the caller's choice; creating the same name with the same key again opens it
         by         : creator's name for the journal; a server writes the id of the caller's token
         """

@@ -6,6 +6,7 @@ import math
 
 from goodarm.campaign.rows import FEWER, FOUND, Finish, Tally
 from goodarm.campaign.terms import Terms
+from goodarm.policies import Policy
 from goodarm.question import amounts
 
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
@@ -36,7 +37,7 @@ def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
         parts.append(to_finish(finish))
         if finish.waiting:
             free = terms.cases is None and terms.units is None
-            parts.append(postponed(terms.made.sampling.name, finish, above, free))
+            parts.append(postponed(terms.made, finish, above, free))
     return "; ".join([*parts, terms.promise])
 
 
@@ -66,25 +67,26 @@ def to_finish(finish: Finish) -> str:
     return f"{between} more samples to finish"
 
 
-def postponed(policy: str, finish: Finish, above: str, free: bool = True) -> str:
+def postponed(policy: Policy, finish: Finish, above: str, free: bool = True) -> str:
     """Why verdicts of arms that look bad come late, how many samples they need, and how to get them.
 
     free : whether rewards without a ticket may be told
 
-    >>> waiting = Finish(5e6, 1e6, math.inf, waiting=28, waiting_samples=913.0)
-    >>> postponed("value", waiting, "above 10%").split(": ")[0]
+    >>> from goodarm.policies import policy
+    >>> waiting, made = Finish(5e6, 1e6, math.inf, waiting=28, waiting_samples=913.0), policy("value+gap-mixture")
+    >>> postponed(made, waiting, "above 10%").split(": ")[0]
     'value looks for arms above 10% first, so 28 arms that look worse wait'
-    >>> postponed("value", waiting, "above 10%").split(": ")[1]
-    'about 910 samples would decide them (tell_arm, or settle in a new campaign)'
-    >>> postponed("value", waiting._replace(waiting=1), "above 10%", free=False).split(": ")[1]
-    'about 910 samples would decide it (settle in a new campaign)'
+    >>> postponed(made, waiting, "above 10%").split(": ")[1]
+    'about 910 samples would decide them (sample them yourself, or use settle+gap-mixture in a new campaign)'
+    >>> postponed(made, waiting._replace(waiting=1), "above 10%", free=False).split(": ")[1]
+    'about 910 samples would decide it (use settle+gap-mixture in a new campaign)'
     """
     waiting = finish.waiting
     which, them = ("one arm that looks worse waits", "it") if waiting == 1 else (
         f"{waiting:,} arms that look worse wait", "them")  # fmt: skip
     samples = f"about {count_words(finish.waiting_samples)} samples would decide {them}"
-    how = "tell_arm, or settle in a new campaign" if free else "settle in a new campaign"
-    return f"{policy} looks for arms {above} first, so {which}: {samples} ({how})"
+    how = f"{f'sample {them} yourself, or ' if free else ''}use settle+{policy.identification.name} in a new campaign"
+    return f"{policy.sampling.name} looks for arms {above} first, so {which}: {samples} ({how})"
 
 
 def _answer(terms: Terms, answer: str, above: str) -> str:

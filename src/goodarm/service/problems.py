@@ -141,7 +141,8 @@ def explain(errors: Iterable[Mapping[str, Any]], body: Any = None, model: Any = 
     >>> wrong += [{"loc": ("body", "reward", "bool"), "msg": "...", "type": "bool_type", "input": "high"}]
     >>> explain(wrong, {"reward": "high"})
     "body.reward must be a number or true or false; got 'high'."
-    >>> explain([{"loc": ("body", "n"), "msg": "...", "type": "greater_than_equal", "ctx": {"ge": 1}, "input": -1}], {"n": -1})
+    >>> small = {"loc": ("body", "n"), "msg": "...", "type": "greater_than_equal", "ctx": {"ge": 1}, "input": -1}
+    >>> explain([small], {"n": -1})
     'body.n must be at least 1; got -1.'
     """
     places: dict[str, list[Mapping[str, Any]]] = {}
