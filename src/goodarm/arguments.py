@@ -144,6 +144,38 @@ def families_as_text(message: str) -> str:
     return re.sub(r"declare Bounded\(0, ([^)]+)\)", r"declare rewards bounded:0,\1", message)
 
 
+ARGUMENT = re.compile(
+    r"\b(after|unanswered|reserve|cases|per_unit|window|unit_limit|criterion|policy|exist_ok|stop_after)="
+    r"('[^']*'|[0-9.]*[0-9]|True)"
+)
+TAKEN = re.compile(r"Open it with Campaign\.open\(store, (.+?)\), pass exist_ok=True to create or open it,")
+"""Advice about a name that is taken, for Python."""
+
+
+def arguments_as_json(message: str) -> str:
+    """A message with arguments of Python as fields of a JSON body.
+
+    >>> arguments_as_json("It needs a time, for example after='30min', or reserve=0.2, or exist_ok=True.")
+    'It needs a time, for example "after": "30min", or "reserve": 0.2, or "exist_ok": true.'
+    """
+    message = TAKEN.sub('Use it under this name, send "exist_ok": true to create or open it,', message)
+    return ARGUMENT.sub(
+        lambda found: f'"{found[1]}": ' + found[2].replace("'", '"').replace("True", "true"), families_as_text(message)
+    )
+
+
+def arguments_as_options(message: str) -> str:
+    """A message with arguments of Python as options of the command line.
+
+    >>> arguments_as_options("It needs a time, for example after='30min', or unit_limit=5.")
+    'It needs a time, for example --after 30min, or --unit-limit 5.'
+    """
+    message = TAKEN.sub(r"Use it with goodarm campaign ask STORE \1,", message)
+    return ARGUMENT.sub(
+        lambda found: f"--{found[1].replace('_', '-')} " + found[2].replace("'", ""), families_as_text(message)
+    )
+
+
 def whole(value: Any) -> int | None:
     """The value as an int if it is one, of Python or of numpy; None for anything else.
 

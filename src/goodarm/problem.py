@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
-from goodarm.arguments import check_real, check_whole, meant_percent
+from goodarm.arguments import check_real, check_whole, meant_percent, percentage
 from goodarm.errors import InvalidValue
 from goodarm.numerics import bernoulli_kl
 
@@ -153,6 +153,16 @@ class GradedCases(Bounded):
         check_whole("count", self.count)
         if not 1 <= self.count <= MOST_CASES:
             raise InvalidValue(f"the number of cases must lie between 1 and {MOST_CASES:,}; got {self.count}.")
+
+    def check_threshold(self, threshold: float) -> None:
+        """Also refuse the ends 0 and 1: every share reaches 0, and no share lies above 1."""
+        if threshold in (0.0, 1.0):
+            passed, between = (f"all {self.count:,}", self.count - 0.5) if threshold else ("at least one of the", 0.5)
+            raise InvalidValue(
+                f"threshold must lie strictly between 0 and 1; got {threshold:g}. For arms that pass {passed} cases, "
+                f"write a bar between the last two values: {between:g}/{self.count} = {between / self.count:.6g}."
+            )
+        super().check_threshold(threshold)
 
     def __str__(self) -> str:
         return f"rewards in [0, 1] of {self.count:,} cases, each drawn once"
@@ -464,6 +474,8 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
     def __post_init__(self) -> None:
         if isinstance(self.rewards, str):
             object.__setattr__(self, "rewards", read_rewards(self.rewards))
+        if isinstance(self.delta, str):
+            object.__setattr__(self, "delta", percentage(self.delta))
         check_real(threshold=self.threshold, delta=self.delta)
         check_whole("arms", self.arms)
         if 0.0 < self.delta < LEAST_DELTA:

@@ -167,3 +167,38 @@ def test_ids_and_labels_may_contain_anything_that_can_be_told_apart(address: str
         assert campaign.check().ok
     with Campaign.open(address, "c") as again:
         assert [row.label for row in again.arms()] == [arm["label"] for arm in arms]
+
+
+HINTS: list[tuple[dict[str, Any], str]] = [
+    ({"arms": [1, 2, 3]}, "got 1. Write [str(arm) for arm in arms]."),
+    ({"arms": ["a", ""]}, "got ''. Give the arm a name."),
+    ({"unanswered": "drop"}, "'drop'. Known: void, wait, zero."),
+    (
+        {"threshold": 1, "cases": 400},
+        "pass all 400 cases, write a bar between the last two values: 399.5/400 = 0.99875.",
+    ),
+    ({"threshold": 0, "cases": 400}, "at least one of the cases, write a bar between the last two values: 0.5/400"),
+    ({"delta": "500%"}, "delta must lie strictly between 0 and 1; got 5.0."),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), HINTS)
+def test_hints_are_what_the_caller_can_do(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(GoodarmError) as raised:
+        Campaign.create("memory:", "c", **({"arms": ["a", "b"], "threshold": 0.5} | change))
+    assert words in str(raised.value)
+
+
+def test_delta_may_be_a_percentage() -> None:
+    assert Campaign.create("memory:", "c", ["a"], 0.5, delta="5%").terms.delta == 0.05
+
+
+def test_the_bar_below_all_cases_finds_arms_that_pass_all() -> None:
+    campaign = Campaign.create("memory:", "c", ["all", "but one"], 39.5 / 40, cases=40)
+    missed = False
+    while tickets := campaign.ask():
+        (ticket,) = tickets
+        failed = ticket.arm == "but one" and not missed
+        missed = missed or failed
+        campaign.tell(ticket, float(not failed))
+    assert {row.arm: row.verdict for row in campaign.arms()} == {"all": "good", "but one": "bad"}

@@ -299,7 +299,7 @@ WRONG_CAMPAIGNS: list[tuple[dict[str, Any], int, str]] = [
     ({"policy": "valu"}, 400, "Did you mean"),
     ({"rewards": "uniform"}, 400, "'uniform'"),
     ({"delta": 0}, 422, "body.delta"),
-    ({"unanswered": "zero"}, 400, "after"),
+    ({"unanswered": "zero"}, 400, 'for example "after": "30min".'),
     ({"arms": [{"id": "a", "label": "x" * 501}]}, 422, "at most 500 characters"),
     ({"arms": ["a"] * 100_001}, 422, "at most 100,000 entries"),
     ({"metadata": {"x": float("inf")}}, 422, "metadata"),
@@ -325,7 +325,7 @@ def test_a_percentage_may_have_a_blank(server: InProcess) -> None:
 
 def test_a_name_that_is_taken_is_refused(server: InProcess, name: str) -> None:
     terms = {"name": name, "arms": ["a"], "threshold": 0.5}
-    assert "already" in problem(server.call("POST", "/api/v1/campaigns", terms), 409)
+    assert 'send "exist_ok": true to create or open it' in problem(server.call("POST", "/api/v1/campaigns", terms), 409)
 
 
 def test_a_body_that_is_too_large_is_refused(server: InProcess, name: str) -> None:

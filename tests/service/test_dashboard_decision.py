@@ -318,7 +318,9 @@ def test_what_now_says_which_arms_wait(server: Server, new_page: NewPage) -> Non
         time.sleep(0.2)
     page = opened(new_page(), address)
     expect(page.locator(".now")).to_contain_text(
-        re.compile("11 arms that look worse wait: about [0-9,]+ samples would decide them. How long the other one takes")
+        re.compile(
+            "11 arms that look worse wait: about [0-9,]+ samples would decide them. How long the other one takes"
+        )
     )
     expect(page.locator(".words")).to_contain_text("sample them yourself, or use settle+gap-mixture in a new campaign")
     expect(page.locator(".words")).not_to_contain_text("tell_arm")

@@ -66,7 +66,7 @@ at most 5%
         name: str,
         arms: ArmsGiven,
         threshold: float | str | None = None,
-        delta: float = 0.05,
+        delta: float | str = 0.05,
         policy: str | Policy = LIVE_POLICY,
         rewards: Rewards | str = Bounded(),
         horizon: int | None = None,

@@ -29,6 +29,8 @@ AGAIN = frozenset({429, 502, 503, 504})
 UNAUTHORIZED, TOO_MANY = 401, 429
 WRONG_TOKENS = "token"
 """Kind of the refusal after many wrong tokens. Waiting seconds does not help."""
+AGENT = "goodarm-python"
+"""User-Agent of this client. The server's messages to it name Python's arguments, not fields of a JSON body."""
 TOKEN = "GOODARM_TOKEN"
 """Environment variable with the token to use if the caller passes none."""
 
@@ -86,7 +88,7 @@ class Connection:
 
     def call(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> bytes:
         """Send one request, and retry while the server is unreachable or busy."""
-        sent = dict(headers or {}) | {"Accept": "application/json", "Accept-Encoding": "gzip"}
+        sent = dict(headers or {}) | {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": AGENT}
         if self._token is not None:
             sent["Authorization"] = f"Bearer {self._token}"
         data = None

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from goodarm.arguments import check_whole, checked_number, read_duration
+from goodarm.arguments import check_whole, checked_number, percentage, read_duration
 from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.cases import read_cases, read_scores
@@ -68,6 +68,7 @@ class ServedCampaign(Campaign):
         if exist_ok:
             given["exist_ok"] = True
         given["question"] = given["question"].as_json()
+        given["delta"] = checked_number("delta", percentage(given["delta"]))
         if "policy" in given and not isinstance(given["policy"], str):
             given["policy"] = given["policy"].name
         if "rewards" in given:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from goodarm.arguments import check_whole, checked_number, read_duration
+from goodarm.arguments import check_whole, checked_number, percentage, read_duration
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
 from goodarm.campaign.units import UnitTerms, agreed_units
@@ -269,7 +269,7 @@ def check_name(name: Any) -> None:
 def check_terms(terms: Terms) -> None:
     """Refuse invalid combinations."""
     if terms.unanswered not in UNANSWERED:
-        raise UnknownName("way to treat unanswered tickets", str(terms.unanswered), UNANSWERED)
+        raise UnknownName("way to treat unanswered tickets", str(terms.unanswered), UNANSWERED, guess=False)
     if terms.unanswered != "wait" and terms.after is None:
         raise InvalidValue(
             f"unanswered={terms.unanswered!r} needs the time after which a ticket counts as unanswered, "
@@ -377,7 +377,7 @@ def _default_on(rewards: Rewards, policy: str | Policy) -> str | Policy:
 def agreed(
     arms: ArmsGiven,
     question: Question,
-    delta: float,
+    delta: float | str,
     policy: str | Policy,
     rewards: Rewards | str,
     horizon: int | None,
@@ -399,7 +399,7 @@ def agreed(
     """Check every part and build the terms."""
     times = check_whole("repeats", repeats, 1, MOST_REPEATS)
     case_set, rewards, entries = _on_cases(cases, read_rewards(rewards), read_arms(arms), scores, times)
-    delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
+    delta, reserve = checked_number("delta", percentage(delta)), checked_number("reserve", reserve)
     _check_delta(delta)
     check_metadata(metadata or {}, "metadata")
     made = evidence_for(question, rewards).policy(_default_on(rewards, policy), rewards, criterion)

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from goodarm.arguments import families_as_text, shown
+from goodarm.arguments import arguments_as_json, shown
+from goodarm.campaign.connection import AGENT
 from goodarm.errors import GoodarmError
 from goodarm.service.bodies import FORMS
 
@@ -239,7 +240,7 @@ def not_json(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
 
 
 def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
-    """The answer to a goodarm error. Errors of the store are logged and counted."""
+    """The answer to a goodarm error, in the words of the caller. Errors of the store are logged and counted."""
     if isinstance(error, Refusal):
         return answer(error.status, error.kind, str(error), error.headers)
     state = scope["app"].state
@@ -247,9 +248,9 @@ def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
     if status >= 500:
         state.metrics.note_store_error()
         log.error("%s %s: %s", scope["method"], scope["path"], error, extra={"kind": type(error).__name__})
-    return answer(
-        status, type(error).__name__, families_as_text(str(error)), {"Retry-After": "1"} if status == 503 else None
-    )
+    from_python = (b"user-agent", AGENT.encode()) in scope["headers"]
+    detail = str(error) if from_python else arguments_as_json(str(error))
+    return answer(status, type(error).__name__, detail, {"Retry-After": "1"} if status == 503 else None)
 
 
 def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
