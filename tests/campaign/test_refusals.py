@@ -125,7 +125,7 @@ WRONG_TERMS: dict[str, tuple[dict[str, Any], type[Exception]]] = {
     "margin without end": ({"threshold": None, "control": "a", "margin": 10**400}, InvalidValue),
     "horizon without end": ({"horizon": 10**400}, InvalidValue),
     "time without end": ({"after": 10**400}, InvalidValue),
-    "rewards by name": ({"rewards": "bounded"}, InvalidValue),
+    "rewards by an unknown name": ({"rewards": "bound"}, InvalidValue),
     "weights too large": ({"arms": [{"id": "a", "weight": 1e308}, {"id": "b", "weight": 1e308}]}, InvalidValue),
     "weights too small": ({"arms": [{"id": "a", "weight": 5e-324}, "b"]}, InvalidValue),
     "features too large": ({"arms": [{"id": "a", "features": [10**400]}]}, InvalidValue),

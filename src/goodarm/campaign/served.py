@@ -210,8 +210,9 @@ class ServedCampaign(Campaign):
     def remaining(self, draws: int = 200) -> Remaining:
         left = self._get(f"/remaining?draws={draws}")
         limit = left.pop("limit")
-        left.pop("arms", None)  # in the order of the campaign's arms
-        return Remaining(**{name: np.array(values, dtype=np.float64) for name, values in left.items()}, limit=limit)
+        arms = tuple(left.pop("arms", ()))
+        found = {name: np.array(values, dtype=np.float64) for name, values in left.items()}
+        return Remaining(**found, limit=limit, arms=arms)
 
     def finish(self) -> Finish | None:
         found = self._get("")["finish"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from goodarm.campaign.rows import FEWER, FOUND, Finish, Tally
 from goodarm.campaign.terms import Terms
@@ -10,6 +11,7 @@ from goodarm.policies import Policy
 from goodarm.question import amounts
 
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+_LAW = re.compile(r"means drawn from Beta\([^)]*\)")
 _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
@@ -47,7 +49,7 @@ def to_finish(finish: Finish) -> str:
     >>> to_finish(Finish(813.0, 667.0, 995.0))
     '670 to 1,000 more samples to finish'
     >>> to_finish(Finish(813.0, 667.0, 995.0, "means drawn from Beta(1, 49)"))
-    'no rewards yet, so only a guess: assuming means drawn from Beta(1, 49), 670 to 1,000 samples'
+    'no rewards yet, so only a guess: assuming means spread around the bar, 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
     '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and take more'
     >>> to_finish(Finish(813.0, 667.0, math.inf))
@@ -60,7 +62,8 @@ def to_finish(finish: Finish) -> str:
     between = f"about {low}" if low == high else f"{low} to {high}"
     if finish.guess:
         enough = "" if finish.share == 1.0 else " for half of the verdicts"
-        return f"no rewards yet, so only a guess: assuming {finish.guess}, {between} samples{enough}"
+        means = _LAW.sub("means spread around the bar", finish.guess)
+        return f"no rewards yet, so only a guess: assuming {means}, {between} samples{enough}"
     if finish.near:
         which = "one arm" if finish.near == 1 else f"{finish.near:,} arms"
         return f"{between} more samples of the other arms; {which} may lie close to the bar and take more"
