@@ -474,8 +474,7 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
     def __post_init__(self) -> None:
         if isinstance(self.rewards, str):
             object.__setattr__(self, "rewards", read_rewards(self.rewards))
-        if isinstance(self.delta, str):
-            object.__setattr__(self, "delta", percentage(self.delta))
+        object.__setattr__(self, "delta", percentage(self.delta))
         check_real(threshold=self.threshold, delta=self.delta)
         check_whole("arms", self.arms)
         if 0.0 < self.delta < LEAST_DELTA:
