@@ -112,6 +112,22 @@ def meant_percent(threshold: float) -> str:
     return f"Did you mean {written}? Write {written!r} or {percentage(written):.12g}. "
 
 
+def as_written(error: InvalidValue, threshold: Any) -> InvalidValue:
+    """The refusal of a threshold that was written as text, with that text in place of its value.
+
+    >>> error = InvalidValue("threshold must lie below 1; got 1.5. Did you mean 1.5%? Write '1.5%' or 0.015. Or not.")
+    >>> str(as_written(error, "150%"))
+    'threshold must lie below 1; got 150%. Or not.'
+    """
+    value = percentage(threshold)
+    if type(error) is not InvalidValue or not isinstance(threshold, str) or not isinstance(value, float):
+        return error
+    message = str(error)
+    if threshold.strip().endswith("%"):
+        message = message.replace(meant_percent(value), "")
+    return InvalidValue(message.replace(f"got {value}.", f"got {threshold.strip()}."))
+
+
 def same_form(name: str) -> str:
     """A name in the Unicode form in which equal looking names are equal (NFKC)."""
     return unicodedata.normalize("NFKC", name)

@@ -178,6 +178,8 @@ HINTS: list[tuple[dict[str, Any], str]] = [
         "pass all 400 cases, write a bar between the last two values: 399.5/400 = 0.99875.",
     ),
     ({"threshold": 0, "cases": 400}, "at least one of the cases, write a bar between the last two values: 0.5/400"),
+    ({"threshold": "150%"}, "for rewards in [0, 1]; got 150%. If rewards have another range"),
+    ({"threshold": "80"}, "got 80. Did you mean 80%?"),
     ({"delta": "500%"}, "delta must lie strictly between 0 and 1; got 5.0."),
 ]
 

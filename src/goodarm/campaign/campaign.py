@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from goodarm.arguments import check_whole
+from goodarm.arguments import as_written, check_whole
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign.arms import ArmsGiven, CostsGiven, check_metadata, with_costs
 from goodarm.campaign.cases import CasesGiven, ScoresGiven
@@ -25,7 +25,7 @@ from goodarm.campaign.stores import Store, held, is_server
 from goodarm.campaign.terms import Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
 from goodarm.campaign.words import details, headline
-from goodarm.errors import AbandonedTickets, LateReward, Refused
+from goodarm.errors import AbandonedTickets, InvalidValue, LateReward, Refused
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
 from goodarm.question import Bars, BarsGiven, Question, RewardGiven, asked
@@ -157,7 +157,10 @@ at most 5%
             arms = with_costs(arms, cost)
         if is_server(store):
             return cast(Self, _served().make(str(store), token, name, arms, given, key, exist_ok, patience))
-        terms = agreed(arms, **given)
+        try:
+            terms = agreed(arms, **given)
+        except InvalidValue as error:
+            raise as_written(error, threshold) from None
         check_name(name)
         events = requests.opening(terms, float(clock()), key, by)
         with held(store) as opened:
