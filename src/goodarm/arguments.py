@@ -113,6 +113,22 @@ def meant_percent(threshold: float) -> str:
     return f"Did you mean {written}? Write {written!r} or {percentage(written):.12g}. "
 
 
+def as_written(error: InvalidValue, threshold: Any) -> InvalidValue:
+    """The refusal of a threshold that was written as text, with that text in place of its value.
+
+    >>> error = InvalidValue("threshold must lie below 1; got 1.5. Did you mean 1.5%? Write '1.5%' or 0.015. Or not.")
+    >>> str(as_written(error, "150%"))
+    'threshold must lie below 1; got 150%. Or not.'
+    """
+    value = percentage(threshold)
+    if type(error) is not InvalidValue or not isinstance(threshold, str) or not isinstance(value, float):
+        return error
+    message = str(error)
+    if threshold.strip().endswith("%"):
+        message = message.replace(meant_percent(value), "")
+    return InvalidValue(message.replace(f"got {value}.", f"got {threshold.strip()}."))
+
+
 def same_form(name: str) -> str:
     """A name in the Unicode form in which equal looking names are equal (NFKC)."""
     return unicodedata.normalize("NFKC", name)
@@ -136,8 +152,44 @@ def families_as_text(message: str) -> str:
     >>> families_as_text("Declare it: rewards=Bounded(0, HIGH), or rewards=NonNegative() without a ceiling.")
     'Declare it: rewards bounded:0,HIGH, or nonnegative without a ceiling.'
     """
-    return message.replace("rewards=Bounded(0, HIGH)", "rewards bounded:0,HIGH").replace(
-        "rewards=NonNegative()", "nonnegative"
+    for python, text in (
+        ("rewards=Bounded(0, HIGH)", "rewards bounded:0,HIGH"),
+        ("rewards=NonNegative()", "nonnegative"),
+        ("NonNegative() if there", "nonnegative if there"),
+    ):
+        message = message.replace(python, text)
+    return re.sub(r"declare Bounded\(0, ([^)]+)\)", r"declare rewards bounded:0,\1", message)
+
+
+ARGUMENT = re.compile(
+    r"\b(after|unanswered|reserve|cases|per_unit|window|unit_limit|criterion|policy|exist_ok|stop_after)="
+    r"('[^']*'|[0-9.]*[0-9]|True)"
+)
+TAKEN = re.compile(r"Open it with Campaign\.open\(store, (.+?)\), pass exist_ok=True to create or open it,")
+"""Advice about a name that is taken, for Python."""
+
+
+def arguments_as_json(message: str) -> str:
+    """A message with arguments of Python as fields of a JSON body.
+
+    >>> arguments_as_json("It needs a time, for example after='30min', or reserve=0.2, or exist_ok=True.")
+    'It needs a time, for example "after": "30min", or "reserve": 0.2, or "exist_ok": true.'
+    """
+    message = TAKEN.sub('Use it under this name, send "exist_ok": true to create or open it,', message)
+    return ARGUMENT.sub(
+        lambda found: f'"{found[1]}": ' + found[2].replace("'", '"').replace("True", "true"), families_as_text(message)
+    )
+
+
+def arguments_as_options(message: str) -> str:
+    """A message with arguments of Python as options of the command line.
+
+    >>> arguments_as_options("It needs a time, for example after='30min', or unit_limit=5.")
+    'It needs a time, for example --after 30min, or --unit-limit 5.'
+    """
+    message = TAKEN.sub(r"Use it with goodarm campaign ask STORE \1,", message)
+    return ARGUMENT.sub(
+        lambda found: f"--{found[1].replace('_', '-')} " + found[2].replace("'", ""), families_as_text(message)
     )
 
 

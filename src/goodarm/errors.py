@@ -47,9 +47,12 @@ MOST_NEAR = 3
 class UnknownName(GoodarmError, LookupError):
     """A name that nothing is registered under."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], none: str = "None is known.") -> None:
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], none: str = "None is known.", guess: bool = True
+    ) -> None:
+        """guess : whether to suggest names that resemble it, in place of a list. A wrong guess may change results."""
         names = sorted(known)
-        near = _resembling(str(name), names)
+        near = _resembling(str(name), names) if guess else []
         shown = [each if each.isprintable() else repr(each) for each in names[:MOST_LISTED]]
         more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
         hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"Known: {', '.join(shown)}{more}."

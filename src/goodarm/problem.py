@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
-from goodarm.arguments import check_real, check_whole, meant_percent
+from goodarm.arguments import check_real, check_whole, meant_percent, percentage
 from goodarm.errors import InvalidValue
 from goodarm.numerics import bernoulli_kl
 
@@ -73,6 +73,18 @@ OTHER_RANGE = (
     "ceiling."
 )
 """Advice for rewards or thresholds outside of [0, 1]. `families_as_text` translates it."""
+NEVER_LEFT_OUT = "Never leave rewards out because of their value: the verdicts would not hold."
+NEGATIVE = (
+    f"{NEVER_LEFT_OUT} If amounts can be negative, add a constant to every reward and to the threshold, in a new "
+    "campaign with rewards=Bounded(0, HIGH), or tell net amounts of 0 or more (an order minus its refund). A log needs "
+    "no constant: `judge` reads rewards bounded:-100,1600."
+)
+"""Advice for a negative reward where none was declared."""
+
+
+def _range_advice(reward: float, otherwise: str) -> str:
+    """Advice for a reward outside of the declared range."""
+    return otherwise if math.isfinite(reward) and reward >= 0.0 else NEGATIVE if reward < 0.0 else NEVER_LEFT_OUT
 
 
 @dataclass(frozen=True, init=False)
@@ -107,7 +119,7 @@ class Bounded:
 
     def check_reward(self, reward: float) -> None:
         if not 0.0 <= reward <= 1.0:
-            raise InvalidValue(f"a reward must lie in [0, 1]; got {reward}. {OTHER_RANGE}")
+            raise InvalidValue(f"a reward must lie in [0, 1]; got {reward}. {_range_advice(reward, OTHER_RANGE)}")
 
     def sigma(self) -> float:
         return 0.5
@@ -141,6 +153,16 @@ class GradedCases(Bounded):
         check_whole("count", self.count)
         if not 1 <= self.count <= MOST_CASES:
             raise InvalidValue(f"the number of cases must lie between 1 and {MOST_CASES:,}; got {self.count}.")
+
+    def check_threshold(self, threshold: float) -> None:
+        """Also refuse the ends 0 and 1: every share reaches 0, and no share lies above 1."""
+        if threshold in (0.0, 1.0):
+            passed, between = (f"all {self.count:,}", self.count - 0.5) if threshold else ("at least one of the", 0.5)
+            raise InvalidValue(
+                f"threshold must lie strictly between 0 and 1; got {threshold:g}. For arms that pass {passed} cases, "
+                f"write a bar between the last two values: {between:g}/{self.count} = {between / self.count:.6g}."
+            )
+        super().check_threshold(threshold)
 
     def __str__(self) -> str:
         return f"rewards in [0, 1] of {self.count:,} cases, each drawn once"
@@ -215,7 +237,7 @@ class SubGaussian:
 
     def check_reward(self, reward: float) -> None:
         if not math.isfinite(reward):
-            raise InvalidValue(f"a reward must be a finite number; got {reward}. Drop or impute it before telling.")
+            raise InvalidValue(f"a reward must be a finite number; got {reward}. {NEVER_LEFT_OUT}")
         if abs(reward) > LARGEST_REWARD * self.scale:
             raise InvalidValue(
                 f"a reward must lie within {LARGEST_REWARD:g} times the declared scale {self.scale:g}; got {reward:g}. "
@@ -294,7 +316,9 @@ class NonNegative:
 
     def check_reward(self, reward: float) -> None:
         if not (math.isfinite(reward) and reward >= 0.0):
-            raise InvalidValue(f"a reward must be a finite number of 0 or more; got {reward}. Drop or impute it.")
+            raise InvalidValue(
+                f"a reward must be a finite number of 0 or more; got {reward}. {_range_advice(reward, '')}"
+            )
 
     def sigma(self) -> float:
         """NaN: no sub-Gaussian scale is known, and rules that need one are refused."""
@@ -330,10 +354,8 @@ class UpTo(NonNegative):
 
     def check_reward(self, reward: float) -> None:
         if not 0.0 <= reward <= self.cap:
-            raise InvalidValue(
-                f"a reward must lie in [0, {self.cap:g}]; got {reward}. Declare a larger range, or NonNegative() "
-                "if there is no ceiling."
-            )
+            larger = "Declare a larger range, or NonNegative() if there is no ceiling."
+            raise InvalidValue(f"a reward must lie in [0, {self.cap:g}]; got {reward}. {_range_advice(reward, larger)}")
 
     def __str__(self) -> str:
         return f"rewards in [0, {self.cap:g}]"
@@ -343,9 +365,12 @@ def _in_range(low: float = 0.0, high: float = 1.0) -> Bounded | UpTo:
     """The family of rewards between these two."""
     check_real(low=low, high=high)
     if low != 0.0 or not 0.0 < high < math.inf:
+        shift = f"Subtract {low:g} from the rewards and from the threshold."
+        if low < 0.0:
+            shift = f"Add {-low:g} to the rewards and to the threshold, and declare Bounded(0, {high - low:g})."
         raise InvalidValue(
-            f"rewards must lie between 0 and a positive number; got the range {low:g} to {high:g}. Subtract {low:g} "
-            "from the rewards and from the threshold. A log needs no such change: rewards='bounded:LOW,HIGH'."
+            f"rewards must lie between 0 and a positive number; got the range {low:g} to {high:g}. {shift} A log needs "
+            "no such change: rewards='bounded:LOW,HIGH'."
         )
     return object.__new__(Bounded) if high == 1.0 else UpTo(float(high))
 
@@ -373,8 +398,12 @@ def rewards_from_text(text: str) -> Rewards:
     (Bounded(), Gaussian(scale=0.5), NonNegative(cap=100.0))
     """
     name, _, number = text.strip().lower().partition(":")
-    if name == "bounded" and number.replace(" ", "").startswith("0,"):
-        name, number = "up-to", number.partition(",")[2]
+    if name == "bounded" and number.count(",") == 1:
+        try:
+            return _in_range(*map(float, number.split(",")))
+        except ValueError as error:
+            if isinstance(error, InvalidValue):
+                raise
     family: Callable[..., Rewards] | None = FAMILIES.get("sub-gaussian" if name == "subgaussian" else name)
     if family is not None:
         try:
@@ -388,6 +417,25 @@ def rewards_from_text(text: str) -> Rewards:
         f"can't read the rewards {text!r}. Write bounded, bounded:0,HIGH, gaussian:SCALE, sub-gaussian:SCALE, "
         "nonnegative, nonnegative:CAP, cases:COUNT or graded-cases:COUNT, as in gaussian:1.5."
     ) from None
+
+
+def read_rewards(given: Any) -> Rewards:
+    """A reward family, given as an object or as text.
+
+    >>> read_rewards("nonnegative:100"), read_rewards(Gaussian(2.0))
+    (NonNegative(cap=100.0), Gaussian(scale=2.0))
+    >>> read_rewards("nonneg")
+    Traceback (most recent call last):
+        ...
+    goodarm.errors.InvalidValue: can't read the rewards 'nonneg'. Write bounded, ...
+    """
+    if isinstance(given, str):
+        return rewards_from_text(given)
+    if type(given) not in FAMILIES.values():
+        raise InvalidValue(
+            f"rewards must be Bounded(), NonNegative(cap), Gaussian(scale) or SubGaussian(scale); got {given!r}."
+        )
+    return given  # type: ignore[no-any-return]  # one of the families
 
 
 def rewards_text(rewards: Rewards) -> str:
@@ -424,6 +472,9 @@ rewards=Bounded(0, HIGH), or rewards=NonNegative() if they have no ceiling.
     rewards: Rewards = Bounded()
 
     def __post_init__(self) -> None:
+        if isinstance(self.rewards, str):
+            object.__setattr__(self, "rewards", read_rewards(self.rewards))
+        object.__setattr__(self, "delta", percentage(self.delta))
         check_real(threshold=self.threshold, delta=self.delta)
         check_whole("arms", self.arms)
         if 0.0 < self.delta < LEAST_DELTA:

@@ -348,13 +348,37 @@ def test_the_guess_before_the_first_reward_names_its_assumption_and_models_have_
     assert "guess" not in modelled.headline()
 
 
+def test_a_fixed_test_set_without_rewards_says_that_it_guesses() -> None:
+    campaign = Campaign.create("memory:", "plain", ["a", "b"], 0.7, cases=50)
+    assert "no rewards yet, so only a guess: assuming means anywhere from 0 to 100%, " in campaign.headline()
+    campaign.tell(campaign.ask()[0], 1.0)
+    assert "guess" not in campaign.headline()
+
+
+def test_no_law_is_named_in_the_headline() -> None:
+    campaign = Campaign.create("memory:", "plain", ["a", "b"], 0.7)
+    assert "assuming means spread around the bar, " in campaign.headline()
+    assert "Beta" not in campaign.headline()
+
+
+def test_what_remains_is_printed_with_the_arms() -> None:
+    campaign = Campaign.create("memory:", "plain", ["calm", "loud"], 0.5)
+    for arm in ("calm", "loud"):
+        for turn in range(10):
+            campaign.tell_arm(arm, float(turn % 3 == 0))
+    left = campaign.remaining()
+    assert left.arms == ("calm", "loud")
+    lines = str(left).splitlines()
+    assert [line.split()[0] for line in lines] == ["arm", "calm", "loud"]
+
+
 def test_the_journal_and_the_words(clock: Any) -> None:
     campaign = Campaign.create("memory:", "c", {"a": "First", "b": "Second"}, 0.02, clock=clock, metadata={"by": "me"})
     planned = campaign.finish()
     assert planned is not None
     assert planned.low < planned.median < planned.high
     assert campaign.headline().startswith(
-        "0 of 2 above 2%, 0 below, 2 undecided; no rewards yet, so only a guess: assuming means drawn from Beta(1, 49)"
+        "0 of 2 above 2%, 0 below, 2 undecided; no rewards yet, so only a guess: assuming means spread around the bar"
     )
     (ticket,) = campaign.ask()
     campaign.tell(ticket, 1)

@@ -35,8 +35,8 @@ def test_a_policy_that_looks_for_good_arms_promises_no_early_end() -> None:
     assert re.fullmatch(r"more than [\d,]+ more samples to finish", said[1])
     assert said[2] == (
         f"value looks for arms above 50% first, so {found.waiting} arms that look worse wait: about "
-        f"{count_words(found.waiting_samples)} samples would decide them (tell_arm, or settle in a new "
-        "campaign)"
+        f"{count_words(found.waiting_samples)} samples would decide them (sample them yourself, or use "
+        "settle+gap-mixture in a new campaign)"
     )
     assert found.waiting == 11
     samples = 0

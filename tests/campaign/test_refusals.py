@@ -125,7 +125,7 @@ WRONG_TERMS: dict[str, tuple[dict[str, Any], type[Exception]]] = {
     "margin without end": ({"threshold": None, "control": "a", "margin": 10**400}, InvalidValue),
     "horizon without end": ({"horizon": 10**400}, InvalidValue),
     "time without end": ({"after": 10**400}, InvalidValue),
-    "rewards by name": ({"rewards": "bounded"}, InvalidValue),
+    "rewards by an unknown name": ({"rewards": "bound"}, InvalidValue),
     "weights too large": ({"arms": [{"id": "a", "weight": 1e308}, {"id": "b", "weight": 1e308}]}, InvalidValue),
     "weights too small": ({"arms": [{"id": "a", "weight": 5e-324}, "b"]}, InvalidValue),
     "features too large": ({"arms": [{"id": "a", "features": [10**400]}]}, InvalidValue),
@@ -167,3 +167,40 @@ def test_ids_and_labels_may_contain_anything_that_can_be_told_apart(address: str
         assert campaign.check().ok
     with Campaign.open(address, "c") as again:
         assert [row.label for row in again.arms()] == [arm["label"] for arm in arms]
+
+
+HINTS: list[tuple[dict[str, Any], str]] = [
+    ({"arms": [1, 2, 3]}, "got 1. Write [str(arm) for arm in arms]."),
+    ({"arms": ["a", ""]}, "got ''. Give the arm a name."),
+    ({"unanswered": "drop"}, "'drop'. Known: void, wait, zero."),
+    (
+        {"threshold": 1, "cases": 400},
+        "pass all 400 cases, write a bar between the last two values: 399.5/400 = 0.99875.",
+    ),
+    ({"threshold": 0, "cases": 400}, "at least one of the cases, write a bar between the last two values: 0.5/400"),
+    ({"threshold": "150%"}, "for rewards in [0, 1]; got 150%. If rewards have another range"),
+    ({"threshold": "80"}, "got 80. Did you mean 80%?"),
+    ({"delta": "500%"}, "delta must lie strictly between 0 and 1; got 5.0."),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), HINTS)
+def test_hints_are_what_the_caller_can_do(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(GoodarmError) as raised:
+        Campaign.create("memory:", "c", **({"arms": ["a", "b"], "threshold": 0.5} | change))
+    assert words in str(raised.value)
+
+
+def test_delta_may_be_a_percentage() -> None:
+    assert Campaign.create("memory:", "c", ["a"], 0.5, delta="5%").terms.delta == 0.05
+
+
+def test_the_bar_below_all_cases_finds_arms_that_pass_all() -> None:
+    campaign = Campaign.create("memory:", "c", ["all", "but one"], 39.5 / 40, cases=40)
+    missed = False
+    while tickets := campaign.ask():
+        (ticket,) = tickets
+        failed = ticket.arm == "but one" and not missed
+        missed = missed or failed
+        campaign.tell(ticket, float(not failed))
+    assert {row.arm: row.verdict for row in campaign.arms()} == {"all": "good", "but one": "bad"}

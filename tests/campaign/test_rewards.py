@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from goodarm import Campaign, Gaussian, NonNegative
+from goodarm import Bounded, Campaign, Gaussian, NonNegative, Problem
 from goodarm.cli import app
 from goodarm.errors import InvalidValue, UnsoundPairing
+from goodarm.problem import UpTo
 
 
 def told(address: str, means: dict[str, float], cap: float | None, most: int = 900) -> Campaign:
@@ -54,6 +55,37 @@ def test_what_is_refused() -> None:
         Campaign.create("memory:", "d", ["a"], 1.0, rewards=NonNegative(), policy="ucb+gap-mixture")
     with pytest.raises(InvalidValue, match="not below the cap"):
         Campaign.create("memory:", "e", ["a"], 1.0, rewards=NonNegative(0.5))
+
+
+@pytest.mark.parametrize("rewards", ["bounded", "nonnegative", "nonnegative:100", "bounded:0,1600"])
+def test_no_message_advises_to_leave_out_negative_rewards(rewards: str) -> None:
+    campaign = Campaign.create("memory:", "c", ["a"], 0.5, rewards=rewards)
+    (ticket,) = campaign.ask()
+    with pytest.raises(InvalidValue, match="got -3") as raised:
+        campaign.tell(ticket, -3.0)
+    message = str(raised.value)
+    assert "Never leave rewards out because of their value" in message
+    assert "add a constant to every reward and to the threshold" in message
+    assert "NonNegative" not in message
+    assert "Drop" not in message
+
+
+def test_rewards_may_be_text_as_on_the_command_line() -> None:
+    same = {
+        "nonnegative:100": NonNegative(100.0),
+        "bounded:0,1600": UpTo(1600.0),
+        "bounded:0,1": Bounded(),
+        "gaussian:2": Gaussian(2.0),
+    }
+    for text, family in same.items():
+        campaign = Campaign.create("memory:", "c", ["a"], 0.5, rewards=text)
+        assert campaign.terms.rewards == family
+        assert Problem(0.5, 1, rewards=text).rewards == family  # type: ignore[arg-type]  # text is read
+    for wrong in ("nonneg", "bounded:0,x", "gaussian"):
+        with pytest.raises(InvalidValue, match="can't read the rewards"):
+            Campaign.create("memory:", "c", ["a"], 0.5, rewards=wrong)
+    with pytest.raises(InvalidValue, match=r"Add 100 to the rewards.*declare Bounded\(0, 1700\)"):
+        Campaign.create("memory:", "c", ["a"], 0.5, rewards="bounded:-100,1600")
 
 
 def test_the_assumption_is_part_of_the_label() -> None:

@@ -48,6 +48,13 @@ def test_a_folder_as_the_store(tmp_path: Path) -> None:
     assert "can't be opened" in refused("create", f"sqlite:///{tmp_path}", "c", "--arms", "a", "--threshold", "0.5")
 
 
+def test_a_name_that_is_taken_is_explained_as_a_command(store: str) -> None:
+    said = refused("create", store, "c", "--arms", "a,b", "--threshold", "0.5")
+    assert "Use it with goodarm campaign ask STORE 'c', or choose another name." in said
+    said = refused("create", store, "d", "--arms", "a", "--threshold", "0.5", "--unanswered", "void")
+    assert "for example --after 30min." in said
+
+
 FILES = {
     "a header without rows": ("id\n", "at least one arm"),
     "nothing": ("", "at least one arm"),

@@ -227,7 +227,7 @@ def test_a_campaign_that_stops_after_one_good_arm(store: str) -> None:
     (shown,) = as_json("list", store)["campaigns"]
     assert (shown["answer"], shown["ended"]) == ("found", True)
     assert "1 arm above 50% found, so the campaign has ended" in run("verdicts", store, "one")
-    assert "stop_after" in run(
+    assert "--stop-after 3 good arms" in run(
         "create", store, "two", "--arms", "a,b", "--threshold", "0.5", "--stop-after", "3", exit_code=2
     )
 

@@ -246,10 +246,16 @@ def test_names_ids_and_labels_may_contain_anything_printable(server: InProcess, 
 
 
 WRONG: list[tuple[str, str, Any, int, str]] = [
-    ("POST", "/ask", {"n": 0}, 422, "greater than or equal to 1"),
-    ("POST", "/ask", {"n": 10**6}, 422, "less than or equal to 10000"),
-    ("POST", "/ask", {"n": True}, 422, "body.n"),
-    ("POST", "/ask", {"m": 1}, 422, "body.m: there is no such field."),
+    ("POST", "/ask", {"n": 0}, 422, "body.n must be at least 1; got 0."),
+    ("POST", "/ask", {"n": 10**6}, 422, "body.n must be at most 10,000; got 1000000."),
+    ("POST", "/ask", {"n": -1}, 422, "body.n must be at least 1; got -1."),
+    ("POST", "/ask", {"n": "5"}, 422, "body.n must be a whole number; got '5'."),
+    ("POST", "/ask", {"n": True}, 422, "body.n must be a whole number; got True."),
+    ("POST", "/ask", {"m": 1}, 422, "body.m: there is no such field. Fields: n, unit."),
+    ("POST", "/tell-many", {"rewards": [{"ticket": "x", "rewrd": 1}]}, 422, "no such field. Did you mean reward?"),
+    ("POST", "/tell-many", {"rewards": []}, 422, "must be a list or object with at least 1 entry; got []."),
+    ("POST", "/tell-arm", {"arm": "calm", "reward": -0.5}, 400, "Never leave rewards out because of their value"),
+    ("POST", "/webhooks", {"url": "ftp://x"}, 400, "must look like https://example.org/path; got 'ftp://x'."),
     ("POST", "/ask", b"{", 422, "The body is not valid JSON: Expecting property name enclosed in double quotes at"),
     ("POST", "/tell", {"ticket": "17-abcd", "reward": 1}, 404, "'17-abcd'"),
     ("POST", "/tell", {"ticket": "x", "reward": 1}, 404, "'x' is not a ticket"),
@@ -262,9 +268,10 @@ WRONG: list[tuple[str, str, Any, int, str]] = [
     ("POST", "/tell-arm", {"arm": "no", "reward": 1.0}, 404, "unknown arm 'no'"),
     ("POST", "/void", {"ticket": "x", "reason": ""}, 422, "body.reason"),
     ("POST", "/suspend", {"arm": "no"}, 404, "unknown arm 'no'"),
-    ("GET", "/history?limit=0", None, 422, "query.limit"),
+    ("GET", "/history?limit=0", None, 422, "query.limit must be at least 1; got '0'."),
+    ("GET", "/history?limit=x", None, 422, "query.limit must be a whole number; got 'x'."),
     ("GET", "/history?afterr=1", None, 422, "query.afterr: there is no such parameter"),
-    ("GET", "/export?format=xls", None, 422, "query.format"),
+    ("GET", "/export?format=xls", None, 422, "query.format must be 'jsonl' or 'parquet'; got 'xls'."),
     ("PUT", "/ask", None, 405, "POST would be"),
     ("GET", "/nothing", None, 404, "openapi.json"),
 ]  # fmt: skip
@@ -283,13 +290,18 @@ def test_bad_input_is_refused_and_changes_nothing(
 WRONG_CAMPAIGNS: list[tuple[dict[str, Any], int, str]] = [
     ({"threshold": 1.5}, 400, "strictly between 0 and 1"),
     ({"arms": ["a", "a"]}, 400, "two arms have the id 'a'"),
-    ({"arms": []}, 422, "body.arms"),
+    ({"arms": []}, 422, "body.arms must be a list or object with at least 1 entry; got []."),
+    ({"arms": [{"id": "a", "lable": "b"}]}, 422, "there is no such field. Did you mean label?"),
+    ({"threshold": "abc"}, 422, "body.threshold must be a number or a percentage such as 2%; got 'abc'."),
+    ({"treshold": 0.5}, 422, "body.treshold: there is no such field. Did you mean threshold?"),
+    ({"delta": 5}, 422, "body.delta must be less than 1; got 5. It is the probability of a wrong verdict"),
+    ({"unanswered": "drop"}, 422, "body.unanswered must be 'wait', 'zero' or 'void'; got 'drop'."),
     ({"policy": "valu"}, 400, "Did you mean"),
     ({"rewards": "uniform"}, 400, "'uniform'"),
     ({"delta": 0}, 422, "body.delta"),
-    ({"unanswered": "zero"}, 400, "after"),
+    ({"unanswered": "zero"}, 400, 'for example "after": "30min".'),
     ({"arms": [{"id": "a", "label": "x" * 501}]}, 422, "at most 500 characters"),
-    ({"arms": ["a"] * 100_001}, 422, "at most 100000 items"),
+    ({"arms": ["a"] * 100_001}, 422, "at most 100,000 entries"),
     ({"metadata": {"x": float("inf")}}, 422, "metadata"),
     ({"name": "\n"}, 400, "printable"),
 ]
@@ -306,9 +318,14 @@ def test_a_campaign_that_makes_no_sense_is_refused(
     assert server.call("GET", path_of("wrong")).status == 404
 
 
+def test_a_percentage_may_have_a_blank(server: InProcess) -> None:
+    made = server.call("POST", "/api/v1/campaigns", {"name": "two percent", "arms": ["a"], "threshold": "2 %"})
+    assert (made.status, made.json["threshold"]) == (201, 0.02)
+
+
 def test_a_name_that_is_taken_is_refused(server: InProcess, name: str) -> None:
     terms = {"name": name, "arms": ["a"], "threshold": 0.5}
-    assert "already" in problem(server.call("POST", "/api/v1/campaigns", terms), 409)
+    assert 'send "exist_ok": true to create or open it' in problem(server.call("POST", "/api/v1/campaigns", terms), 409)
 
 
 def test_a_body_that_is_too_large_is_refused(server: InProcess, name: str) -> None:

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 from serving import Server, make_token, serving
 
-from goodarm import Campaign
-from goodarm.arguments import families_as_text
+from goodarm import Campaign, NonNegative
 from goodarm.campaign.connection import ServerRefused, ServerUnreachable
 from goodarm.campaign.served import ServedCampaign
 from goodarm.errors import InvalidValue, LateReward, Refused, UnknownName, UnknownTicket
@@ -114,6 +113,7 @@ def test_the_same_program_sees_the_same_with_a_store_and_with_a_server(server: S
 REFUSED: list[tuple[type[Exception], Callable[[Campaign], Any]]] = [
     (UnknownTicket, lambda campaign: campaign.tell("1-0000", 1.0)),
     (InvalidValue, lambda campaign: campaign.tell_arm("a", 2.0)),
+    (InvalidValue, lambda campaign: campaign.tell_arm("a", -0.5)),
     (InvalidValue, lambda campaign: campaign.tell_arm("a", float("nan"))),
     (UnknownName, lambda campaign: campaign.suspend("no")),
     (UnknownName, lambda campaign: campaign.arm("no")),
@@ -133,7 +133,15 @@ def test_refusals_are_the_same_errors(server: Server, i: int) -> None:
         messages.append(str(raised.value))
         campaign.close()
     if "ticket" not in messages[0] and "finite" not in messages[1]:
-        assert families_as_text(messages[0]) == messages[1]  # the service writes families as its callers do
+        assert messages[0] == messages[1]
+
+
+def test_rewards_may_be_text(server: Server) -> None:
+    with Campaign.create(server.address, "text", ["a", "b"], threshold=1.5, rewards="nonnegative:100") as campaign:
+        assert campaign.terms.rewards == NonNegative(100.0)
+    for store in ("memory:", server.address):
+        with pytest.raises(InvalidValue, match="can't read the rewards 'nonneg'"):
+            Campaign.create(store, "wrong", ["a", "b"], threshold=1.5, rewards="nonneg")
 
 
 def test_a_late_reward_is_a_late_reward(server: Server) -> None:

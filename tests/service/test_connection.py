@@ -118,6 +118,35 @@ def test_a_server_that_stays_away_is_named(script: Script) -> None:
     assert len(script.got) == 3
 
 
+def test_too_many_wrong_tokens_are_a_refusal_at_once(script: Script) -> None:
+    script.answers = [problem(429, "token", "Too many wrong tokens from this address. Wait 60 seconds.")]
+    connection = Connection(script.address, "wrong")
+    with pytest.raises(ServerRefused, match=r"^Too many wrong tokens from this address\. Wait 60 seconds\.$"):
+        connection.get("/x")
+    connection.close()
+    assert len(script.got) == 1
+
+
+def test_a_server_that_stays_busy_says_so(script: Script) -> None:
+    script.answers = [problem(429, "busy", "10 operations are waiting already. Try again in a second.")]
+    connection = Connection(script.address, attempts=2)
+    with pytest.raises(ServerRefused, match="10 operations are waiting already"):
+        connection.get("/x")
+    script.answers = [problem(503, "UnusableStore", "the store is away.")]
+    with pytest.raises(ServerUnreachable, match=r"in 2 attempts: the store is away\. Is it running\?"):
+        connection.get("/x")
+    connection.close()
+
+
+def test_patience_replaces_the_number_of_attempts(script: Script) -> None:
+    script.answers = [*[None] * 12, (200, {"a": 1})]
+    connection = Connection(script.address, patience="30s", attempts=1)
+    assert connection.get("/x") == {"a": 1}
+    connection.close()
+    with pytest.raises(InvalidValue, match="patience must be a positive time"):
+        Connection(script.address, patience=-1)
+
+
 def test_an_address_that_is_none_is_refused() -> None:
     with pytest.raises(InvalidValue, match="looks like http://127"):
         Connection("ftp://example.org")

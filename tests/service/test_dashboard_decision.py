@@ -364,6 +364,25 @@ def test_what_now_leaves_out_arms_close_to_the_bar(server: Server, new_page: New
     expect(page.locator(".words")).to_contain_text("more samples of the other arms; 2 arms may lie close to the bar")
 
 
+def test_what_now_says_which_arms_wait(server: Server, new_page: NewPage) -> None:
+    arms = [f"prompt {i}" for i in range(12)]
+    address = create(server, "wait", arms, threshold=0.5)
+    for i, arm in enumerate(arms):
+        tell(server, "wait", arm, *((4000, 2000) if i < 1 else (60, 18)))
+    until = time.monotonic() + PATIENCE / 1000
+    while ((server.call("GET", path_of("wait")).json["finish"] or {}).get("waiting")) != 11:  # estimates take turns
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    page = opened(new_page(), address)
+    expect(page.locator(".now")).to_contain_text(
+        re.compile(
+            "11 arms that look worse wait: about [0-9,]+ samples would decide them. How long the other one takes"
+        )
+    )
+    expect(page.locator(".words")).to_contain_text("sample them yourself, or use settle+gap-mixture in a new campaign")
+    expect(page.locator(".words")).not_to_contain_text("tell_arm")
+
+
 def test_what_now_counts_down_to_the_good_arms_that_end_the_campaign(server: Server, new_page: NewPage) -> None:
     address = create(server, "countdown", ["a", "b", "c"], threshold=0.5, stop_after=2)
     for arm, total in (("a", 40), ("c", 0)):

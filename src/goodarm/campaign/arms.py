@@ -176,7 +176,10 @@ def _entry(given: str | Mapping[str, Any] | ArmEntry) -> ArmEntry:
             _plain(given.get("cost")),
         )
     else:
-        raise InvalidValue(f"an arm is an id, which is a string, or a dictionary with one; got {given!r}.")
+        raise InvalidValue(
+            f"an arm is an id, which is a string, or a dictionary with one; got {given!r}. "
+            "Write [str(arm) for arm in arms]."
+        )
     return _checked(entry)
 
 
@@ -230,7 +233,8 @@ def look_of(id: str) -> str:
 
 def _checked(entry: ArmEntry) -> ArmEntry:
     if not isinstance(entry.id, str) or not entry.id:
-        raise InvalidValue(f"an arm's id must be a non-empty string; got {entry.id!r}. Write it as str(...).")
+        fix = "Give the arm a name." if entry.id == "" else "Write [str(arm) for arm in arms]."
+        raise InvalidValue(f"an arm's id must be a non-empty string; got {entry.id!r}. {fix}")
     if len(entry.id) > LONGEST_ID:
         raise InvalidValue(f"an arm's id may have {LONGEST_ID} characters; {entry.id[:20]!r}... has {len(entry.id)}.")
     if entry.id != entry.id.strip() or INVISIBLE.intersection(entry.id) or not look_of(entry.id):

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from goodarm.arguments import check_whole, warn_of_delta
+from goodarm.arguments import as_written, check_whole, warn_of_delta
 from goodarm.campaign import journal, operations, requests, transfer, views
 from goodarm.campaign.arms import ArmsGiven, CostsGiven, check_metadata, with_costs
 from goodarm.campaign.cases import CasesGiven, ScoresGiven
@@ -25,7 +25,7 @@ from goodarm.campaign.stores import Store, held, is_server
 from goodarm.campaign.terms import Terms, agreed, check_name
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
 from goodarm.campaign.words import details, headline
-from goodarm.errors import AbandonedTickets, LateReward, Refused
+from goodarm.errors import AbandonedTickets, InvalidValue, LateReward, Refused
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.problem import Bounded, Rewards
 from goodarm.question import Bars, BarsGiven, Question, RewardGiven, asked
@@ -66,9 +66,9 @@ at most 5%
         name: str,
         arms: ArmsGiven,
         threshold: float | str | None = None,
-        delta: float = 0.05,
+        delta: float | str = 0.05,
         policy: str | Policy = LIVE_POLICY,
-        rewards: Rewards = Bounded(),
+        rewards: Rewards | str = Bounded(),
         horizon: int | None = None,
         reserve: float = 0.0,
         after: float | str | timedelta | None = None,
@@ -93,6 +93,7 @@ at most 5%
         unit_limit: float | None = None,
         clock: Clock = time.time,
         token: str | None = None,
+        patience: float | str | timedelta | None = None,
         key: str | None = None,
         by: str = "",
     ) -> Self:
@@ -103,6 +104,7 @@ at most 5%
                      is then a record, {"correct": 1, "slow": 0}; good arms clear every bar
         question   : in place of all of these: the question as an object of `goodarm.question`
         arms       : ids, {id: label}, or dictionaries with id, label, metadata, features, weight
+        rewards    : the range or family of the rewards, as an object or as text: "bounded:0,1600", "nonnegative:100"
         horizon    : approximate number of samples, for policies that plan with it. You may take more
         reserve    : the share of delta that is kept for arms added later
         after      : the time after which a ticket is overdue: seconds, or text like "30min"
@@ -125,6 +127,8 @@ at most 5%
         unit_limit : for ratios, the largest number of rows, or sum of denominators, of a unit
         clock      : function that returns the time in seconds since 1970
         token      : a token of `goodarm token create`, if the store is a server, http://…; or set GOODARM_TOKEN
+        patience   : how long a server's client retries a request, in seconds or as text like "5min"; by default it
+                     sends a request at most 8 times, with waits of 6 to 11 seconds in all
         key        : a string of the caller's choice; creating the same name with the same key again opens it
         by         : creator's name for the journal; a server writes the id of the caller's token
         """
@@ -154,8 +158,11 @@ at most 5%
         if cost is not None:
             arms = with_costs(arms, cost)
         if is_server(store):
-            return cast(Self, _served().make(str(store), token, name, arms, given, key, exist_ok))
-        terms = agreed(arms, **given)
+            return cast(Self, _served().make(str(store), token, name, arms, given, key, exist_ok, patience))
+        try:
+            terms = agreed(arms, **given)
+        except InvalidValue as error:
+            raise as_written(error, threshold) from None
         check_name(name)
         events = requests.opening(terms, float(clock()), key, by)
         with held(store) as opened:
@@ -173,10 +180,18 @@ at most 5%
             return cls(Session(opened, name, clock), owns_store=opened is not store)
 
     @classmethod
-    def open(cls, store: str | Store, name: str, *, clock: Clock = time.time, token: str | None = None) -> Self:
+    def open(
+        cls,
+        store: str | Store,
+        name: str,
+        *,
+        clock: Clock = time.time,
+        token: str | None = None,
+        patience: float | str | timedelta | None = None,
+    ) -> Self:
         """Open a campaign that was created before, by this process or another, or that a server holds (http://…)."""
         if is_server(store):
-            return cast(Self, _served().hold(str(store), token, name))
+            return cast(Self, _served().hold(str(store), token, name, patience))
         with held(store, create=False) as opened:
             campaign = cls(Session(opened, name, clock), owns_store=opened is not store)
             fold = campaign._session.fold  # read now, to report a damaged journal here

@@ -13,17 +13,24 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping
+from datetime import timedelta
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
+from goodarm.arguments import read_duration
 from goodarm.errors import GoodarmError, InvalidValue
 
 ATTEMPTS = 8
+"""Maximum number of times that a request is sent, unless the caller gives its patience in seconds."""
 FIRST_WAIT, LONGEST_WAIT = 0.05, 5.0
 AGAIN = frozenset({429, 502, 503, 504})
 """Status codes of failures that may be temporary."""
-UNAUTHORIZED = 401
+UNAUTHORIZED, TOO_MANY = 401, 429
+WRONG_TOKENS = "token"
+"""Kind of the refusal after many wrong tokens. Waiting seconds does not help."""
+AGENT = "goodarm-python"
+"""User-Agent of this client. The server's messages to it name Python's arguments, not fields of a JSON body."""
 TOKEN = "GOODARM_TOKEN"
 """Environment variable with the token to use if the caller passes none."""
 
@@ -39,7 +46,15 @@ class ServerUnreachable(GoodarmError):
 class Connection:
     """A server at http://HOST:PORT or https://…, and the token to use there."""
 
-    def __init__(self, address: str, token: str | None = None, timeout: float = 60.0, attempts: int = ATTEMPTS) -> None:
+    def __init__(
+        self,
+        address: str,
+        token: str | None = None,
+        timeout: float = 60.0,
+        attempts: int = ATTEMPTS,
+        patience: float | str | timedelta | None = None,
+    ) -> None:
+        """patience : seconds for which a request is retried, in place of a number of attempts."""
         try:
             parts = urlsplit(address)
             host, port = parts.hostname, parts.port
@@ -52,6 +67,7 @@ class Connection:
         self._https = parts.scheme == "https"
         self._host, self._port = host, port
         self._token, self._timeout, self._attempts = token, timeout, attempts
+        self._patience = read_duration(patience, "patience")
         self._lock = threading.Lock()
         self._open: HTTPConnection | None = None
 
@@ -72,7 +88,7 @@ class Connection:
 
     def call(self, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> bytes:
         """Send one request, and retry while the server is unreachable or busy."""
-        sent = dict(headers or {}) | {"Accept": "application/json", "Accept-Encoding": "gzip"}
+        sent = dict(headers or {}) | {"Accept": "application/json", "Accept-Encoding": "gzip", "User-Agent": AGENT}
         if self._token is not None:
             sent["Authorization"] = f"Bearer {self._token}"
         data = None
@@ -84,15 +100,19 @@ class Connection:
 
     def _try(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> bytes:
         reason: object = ""
-        for attempt in range(self._attempts):
+        status = 0
+        deadline = None if self._patience is None else time.monotonic() + self._patience
+        attempt = 0
+        while not attempt or (attempt < self._attempts if deadline is None else time.monotonic() < deadline):
             if attempt:
-                most = min(FIRST_WAIT * 2.0**attempt, LONGEST_WAIT)
+                most = min(FIRST_WAIT * 2.0 ** min(attempt, 20), LONGEST_WAIT)
                 time.sleep(random.uniform(0.5 * most, most))
+            attempt += 1
             try:
                 status, answer = self._once(method, path, data, headers)
             except (OSError, HTTPException) as error:
                 self._hang_up()
-                reason = error
+                reason, status = error, 0
                 continue
             if status < 400:
                 return answer
@@ -101,11 +121,14 @@ class Connection:
                     f"{self.address} needs a token. Make one on the server with goodarm token create, then pass "
                     f"token='...' or set the environment variable {TOKEN}."
                 )
-            if status not in AGAIN:
-                raise _refusal(status, answer)
-            reason = _refusal(status, answer)
+            reason = refusal = _refusal(status, answer)
+            if status not in AGAIN or (status == TOO_MANY and _kind(answer) == WRONG_TOKENS):
+                raise refusal
+        if isinstance(reason, ServerRefused) and status == TOO_MANY:  # it runs, and says why
+            raise reason
         raise ServerUnreachable(
-            f"{self.address} did not answer {method} {path} in {self._attempts} attempts: {reason}. Is it running?"
+            f"{self.address} did not answer {method} {path} in {attempt} attempts: {str(reason).rstrip('.')}. "
+            "Is it running?"
         )
 
     def _once(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
@@ -138,6 +161,14 @@ def _refusal(status: int, answer: bytes) -> GoodarmError:
     error = made.__new__(made)  # the message is complete; some constructors would format it again
     Exception.__init__(error, detail)
     return error
+
+
+def _kind(answer: bytes) -> str:
+    """The kind of a refusal, as the server names it; empty if the answer is not one."""
+    try:
+        return str(json.loads(answer)["kind"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _errors() -> dict[str, type[GoodarmError]]:

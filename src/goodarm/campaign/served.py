@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from goodarm.arguments import check_whole, checked_number, read_duration
+from goodarm.arguments import check_whole, checked_number, percentage, read_duration
 from goodarm.campaign.arms import ArmsGiven, read_arms
 from goodarm.campaign.campaign import Campaign
 from goodarm.campaign.cases import read_cases, read_scores
@@ -33,7 +33,7 @@ from goodarm.campaign.views import announce
 from goodarm.campaign.words import details
 from goodarm.errors import InvalidValue, Refused
 from goodarm.planning import Remaining
-from goodarm.problem import rewards_text
+from goodarm.problem import read_rewards, rewards_text
 from goodarm.question import RewardGiven, as_sent, read_reward
 from goodarm.whole_files import refuse_replacing, write_whole
 
@@ -62,16 +62,18 @@ class ServedCampaign(Campaign):
         terms: Mapping[str, Any],
         key: str | None = None,
         exist_ok: bool = False,
+        patience: float | str | timedelta | None = None,
     ) -> Self:
         """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
         given = {key: value for key, value in terms.items() if value is not None}
         if exist_ok:
             given["exist_ok"] = True
         given["question"] = given["question"].as_json()
+        given["delta"] = checked_number("delta", percentage(given["delta"]))
         if "policy" in given and not isinstance(given["policy"], str):
             given["policy"] = given["policy"].name
         if "rewards" in given:
-            given["rewards"] = rewards_text(given["rewards"])
+            given["rewards"] = rewards_text(read_rewards(given["rewards"]))
         for what in {"after", "window"} & given.keys():
             if isinstance(given[what], timedelta | int | float):
                 given[what] = f"{read_duration(given[what], what)}s"
@@ -86,14 +88,14 @@ class ServedCampaign(Campaign):
             if "scores" in given:
                 scores = read_scores(given.pop("scores"), [entry["id"] for entry in entries], cases)
                 entries = [arm.as_json() for arm in read_arms([{**e, "scores": scores[e["id"]]} for e in entries])]
-        with _connected(address, token) as connection:
+        with _connected(address, token, patience) as connection:
             connection.post("/api/v1/campaigns", {"name": name, "arms": entries, **given}, _key(key))
             return cls(connection, name)
 
     @classmethod
-    def hold(cls, address: str, token: str | None, name: str) -> Self:
+    def hold(cls, address: str, token: str | None, name: str, patience: float | str | timedelta | None = None) -> Self:
         """Open a campaign at a server; raises now if it does not exist."""
-        with _connected(address, token) as connection:
+        with _connected(address, token, patience) as connection:
             held = cls(connection, name)
             held._get("")
             return held
@@ -209,8 +211,9 @@ class ServedCampaign(Campaign):
     def remaining(self, draws: int = 200) -> Remaining:
         left = self._get(f"/remaining?draws={draws}")
         limit = left.pop("limit")
-        left.pop("arms", None)  # in the order of the campaign's arms
-        return Remaining(**{name: np.array(values, dtype=np.float64) for name, values in left.items()}, limit=limit)
+        arms = tuple(left.pop("arms", ()))
+        found = {name: np.array(values, dtype=np.float64) for name, values in left.items()}
+        return Remaining(**found, limit=limit, arms=arms)
 
     def finish(self) -> Finish | None:
         found = self._get("")["finish"]
@@ -325,9 +328,9 @@ class ServedCampaign(Campaign):
 
 
 @contextmanager
-def _connected(address: str, token: str | None) -> Iterator[Connection]:
+def _connected(address: str, token: str | None, patience: float | str | timedelta | None) -> Iterator[Connection]:
     """A connection that is closed if the request fails."""
-    connection = Connection(address, token or os.environ.get(TOKEN) or None)
+    connection = Connection(address, token or os.environ.get(TOKEN) or None, patience=patience)
     try:
         yield connection
     except BaseException:

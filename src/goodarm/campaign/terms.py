@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from goodarm.arguments import check_whole, checked_number, read_duration
+from goodarm.arguments import check_whole, checked_number, percentage, read_duration
 from goodarm.campaign.arms import ArmEntry, ArmsGiven, check_metadata, read_arms
 from goodarm.campaign.cases import CaseSet, CasesGiven, ScoresGiven, read_cases, read_scores
 from goodarm.campaign.units import UnitTerms, agreed_units
@@ -20,7 +20,7 @@ from goodarm.errors import UPGRADE, InvalidValue, Refused, UnknownName
 from goodarm.fingerprint import functions_in, package_of, source_fingerprint
 from goodarm.policies import LIVE_POLICY, Policy
 from goodarm.policies.file import rewards_from_json, rewards_to_json
-from goodarm.problem import FAMILIES, Bounded, Cases, GradedCases, NonNegative, Problem, Rewards, ScoredCases
+from goodarm.problem import Bounded, Cases, GradedCases, NonNegative, Problem, Rewards, ScoredCases, read_rewards
 from goodarm.question import KINDS, Question, from_json
 from goodarm.rules.identification import EvidenceRule
 from goodarm.verdict import Criterion, Guarantee
@@ -269,7 +269,7 @@ def check_name(name: Any) -> None:
 def check_terms(terms: Terms) -> None:
     """Refuse invalid combinations."""
     if terms.unanswered not in UNANSWERED:
-        raise UnknownName("way to treat unanswered tickets", str(terms.unanswered), UNANSWERED)
+        raise UnknownName("way to treat unanswered tickets", str(terms.unanswered), UNANSWERED, guess=False)
     if terms.unanswered != "wait" and terms.after is None:
         raise InvalidValue(
             f"unanswered={terms.unanswered!r} needs the time after which a ticket counts as unanswered, "
@@ -319,13 +319,9 @@ def _check_model(policy: Policy, arms: Sequence[ArmEntry]) -> None:
         )
 
 
-def _check_kinds(delta: float, rewards: Any) -> None:
+def _check_delta(delta: float) -> None:
     if 0.0 < delta < LEAST_DELTA:
         raise InvalidValue(f"delta must be at least {LEAST_DELTA:g}; got {delta}. Less is below what floats can hold.")
-    if type(rewards) not in (*FAMILIES.values(), ScoredCases):
-        raise InvalidValue(
-            f"rewards must be Bounded(), NonNegative(cap), Gaussian(scale) or SubGaussian(scale); got {rewards!r}."
-        )
 
 
 def _on_cases(
@@ -381,9 +377,9 @@ def _default_on(rewards: Rewards, policy: str | Policy) -> str | Policy:
 def agreed(
     arms: ArmsGiven,
     question: Question,
-    delta: float,
+    delta: float | str,
     policy: str | Policy,
-    rewards: Rewards,
+    rewards: Rewards | str,
     horizon: int | None,
     reserve: float,
     after: float | str | timedelta | None,
@@ -402,9 +398,9 @@ def agreed(
 ) -> Terms:
     """Check every part and build the terms."""
     times = check_whole("repeats", repeats, 1, MOST_REPEATS)
-    case_set, rewards, entries = _on_cases(cases, rewards, read_arms(arms), scores, times)
-    delta, reserve = (checked_number(what, value) for what, value in (("delta", delta), ("reserve", reserve)))
-    _check_kinds(delta, rewards)
+    case_set, rewards, entries = _on_cases(cases, read_rewards(rewards), read_arms(arms), scores, times)
+    delta, reserve = checked_number("delta", percentage(delta)), checked_number("reserve", reserve)
+    _check_delta(delta)
     check_metadata(metadata or {}, "metadata")
     made = evidence_for(question, rewards).policy(_default_on(rewards, policy), rewards, criterion)
     terms = Terms(

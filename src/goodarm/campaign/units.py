@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 from goodarm.arguments import number, read_duration, shown
 from goodarm.campaign.journal import Event
 from goodarm.errors import DamagedJournal, InvalidValue, UnknownName
-from goodarm.problem import Bounded, NonNegative, Rewards
+from goodarm.problem import NEGATIVE, Bounded, NonNegative, Rewards
 from goodarm.question import PER_UNIT, Question, read_reward
 
 LONGEST_ID = 1000
@@ -114,7 +114,7 @@ class UnitTerms:
             rewards.check_reward(value)
             return value, size
         if value < 0.0:
-            raise InvalidValue(f"a reward must be at least 0; got {value:g}.")
+            raise InvalidValue(f"a reward must be at least 0; got {value:g}. {NEGATIVE}")
         try:
             rewards.check_reward(unit.total + value)
         except InvalidValue as error:

@@ -202,7 +202,7 @@ def is_open(book: Book) -> bool:
 
 def remaining_of(fold: Fold, draws: int) -> Remaining:
     """Expected further samples of each arm; 0 for those that are not undecided."""
-    return forecast_of(fold, draws)(None)
+    return forecast_of(fold, draws)(None)._replace(arms=tuple(book.entry.id for book in fold.books))
 
 
 def forecast_of(fold: Fold, draws: int) -> Callable[[Stop | None], Remaining]:
@@ -301,10 +301,14 @@ def _to_finish(
         return None  # not even a lower end can be estimated for an arm without rewards
     high = found.high if found.told else math.inf
     waiting = look_bad if order == "good" and 2 * look_bad >= open_arms.size else 0
+    if not pulls.sum():  # a fixed test set before its first reward
+        return Finish(times * found.median, times * found.low, times * high, UNKNOWN_MEANS, near=near)
     ahead = Finish(times * found.median, times * found.low, times * high, near=near)
     return ahead._replace(waiting=waiting, waiting_samples=times * for_bad) if waiting else ahead
 
 
+UNKNOWN_MEANS = "means anywhere from 0 to 100%"
+"""The assumption about the arms of a fixed test set before their first reward."""
 LIMIT = 1e12
 """Number of samples beyond which a plan counts as never ending."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 
 from goodarm.campaign.rows import FEWER, FOUND, Finish, Tally
 from goodarm.campaign.terms import Terms
+from goodarm.policies import Policy
 from goodarm.question import amounts
 
 _SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+_LAW = re.compile(r"means drawn from Beta\([^)]*\)")
 _UNITS = ((604800.0, "week"), (86400.0, "day"), (3600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
 
@@ -36,7 +39,7 @@ def headline(terms: Terms, tally: Tally, finish: Finish | None = None) -> str:
         parts.append(to_finish(finish))
         if finish.waiting:
             free = terms.cases is None and terms.units is None
-            parts.append(postponed(terms.made.sampling.name, finish, above, free))
+            parts.append(postponed(terms.made, finish, above, free))
     return "; ".join([*parts, terms.promise + withdrawn(tally.void)])
 
 
@@ -58,7 +61,7 @@ def to_finish(finish: Finish) -> str:
     >>> to_finish(Finish(813.0, 667.0, 995.0))
     '670 to 1,000 more samples to finish'
     >>> to_finish(Finish(813.0, 667.0, 995.0, "means drawn from Beta(1, 49)"))
-    'no rewards yet, so only a guess: assuming means drawn from Beta(1, 49), 670 to 1,000 samples'
+    'no rewards yet, so only a guess: assuming means spread around the bar, 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
     '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and take more'
     >>> to_finish(Finish(813.0, 667.0, math.inf))
@@ -71,32 +74,34 @@ def to_finish(finish: Finish) -> str:
     between = f"about {low}" if low == high else f"{low} to {high}"
     if finish.guess:
         enough = "" if finish.share == 1.0 else " for half of the verdicts"
-        return f"no rewards yet, so only a guess: assuming {finish.guess}, {between} samples{enough}"
+        means = _LAW.sub("means spread around the bar", finish.guess)
+        return f"no rewards yet, so only a guess: assuming {means}, {between} samples{enough}"
     if finish.near:
         which = "one arm" if finish.near == 1 else f"{finish.near:,} arms"
         return f"{between} more samples of the other arms; {which} may lie close to the bar and take more"
     return f"{between} more samples to finish"
 
 
-def postponed(policy: str, finish: Finish, above: str, free: bool = True) -> str:
+def postponed(policy: Policy, finish: Finish, above: str, free: bool = True) -> str:
     """Why verdicts of arms that look bad come late, how many samples they need, and how to get them.
 
     free : whether rewards without a ticket may be told
 
-    >>> waiting = Finish(5e6, 1e6, math.inf, waiting=28, waiting_samples=913.0)
-    >>> postponed("value", waiting, "above 10%").split(": ")[0]
+    >>> from goodarm.policies import policy
+    >>> waiting, made = Finish(5e6, 1e6, math.inf, waiting=28, waiting_samples=913.0), policy("value+gap-mixture")
+    >>> postponed(made, waiting, "above 10%").split(": ")[0]
     'value looks for arms above 10% first, so 28 arms that look worse wait'
-    >>> postponed("value", waiting, "above 10%").split(": ")[1]
-    'about 910 samples would decide them (tell_arm, or settle in a new campaign)'
-    >>> postponed("value", waiting._replace(waiting=1), "above 10%", free=False).split(": ")[1]
-    'about 910 samples would decide it (settle in a new campaign)'
+    >>> postponed(made, waiting, "above 10%").split(": ")[1]
+    'about 910 samples would decide them (sample them yourself, or use settle+gap-mixture in a new campaign)'
+    >>> postponed(made, waiting._replace(waiting=1), "above 10%", free=False).split(": ")[1]
+    'about 910 samples would decide it (use settle+gap-mixture in a new campaign)'
     """
     waiting = finish.waiting
     which, them = ("one arm that looks worse waits", "it") if waiting == 1 else (
         f"{waiting:,} arms that look worse wait", "them")  # fmt: skip
     samples = f"about {count_words(finish.waiting_samples)} samples would decide {them}"
-    how = "tell_arm, or settle in a new campaign" if free else "settle in a new campaign"
-    return f"{policy} looks for arms {above} first, so {which}: {samples} ({how})"
+    how = f"{f'sample {them} yourself, or ' if free else ''}use settle+{policy.identification.name} in a new campaign"
+    return f"{policy.sampling.name} looks for arms {above} first, so {which}: {samples} ({how})"
 
 
 def _answer(terms: Terms, answer: str, above: str) -> str:

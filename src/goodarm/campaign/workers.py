@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from goodarm.arguments import check_whole, checked_number, shown
 from goodarm.campaign.tickets import Ticket
 from goodarm.errors import EvaluationFailed, GoodarmError, InvalidValue, LateReward
+from goodarm.minutes import every_minute
 
 if TYPE_CHECKING:
     from goodarm.campaign.campaign import Campaign
@@ -237,7 +238,10 @@ def _in_event_loop() -> bool:
 
 
 def progress_bar(campaign: Campaign) -> tuple[Watch, Callable[[], None]]:
-    """Show the decided arms on a line of stderr; returns functions to update and to end it."""
+    """Show the decided arms on a line of stderr; returns functions to update and to end it.
+
+    Without a terminal there is one line per minute.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -246,8 +250,10 @@ def progress_bar(campaign: Campaign) -> tuple[Watch, Callable[[], None]]:
     bars = Progress(*columns, console=screen, disable=not screen.is_terminal, transient=True)
     task = bars.add_task("decided", total=campaign.tally().arms)
     bars.start()
+    say = every_minute()
 
     def update(tally: Tally) -> None:
+        say(f"{campaign.name}: {tally.told:,} samples, {tally.good + tally.bad:,} of {tally.arms:,} arms decided")
         bars.update(task, completed=tally.good + tally.bad, description=f"{tally.told:,} samples, decided")
 
     return update, bars.stop

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from goodarm.arguments import families_as_text
+from goodarm.arguments import arguments_as_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,7 @@ def in_options(message: str) -> str:
             value = f'"{value}"'
         return name if value in ("", "True") else f"{name} {value}"
 
-    return re.sub(r"`([a-z_]+)(?:=([^`]*))?`", option, families_as_text(message))
+    return arguments_as_options(re.sub(r"`([a-z_]+)(?:=([^`]*))?`", option, message))
 
 
 def print_json(value: Any) -> None:

@@ -359,6 +359,8 @@ def verdicts(
     json: Json = False,
 ) -> None:
     """List good, bad and undecided arms, or write them to a file."""
+    from goodarm.campaign.rows import figure
+
     check_out(out)
     with _opened(store, name) as found:
         result = found.verdicts()
@@ -368,7 +370,7 @@ def verdicts(
             console().print(str(found), soft_wrap=True)
     for row in result.arms:
         if row.sign and not json:
-            typer.echo(f"{row.verdict}\t{on_one_line(row.arm)}")
+            typer.echo("\t".join([row.verdict, on_one_line(row.arm), figure(row.mean), row.interval_words]).rstrip())
     for path in [] if out is None else result.save(out):
         typer.echo(f"written: {path}", err=True)
 

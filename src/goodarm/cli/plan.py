@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from goodarm.arguments import checked_number, percentage
 from goodarm.cli._options import Delta, Json, Seed, SeveralBars, Workers, cores, number, option, some_path, whole
 from goodarm.cli._show import console, in_options, print_json, progress_bar, say_written
+from goodarm.minutes import every_minute
 
 if TYPE_CHECKING:
     from goodarm.planning import CampaignPlan
@@ -132,13 +133,19 @@ def _costs(text: str) -> CostsGiven:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A progress bar of simulated runs."""
+    """A progress bar of simulated runs; without a terminal, one line per minute."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"), TimeRemainingColumn())
     with progress_bar(*columns) as bars:
         task = bars.add_task("", total=None)
-        yield lambda ended, in_all: bars.update(task, completed=ended, total=in_all)
+        say = every_minute()
+
+        def update(ended: int, in_all: int) -> None:
+            bars.update(task, completed=ended, total=in_all)
+            say(f"simulated {ended:,} of {in_all:,} runs")
+
+        yield update
 
 
 def _print(made: CampaignPlan) -> None:

@@ -15,7 +15,7 @@ from goodarm.planning.costs import prices_of
 from goodarm.planning.guess import MeansGuess, PerMetric, guess_real_means
 from goodarm.planning.kinds import LIMIT as LIMIT
 from goodarm.planning.kinds import PlannedQuestion, planned_question
-from goodarm.problem import Bounded, Cases, Gaussian, NonNegative, Problem, Rewards  # noqa: F401  Gaussian: the example
+from goodarm.problem import Bounded, Cases, Gaussian, NonNegative, Problem, Rewards, read_rewards  # noqa: F401  Gaussian: the example
 from goodarm.question import BarsGiven
 from goodarm.simulation.specification import CostsGiven
 
@@ -65,7 +65,7 @@ def quick_plan(
     delta: float = 0.05,
     gap: PerMetric | None = None,
     prior: PerMetric | None = None,
-    rewards: Rewards = Bounded(),
+    rewards: Rewards | str = Bounded(),
     cases: int | None = None,
     seed: int = 0,
     bars: BarsGiven | None = None,
@@ -98,6 +98,7 @@ def quick_plan(
     >>> round(made.median), round(made.money.median)
     (6625, 662)
     """
+    rewards = read_rewards(rewards)
     planned = planned_question(threshold, control, checked_number("margin", percentage(margin)), cases, bars)
     if cases is not None:
         if rewards != Bounded():

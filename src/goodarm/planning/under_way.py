@@ -13,6 +13,7 @@ from goodarm.arguments import check_real, shown
 from goodarm.engine.totals import evidence_from_totals
 from goodarm.errors import InvalidValue
 from goodarm.forecast import HIGH, LOW, Boundary, Forecast, by_evidence, by_formula, in_range, likely_means, waits
+from goodarm.plain_table import plain_table
 from goodarm.problem import Bounded, Gaussian, GradedCases, Problem, Rewards
 from goodarm.rules.identification import EvidenceRule, IdentificationRule
 from goodarm.rules.identification.gap_mixture import gap_mixture
@@ -35,6 +36,7 @@ class Remaining(NamedTuple):
                         lie arbitrarily near to the threshold
     beyond            : probability that the arm is still undecided after `limit` more pulls
     good              : probability that the arm is good
+    arms              : ids of the arms of a campaign; empty where only totals were given
     """
 
     median: Floats
@@ -44,6 +46,19 @@ class Remaining(NamedTuple):
     beyond: Floats
     good: Floats
     limit: float
+    arms: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """A table with one row per arm, in samples; "over" where a number reaches `limit`."""
+        names = self.arms or tuple(str(i) for i in range(len(self.median)))
+        rows = [
+            [name, *(self._samples(each[i]) for each in (self.median, self.low, self.high)), f"{self.good[i]:.0%}"]
+            for i, name in enumerate(names)
+        ]
+        return plain_table(["arm", "samples left", "low", "high", "good with probability"], rows)
+
+    def _samples(self, value: float) -> str:
+        return f"{'over ' if value >= self.limit else ''}{value:,.0f}"
 
 
 def remaining(

@@ -32,7 +32,7 @@ from goodarm.policies.checks import certified_rule_for, check_policy, check_rewa
 from goodarm.policies.file import read_model, read_policy
 from goodarm.policies.names import identification_rule, named_model, sampling_names, sampling_rule
 from goodarm.policies.parameters import chosen, listed, owners_of, setting_of, with_owners, written
-from goodarm.problem import Bounded, Problem, Rewards
+from goodarm.problem import Bounded, Problem, Rewards, read_rewards
 from goodarm.rules.identification import IdentificationRule, ModelRule, RadiusRule
 from goodarm.rules.parameters import Learner, Setting
 from goodarm.rules.sampling import SamplingRule
@@ -182,7 +182,7 @@ def policy(
     sampling: str | SamplingRule | Policy = DEFAULT_POLICY,
     identification: str | IdentificationRule | None = None,
     *,
-    rewards: Rewards = Bounded(),
+    rewards: Rewards | str = Bounded(),
     criterion: str | Criterion | None = None,
     model: str | Model | None = None,
     **parameters: float,
@@ -203,6 +203,7 @@ def policy(
     >>> policy("ucb", "kt", beta=1.0).name
     'ucb(beta=1)+kt'
     """
+    rewards = read_rewards(rewards)
     if not isinstance(sampling, str | SamplingRule | Policy):
         raise InvalidValue(f"a policy is a name like 'hdoc+kt', a sampling rule or a Policy; got {shown(sampling)}.")
     if not isinstance(identification, str | IdentificationRule | None):

@@ -6,6 +6,7 @@ import json
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
+from pydantic_core import PydanticCustomError
 
 from goodarm.campaign.cases import MOST_SCORES
 from goodarm.campaign.terms import MOST_REPEATS
@@ -17,7 +18,8 @@ MOST_BLOCK = 1_000_000
 """Maximum samples of one block. The writer thread chooses them while other requests wait."""
 Name = Annotated[str, Field(min_length=1, max_length=200, examples=["headlines"])]
 ArmId = Annotated[str, Field(min_length=1, max_length=200, examples=["calm"])]
-NewArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]*$", examples=["calm"])]
+WITHOUT_NUL = r"^[^\x00]*$"
+NewArmId = Annotated[str, Field(min_length=1, max_length=200, pattern=WITHOUT_NUL, examples=["calm"])]
 """A string without NUL, which no URL can contain. A pattern would mean something else for the keys of objects."""
 UnitId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID, examples=["user 7"])]
 TicketId = Annotated[str, Field(min_length=1, max_length=MOST_TICKET, examples=["1"])]
@@ -38,7 +40,7 @@ def _whole(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError("write a whole number")
+        raise PydanticCustomError("whole_number", "write a whole number")
     return value
 
 
@@ -58,7 +60,8 @@ RewardFamily = Annotated[
     ),
 ]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-WrittenNumber = Annotated[str, Field(pattern=r"^-?[0-9]+(\.[0-9]+)?%?$", max_length=50, examples=["1.5%"])]
+WRITTEN = r"^ *-?[0-9]+(\.[0-9]+)? *%? *$"
+WrittenNumber = Annotated[str, Field(pattern=WRITTEN, max_length=50, examples=["1.5%"])]
 Record = Annotated[dict[Annotated[str, Field(max_length=200)], Number | StrictBool], Field(max_length=100)]
 Reward = Number | StrictBool | Record
 """A number; true is 1 and false is 0. With several bars, a record with one number per metric."""
@@ -76,10 +79,16 @@ CaseIds = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=1000)]], Field(min_length=1, max_length=MOST_ARMS)
 ]
 Repeats = Annotated[int, Field(ge=1, le=MOST_REPEATS), BeforeValidator(_whole)]
+DIGITS = r"^[0-9]*$"
 Scores = (
-    Annotated[list[Share], Field(max_length=MOST_CASES)]
-    | Annotated[str, Field(pattern=r"^[0-9]*$", max_length=MOST_SCORES)]
+    Annotated[list[Share], Field(max_length=MOST_CASES)] | Annotated[str, Field(pattern=DIGITS, max_length=MOST_SCORES)]
 )
+FORMS = {
+    WRITTEN: "a percentage such as 2%",
+    WITHOUT_NUL: "text without the character NUL",
+    DIGITS: "the digits of tenths, such as 0379",
+}
+"""Patterns in words, for messages."""
 Features = Annotated[list[Number], Field(max_length=1000)]
 Price = Annotated[Number, Field(gt=0.0)]
 MetricName = Annotated[str, Field(max_length=200)]
@@ -287,7 +296,7 @@ class PlanWish(Body):
 class NewWebhook(Body):
     """Address to call when an arm gets its verdict."""
 
-    url: str = Field(min_length=8, max_length=2000, examples=["https://example.org/goodarm"])
+    url: str = Field(min_length=1, max_length=2000, examples=["https://example.org/goodarm"])
 
 
 class Login(Body):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from http import HTTPStatus
-from typing import Any
+from typing import Any, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,8 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from goodarm.arguments import families_as_text, shown
+from goodarm.arguments import arguments_as_json, shown
+from goodarm.campaign.connection import AGENT
 from goodarm.errors import GoodarmError
+from goodarm.service.bodies import FORMS
 
 log = logging.getLogger("goodarm.service")
 MEDIA_TYPE = "application/problem+json"
@@ -99,20 +102,39 @@ KINDS = {
     "float_type": "a number",
     "finite_number": "a finite number",
     "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "whole_number": "a whole number",
     "bool_type": "true or false",
     "string_type": "text",
     "list_type": "a list",
     "dict_type": "an object",
     "model_type": "an object",
     "model_attributes_type": "an object",
+    "tuple_type": "a list",
 }
 """The kind of value that is missing, by pydantic's name for the error."""
+LIMITS = {
+    "greater_than": "more than {gt:,}",
+    "greater_than_equal": "at least {ge:,}",
+    "less_than": "less than {lt:,}",
+    "less_than_equal": "at most {le:,}",
+    "literal_error": "{expected}",
+    "string_pattern_mismatch": "{form}",
+    "too_short": "a list or object with at least {min_length:,} {entries}",
+    "too_long": "a list or object with at most {max_length:,} entries",
+    "string_too_short": "text of at least {min_length:,} {characters}",
+    "string_too_long": "text of at most {max_length:,} characters",
+}
+"""The limit that a value breaks, by pydantic's name for the error, with the parts of its context."""
+HINTS = {"delta": "It is the probability of a wrong verdict that you accept: write 0.05 for 5%."}
+"""Advice by the name of a field."""
 
 
-def explain(errors: Iterable[Mapping[str, Any]], body: Any = None) -> str:
+def explain(errors: Iterable[Mapping[str, Any]], body: Any = None, model: Any = None) -> str:
     """Pydantic's errors in plain words, one sentence per place in the request.
 
-    body : the JSON that was sent. Parts of a location that are not in it are pydantic's names for alternatives
+    body  : the JSON that was sent. Parts of a location that are not in it are pydantic's names for alternatives
+    model : the type of the body, to name the fields that there are
 
     >>> explain([{"loc": ("body", "threshold"), "msg": "Field required", "type": "missing"}], {})
     'body.threshold is missing.'
@@ -120,13 +142,16 @@ def explain(errors: Iterable[Mapping[str, Any]], body: Any = None) -> str:
     >>> wrong += [{"loc": ("body", "reward", "bool"), "msg": "...", "type": "bool_type", "input": "high"}]
     >>> explain(wrong, {"reward": "high"})
     "body.reward must be a number or true or false; got 'high'."
+    >>> small = {"loc": ("body", "n"), "msg": "...", "type": "greater_than_equal", "ctx": {"ge": 1}, "input": -1}
+    >>> explain([small], {"n": -1})
+    'body.n must be at least 1; got -1.'
     """
     places: dict[str, list[Mapping[str, Any]]] = {}
     for error in errors:
         if error["type"] == "json_invalid":
             return f"The body is not valid JSON: {error['ctx']['error']} at character {error['loc'][-1]}."
         places.setdefault(_place(error, body), []).append(error)
-    found = [_at(place, wrong) for place, wrong in places.items()]
+    found = [_at(place, wrong, model) for place, wrong in places.items()]
     more = f" … and {len(found) - 5} more." if len(found) > 5 else ""
     return " ".join(found[:5]) + more
 
@@ -146,20 +171,63 @@ def _place(error: Mapping[str, Any], body: Any) -> str:
     return ".".join(str(part) for part in kept)
 
 
-def _at(place: str, errors: list[Mapping[str, Any]]) -> str:
+def _at(place: str, errors: list[Mapping[str, Any]], model: Any) -> str:
     """Description of the error at one place."""
-    kinds = list(dict.fromkeys(KINDS[error["type"]] for error in errors if error["type"] in KINDS))
-    other = [error for error in errors if error["type"] not in KINDS]
-    if not other:
-        return f"{place} must be {' or '.join(kinds)}; got {shown(errors[0].get('input'))}."
-    if other[0]["type"] == "missing":
+    first = errors[0]
+    if unknown := next((error for error in errors if error["type"] == "extra_forbidden"), None):
+        return f"{place}: there is no such field.{_fields_beside(unknown['loc'][1:], model)}"
+    if any(error["type"] == "missing" for error in errors):
         return f"{place} is missing."
-    if other[0]["type"] == "extra_forbidden":
-        return f"{place}: there is no such field."
+    wanted = list(dict.fromkeys(_wanted(error) for error in errors))
+    if None not in wanted:
+        hint = HINTS.get(place.rpartition(".")[2], "")
+        return f"{place} must be {' or '.join(map(str, wanted))}; got {shown(first.get('input'))}. {hint}".rstrip()
     said = dict.fromkeys(
-        str(error["msg"]).removeprefix("Value error, ").replace("Input should", "the value should") for error in other
+        _wanted(error) or str(error["msg"]).removeprefix("Value error, ").replace("Input should", "the value should")
+        for error in errors
     )
-    return f"{place}: {', or '.join([*said, *kinds])}."
+    return f"{place}: {', or '.join(said)}."
+
+
+def _wanted(error: Mapping[str, Any]) -> str | None:
+    """What the value must be; None for errors that say more themselves."""
+    if error["type"] in KINDS:
+        return KINDS[error["type"]]
+    words = LIMITS.get(error["type"])
+    if words is None:
+        return None
+    whole = {name: int(value) for name, value in error.get("ctx", {}).items() if value in (0.0, 1.0)}
+    context = {**error.get("ctx", {}), **whole}
+    one = context.get("min_length") == 1
+    context |= {"entries": "entry" if one else "entries", "characters": "character" if one else "characters"}
+    context["form"] = FORMS.get(str(context.get("pattern")), f"text of the form {context.get('pattern')}")
+    return words.format(**context)
+
+
+def _fields_beside(place: Sequence[str | int], model: Any) -> str:
+    """The fields of the object that has an unknown one at `place`, the likely one first; empty if they aren't known."""
+    at = _models_in(model)
+    for part in place[:-1]:
+        inside = [each.model_fields[part].annotation for each in at if part in each.model_fields]
+        at = [found for annotation in inside for found in _models_in(annotation)] or at
+    names = [name for each in at for name in each.model_fields]
+    if not names:
+        return ""
+    near = get_close_matches(str(place[-1]), names, n=1)
+    return f" Did you mean {near[0]}?" if near else f" Fields: {', '.join(names)}."
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The models that a type contains: X | None, list[X] and Annotated[X, …] contain X."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [found for part in get_args(annotation) for found in _models_in(part)]
+
+
+def _body_of(request: Request) -> Any:
+    """The type of the body of a route; None if it has none."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    return None if body is None else body.field_info.annotation
 
 
 def not_json(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
@@ -172,7 +240,7 @@ def not_json(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
 
 
 def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
-    """The answer to a goodarm error. Errors of the store are logged and counted."""
+    """The answer to a goodarm error, in the words of the caller. Errors of the store are logged and counted."""
     if isinstance(error, Refusal):
         return answer(error.status, error.kind, str(error), error.headers)
     state = scope["app"].state
@@ -180,9 +248,9 @@ def answer_to(error: GoodarmError, scope: Scope) -> JSONResponse:
     if status >= 500:
         state.metrics.note_store_error()
         log.error("%s %s: %s", scope["method"], scope["path"], error, extra={"kind": type(error).__name__})
-    return answer(
-        status, type(error).__name__, families_as_text(str(error)), {"Retry-After": "1"} if status == 503 else None
-    )
+    from_python = (b"user-agent", AGENT.encode()) in scope["headers"]
+    detail = str(error) if from_python else arguments_as_json(str(error))
+    return answer(status, type(error).__name__, detail, {"Retry-After": "1"} if status == 503 else None)
 
 
 def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
@@ -195,7 +263,9 @@ def install(app: FastAPI, status_of: Mapping[type[GoodarmError], int]) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:
-        return answer(422, "form", not_json(request, error.errors()) or explain(error.errors(), error.body))
+        return answer(
+            422, "form", not_json(request, error.errors()) or explain(error.errors(), error.body, _body_of(request))
+        )
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:

@@ -190,7 +190,9 @@ def arm_table(campaign: Campaign) -> dict[str, Any]:
 def forecast(remaining: Remaining, arms: list[str]) -> dict[str, Any]:
     """Expected further samples of each arm, in the order of their ids in `arms`."""
     left = remaining._asdict()
-    lists = {name: [plain(float(each)) for each in values] for name, values in left.items() if name != "limit"}
+    lists = {
+        name: [plain(float(each)) for each in values] for name, values in left.items() if name not in ("limit", "arms")
+    }
     return {"arms": arms} | lists | {"limit": left["limit"]}
 
 

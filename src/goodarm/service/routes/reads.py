@@ -163,9 +163,7 @@ EVENTS = "text/event-stream"
     **route_of(Role.reader),
     responses={200: {"description": "The journal, chain included.", "content": {kind: {} for kind in KINDS}}},
 )
-async def export(
-    request: Request, name: CampaignName, format: Annotated[str, Query(pattern="^(jsonl|parquet)$")] = "jsonl"
-) -> Response:
+async def export(request: Request, name: CampaignName, format: Literal["jsonl", "parquet"] = "jsonl") -> Response:
     """The whole journal as a file; `goodarm campaign import` reads it."""
     content = await campaigns_of(request).export(request, name, format)
     return Response(content, media_type=FORMATS[format], headers=_attached(f"{name}.{format}"))

@@ -1,7 +1,7 @@
 /** "What now": take the good arms, keep running, or end. */
 import { url } from "./api.js";
 import { copyButton, h, say } from "./dom.js";
-import { count, counted } from "./format.js";
+import { about, count, counted } from "./format.js";
 import { nameOf } from "./intervals.js";
 import { mayWrite } from "./rights.js";
 
@@ -77,6 +77,18 @@ function keepRunning(of, above, forecast, points) {
   const when = forecast.when(points);
   if (forecast.near && forecast.samples)
     return `${count(of.open - forecast.near)} of the ${counted(of.open, "undecided arm")} need ${forecast.samples}${when ? `, ${when}` : ""}; the other ${forecast.near === 1 ? "one" : count(forecast.near)} may lie close to the bar.`;
+  const waits = waiting(of);
+  if (waits) return `Keep running to find more arms ${above}. ${waits}`;
   const needs = forecast.samples ? ` that takes ${forecast.samples}${when ? `, ${when}` : ""}` : " each gets its verdict the moment it is certain";
   return `Keep running to decide the ${counted(of.open, "undecided arm")}:${needs}.`;
+}
+
+/** Undecided arms that look bad and wait, and the samples that would decide them; empty if none does. @param {Summary} of */
+function waiting({ open, finish }) {
+  const many = finish?.waiting ?? 0;
+  if (!many) return "";
+  const rest = open - many;
+  const others = rest > 0 ? ` How long the other ${rest === 1 ? "one takes" : `${count(rest)} take`} is uncertain.` : "";
+  const samples = finish?.waiting_samples ? `: about ${about(finish.waiting_samples)} samples would decide ${many === 1 ? "it" : "them"}` : "";
+  return `${counted(many, "arm")} that ${many === 1 ? "looks" : "look"} worse ${many === 1 ? "waits" : "wait"}${samples}.${others}`;
 }

@@ -21,7 +21,7 @@
  * @property {number} number       the journal's last entry
  * @property {string} sentence
  * @property {number | null} remaining
- * @property {{low: number | null, high: number | null, near?: number, waiting?: number} | null} [finish]  how many more samples, as a range; arms too near to the bar; arms that look bad and wait
+ * @property {{low: number | null, high: number | null, near?: number, waiting?: number, waiting_samples?: number} | null} [finish]  how many more samples, as a range; arms too near to the bar; arms that look bad and wait
  * @property {number | null} [cases]    of a fixed test set
  * @property {number} [repeats]         of each case
  * @property {number | null} [stop_after]  good arms after which the campaign ends
