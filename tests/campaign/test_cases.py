@@ -360,7 +360,7 @@ def test_wrong_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableTable, match="No such file"):
         read_cases(tmp_path / "nothing.csv")
     (tmp_path / "bad.jsonl").write_text('{"id": 1}\n{"id"')
-    with pytest.raises(UnreadableTable, match="no file of cases"):
+    with pytest.raises(UnreadableTable, match="not a file of cases"):
         read_cases(tmp_path / "bad.jsonl")
 
 

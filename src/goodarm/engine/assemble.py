@@ -75,6 +75,7 @@ class Assembly:
 
     model : the model of the arms with its features; None for independent arms
     columns   : number of columns of the table of arms, at least 8
+    scan, few : the selector that the loop was built with, see `selector_for`
     """
 
     policy: Policy
@@ -85,6 +86,7 @@ class Assembly:
     model: Model | None = None
     columns: int = ARM_FIELDS
     scan: bool = False
+    few: bool = False
 
     def start(self, horizon: float, wanted: int = NEVER) -> State:
         """The state before the first round. The run ends after `wanted` good verdicts at the latest."""
@@ -92,7 +94,7 @@ class Assembly:
         due = _whole(first_fit(self.policy, self.bar))
         progress = np.array([0, arms, due, NEVER, 0, wanted], dtype=np.int64)
         belief, table = None, np.zeros((arms, self.columns))
-        kept = memory_for(self.policy.sampling, arms, scan=self.scan, few=scans_lines(self.policy.sampling, arms))
+        kept = memory_for(self.policy.sampling, arms, scan=self.scan, few=self.few)
         if self.model is not None:
             belief, table, kept = self.model.start(self.bar), new_table(arms, self.columns), np.zeros(arms)
             progress[UPKEEP_DUE] = first_upkeep(self.model, belief, table, self.bar)
@@ -151,7 +153,9 @@ def assemble(
     loop = independent.build(parts_of(policy, draw, problem.bar, scan=scan), kind_of(policy))
     # a purse needs immediate rewards and a verdict per arm from its own rewards, so it excludes verdicts by rank
     bar = problem.bar._replace(purse=0.0 if policy.criterion is Criterion.FDR else 1.0)
-    return Assembly(policy, problem, bar, loop, loop_parameters(policy), columns=columns_for(policy), scan=scan)
+    few = scans_lines(policy.sampling, problem.arms)
+    parameters, columns = loop_parameters(policy), columns_for(policy)
+    return Assembly(policy, problem, bar, loop, parameters, columns=columns, scan=scan, few=few)
 
 
 def _with_model(policy: Policy, problem: Problem, draw: Formula, features: Row | None) -> Assembly:
