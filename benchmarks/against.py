@@ -69,7 +69,7 @@ def run(names: list[str], other: Path, turns: int) -> Section:
 def check_import(checkout: Path) -> None:
     """Stop unless a process that is to measure this checkout imports the goodarm of this checkout."""
     program = [sys.executable, "-c", "import goodarm; print(goodarm.__file__)"]
-    found = Path(command(program, cwd=HERE, **environment(checkout)).printed.strip())
+    found = Path(command(program, cwd=str(HERE), **environment(checkout)).printed.strip())
     if not found.resolve().is_relative_to(checkout / "src"):
         raise SystemExit(f"{checkout} would be measured with the goodarm in {found.parent}, not with its own in src.")
 
@@ -84,7 +84,7 @@ def measured(name: str, checkout: Path, benchmarks: Path) -> dict[str, Any]:
     """The section, measured with the goodarm of one checkout by the benchmarks of another or the same."""
     program = [sys.executable, "-m", "benchmarks", name, "--json"]
     section: dict[str, Any]
-    (section,) = json.loads(command(program, cwd=benchmarks, **environment(checkout)).printed)["sections"]
+    (section,) = json.loads(command(program, cwd=str(benchmarks), **environment(checkout)).printed)["sections"]
     return section
 
 

@@ -28,7 +28,7 @@ def fresh(program: str, **environment: str) -> Any:
     return json.loads(command([sys.executable, "-c", program], **environment).printed.splitlines()[-1])
 
 
-def command(words: list[str], cwd: Path | None = None, **environment: str) -> Finished:
+def command(words: list[str], cwd: str | None = None, **environment: str) -> Finished:
     """Run a command, which may keep its bytecode: without it each process would compile every module again."""
     own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before, started = getrusage(RUSAGE_CHILDREN), time.perf_counter()
