@@ -61,12 +61,10 @@ BENCHMARKS = {
 PAGES = {
     "docs/performance.md": ("c", "libraries", "arms", "memory", "start", "first", "rules", "structured", "step"),
     "docs/scale.md": ("scale", "parallel"),
-    "docs/service.md": ("stopping",),
-    "docs/service-speed.md": ("service", "steps", "generated"),
+    "docs/service-speed.md": ("service", "steps", "generated", "stopping", "dashboard"),
     "docs/live-verdicts.md": ("batches", "opening", "campaign", "blocks"),
-    "docs/bars.md": ("bars", "costs"),
+    "docs/bars-proof.md": ("bars", "costs"),
     "docs/log-verdicts.md": ("judge",),
-    "docs/dashboard.md": ("dashboard",),
     "docs/learning.md": ("learning",),
 }
 """The tables of each document that `--renew` measures again: all tables between marks."""
