@@ -41,7 +41,7 @@ def run() -> Section:
         [
             "Bare: SELECT arm, count(*), sum(reward) GROUP BY arm. judge: the same scan with the checks of NULLs and "
             "range, from the statistics of the row groups where they prove it. "
-            "Seconds on the wall; the ratio is of processor time of all threads, which other people's work on "
+            "Seconds on the wall; the ratio is of CPU time over all threads, which other load on "
             "the machine does not change. `bet-mixture` adds 20 sums of logarithms per arm in the same "
             "scan. Verdicts, intervals and needs are computed after the scan."
         ],
