@@ -65,13 +65,13 @@ def conditions(question: Question, case: str, arms: int, unit: str | None = None
             whole = "within its window, and the log has every row up to its last time"
         news = f"each {visible(unit)} is new information, {whole}"
     assumed = (question.scale.family.assumption,) if question.scale.family.assumption else ()
-    cut = (f"the cap of {question.scale.high:g} was fixed before anybody looked at these rewards",)
+    cut = (f"the cap of {question.scale.high:g} was fixed before anyone looked at these rewards",)
     placed = question.order or question.drawn
     in_time = (f"rows enter the log in the order of {placed}, and every look had all rows of its last one",)
     return (
         *assumed,
         *(cut if question.scale.cut else ()),
-        f"{question.asked.labels.fixed} fixed before anybody looked at these rewards",
+        f"{question.asked.labels.fixed} fixed before anyone looked at these rewards",
         news,
         *(("arms do not compete with the control for the same reward",) if question.asked.references else ()),
         "no row was left out because of its reward"

@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol with limits: on heads and trailers, on the time of a request, and on connections.
 
 Without them, a client that does not read its answer or never ends its request could hold a socket and memory forever.
-The limits apply before the client is known, so they hold for clients without a token, too.
+The limits apply before the client is known, so they also hold for clients without a token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ else:
 HEAD_BYTES = 65_536
 """Maximum size of a request's head, and of its trailers."""
 PIECE = 8_192
-"""Bytes given to the parser at a time: the most that it can hold beyond the limit."""
+"""Bytes given to the parser at a time, hence the most that it can hold beyond the limit."""
 LINGER_SECONDS = 2.0
 """Seconds that a refused client may continue to send before it is disconnected. Many clients read the answer only after
 sending everything, and closing the socket at once would destroy the answer."""
@@ -50,7 +50,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         super().connection_made(transport)
         self._wait_for_request()
         if len(self.connections) > self._most_connections:
-            self._refuse(503, "connections", f"{self._most_connections:,} connections are open already. Try again.")
+            self._refuse(503, "connections", f"{self._most_connections:,} connections are already open. Try again.")
 
     def data_received(self, data: bytes) -> None:
         """Start the clock for a request: a time limit for its head, and a longer one for a body that grows."""
@@ -115,7 +115,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         super().connection_lost(exc)
 
     def _refuse(self, status: int, kind: str, detail: str) -> None:
-        """Answer without the application and disconnect. If an answer would be out of turn, only disconnect."""
+        """Answer without the application and disconnect. If an answer would arrive out of order, only disconnect."""
         self._refused = True
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete and (cycle.response_started or not cycle.more_body):
@@ -146,7 +146,9 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         if self.cycle is None or self.cycle.response_complete:  # the answer did not wait for the body
             self.transport.abort()
         else:
-            self._refuse(408, "time", f"The body was not complete after {self._body_seconds:g} s. Send it in parts.")
+            self._refuse(
+                408, "time", f"The body was not complete after {self._body_seconds:g} s. Send several smaller requests."
+            )
 
     def _stop_clock(self) -> None:
         self._body_open = False
