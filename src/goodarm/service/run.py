@@ -164,4 +164,5 @@ def _words(settings: Settings) -> list[str]:
         lines.append("its visitors are simulated, and the campaign is deleted when the server stops")
     if settings.open:
         lines.append("there is no token, so everyone on this machine can change everything")
+        lines.append("before you put a proxy in front of it, run goodarm token create: its visitors could do the same")
     return lines
