@@ -19,6 +19,7 @@ from goodarm.campaign.words import headline
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals
 from goodarm.rules.parameters import take
 from goodarm.service.trail import ArmTrail, Trail
+from goodarm.spreadsheet import cell
 
 if TYPE_CHECKING:
     from goodarm.campaign import Campaign
@@ -153,8 +154,6 @@ COLUMNS = ("arm", "label", "verdict", "pulls", "mean", "low", "high", "own_mean"
 """Columns of the verdicts as CSV; with several bars there are three more per metric."""
 ENDS = ("mean", "low", "high")
 SIGNS = {"good": 1, "bad": -1, "open": 0}
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters that make a spreadsheet run a text as a formula."""
 
 
 def verdict_table(campaign: Campaign, only: str | None = None) -> str:
@@ -171,15 +170,6 @@ def verdict_table(campaign: Campaign, only: str | None = None) -> str:
             values = [plain(each[end]) for each in row.metrics for end in ENDS]
             lines.writerow([*(cell(known[name]) for name in COLUMNS), *values])
     return file.getvalue()
-
-
-def cell(value: Any) -> Any:
-    """A value of a CSV file; a quote before a text that a spreadsheet would run as a formula.
-
-    >>> cell("=1+1"), cell("calm"), cell(-0.5), cell(None)
-    ("'=1+1", 'calm', -0.5, None)
-    """
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def arm_table(campaign: Campaign) -> dict[str, Any]:
