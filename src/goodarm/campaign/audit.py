@@ -9,12 +9,12 @@ from typing import Any
 from goodarm.campaign.doubts import doubt, refuted
 from goodarm.campaign.fold import Fold
 from goodarm.campaign.intervals import fresh_intervals, metrics
-from goodarm.campaign.rows import plain
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
 from goodarm.campaign.words import duration_words
 from goodarm.verdict import Guarantee
 from goodarm.version import __version__
+from goodarm.wire import jsonable
 
 WAYS = {
     "mean": "the mean",
@@ -33,15 +33,15 @@ def audit(fold: Fold, arm: int) -> dict[str, Any]:
     content: dict[str, Any] = {
         "verdict": verdict,
         "guarantee": str(terms.made.guarantee),
-        "evidence": plain(evidence_of(fold, arm, verdict)),
-        "needed": plain(needed(fold, arm, verdict)),
-        "low": plain(low),
-        "high": plain(high),
+        "evidence": jsonable(evidence_of(fold, arm, verdict)),
+        "needed": jsonable(needed(fold, arm, verdict)),
+        "low": jsonable(low),
+        "high": jsonable(high),
         "asked": book.asked,
         "told": book.told,
         "pending": book.pending,
-        "total": plain(terms.question.shown_total(book.total)),
-        "mean": plain(fold.estimate(arm)),
+        "total": jsonable(terms.question.shown_total(book.total)),
+        "mean": jsonable(fold.estimate(arm)),
         "missing": book.missing,
         "void": book.void,
         "weight": book.weight,

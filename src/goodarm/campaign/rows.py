@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from goodarm.plain_table import plain_table
 from goodarm.question import OPEN, UNDECIDED
+from goodarm.wire import jsonable, unknown_as_nan
 
 if TYPE_CHECKING:
     from goodarm.campaign.terms import Terms
@@ -112,12 +113,12 @@ class ArmRow(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """All fields as JSON."""
-        known = {name: plain(value) for name, value in self._asdict().items()}
-        return known | {"state": self.state, "own_mean": plain(self.own_mean)}
+        known: dict[str, Any] = jsonable(self._asdict())
+        return known | {"state": self.state, "own_mean": jsonable(self.own_mean)}
 
     def brief(self) -> dict[str, Any]:
         """The fields shown in lists, as JSON."""
-        return {name: plain(getattr(self, name)) for name in BRIEF}
+        return {name: jsonable(getattr(self, name)) for name in BRIEF}
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> ArmRow:
@@ -259,7 +260,8 @@ class Bounds(NamedTuple):
     learned: Annotated[bool, "whether the policy learns while the campaign runs"]
 
     def as_json(self) -> dict[str, Any]:
-        return {name: plain(value) for name, value in self._asdict().items()}
+        found: dict[str, Any] = jsonable(self._asdict())
+        return found
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Bounds:
@@ -302,7 +304,8 @@ class Finish(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """As JSON, with null for infinity."""
-        return {name: plain(value) for name, value in self._asdict().items()}
+        found: dict[str, Any] = jsonable(self._asdict())
+        return found
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> Finish:
@@ -310,22 +313,6 @@ class Finish(NamedTuple):
         known: dict[str, Any] = {name: content[name] for name in Finish._fields if name in content}
         known |= {name: math.inf for name, value in known.items() if value is None}
         return Finish(**known)
-
-
-def plain(value: Any) -> Any:
-    """A value that JSON can carry: null for NaN and infinity.
-
-    >>> plain(float("nan")), plain(0.5), plain({"a": 1})
-    (None, 0.5, {'a': 1})
-    """
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def unknown_as_nan(value: float | None) -> float:
-    """The inverse of `plain` for numbers."""
-    return math.nan if value is None else value
 
 
 def iso(at: float) -> str:

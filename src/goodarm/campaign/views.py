@@ -31,7 +31,6 @@ from goodarm.campaign.rows import (
     WaitingTicket,
     figure,
     iso,
-    unknown_as_nan,
 )
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import spell
@@ -41,6 +40,7 @@ from goodarm.forecast import Forecast
 from goodarm.problem import Bounded
 from goodarm.question import OPEN
 from goodarm.rules.parameters import take
+from goodarm.wire import unknown_as_nan
 
 if TYPE_CHECKING:
     from goodarm.planning import Remaining

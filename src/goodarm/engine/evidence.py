@@ -35,6 +35,7 @@ from goodarm.rules.identification.with_scores import score_bets
 from goodarm.rules.parameters import Formula, take
 from goodarm.rules.sampling import IndexRule
 from goodarm.verdict import Criterion
+from goodarm.wire import jsonable
 
 Floats = NDArray[np.float64]
 Asked = TypeVar("Asked", bound=Question)
@@ -82,11 +83,9 @@ class MetricState(NamedTuple):
     failed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """NaN becomes null."""
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in self._asdict().items()
-        }
+        """All fields as JSON."""
+        found: dict[str, Any] = jsonable(self._asdict())
+        return found
 
 
 class Setup(NamedTuple):

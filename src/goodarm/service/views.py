@@ -14,12 +14,13 @@ import numpy as np
 
 from goodarm.campaign import journal
 from goodarm.campaign.intervals import decides_by_intervals
-from goodarm.campaign.rows import Finish, plain
+from goodarm.campaign.rows import Finish
 from goodarm.campaign.words import headline
 from goodarm.engine.totals import evidence_from_totals, interval_from_totals
 from goodarm.rules.parameters import take
 from goodarm.service.trail import ArmTrail, Trail
 from goodarm.spreadsheet import cell
+from goodarm.wire import jsonable
 
 if TYPE_CHECKING:
     from goodarm.campaign import Campaign
@@ -74,7 +75,7 @@ def counts(campaign: Campaign) -> dict[str, Any]:
         "asked": tally.told + tally.pending,
         "closed": tally.ended,
         "sentence": headline(campaign.terms, tally, more),
-        "remaining": None if more is None else plain(more.median),
+        "remaining": None if more is None else jsonable(more.median),
         "finish": None if more is None else more.as_json(),
         "bounds": campaign.bounds().as_json(),
     }
@@ -167,7 +168,7 @@ def verdict_table(campaign: Campaign, only: str | None = None) -> str:
     for row in rows:
         if only is None or (row.sign == SIGNS[only] and judges(row.arm)):
             known = row.brief()
-            values = [plain(each[end]) for each in row.metrics for end in ENDS]
+            values = [jsonable(each[end]) for each in row.metrics for end in ENDS]
             lines.writerow([*(cell(known[name]) for name in COLUMNS), *values])
     return file.getvalue()
 
@@ -181,7 +182,9 @@ def forecast(remaining: Remaining, arms: list[str]) -> dict[str, Any]:
     """Expected further samples of each arm, in the order of their ids in `arms`."""
     left = remaining._asdict()
     lists = {
-        name: [plain(float(each)) for each in values] for name, values in left.items() if name not in ("limit", "arms")
+        name: [jsonable(float(each)) for each in values]
+        for name, values in left.items()
+        if name not in ("limit", "arms")
     }
     return {"arms": arms} | lists | {"limit": left["limit"]}
 
@@ -250,8 +253,8 @@ def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, A
             "for_bad": evidence_from_totals(rule, asked, worst, bar, values)[1] + debt,
         }
     return [
-        {"pulls": int(told[i]), "mean": plain(float(total[i] / told[i])) if told[i] else None}
-        | {name: plain(float(values[i])) for name, values in ends.items()}
+        {"pulls": int(told[i]), "mean": jsonable(total[i] / told[i]) if told[i] else None}
+        | {name: jsonable(values[i]) for name, values in ends.items()}
         for i in range(len(points))
     ]
 
