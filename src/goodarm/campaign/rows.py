@@ -132,7 +132,7 @@ UNKNOWN = ("total", "mean", "low", "high", "evidence", "needed")
 
 
 class Told(NamedTuple):
-    """Result of telling: new verdicts, and tickets that were told too late to count."""
+    """The verdicts that these rewards led to, and the tickets whose rewards or rows do not count."""
 
     verdicts: list[ArmRow]
     late: list[str]
@@ -250,6 +250,28 @@ class Tally(NamedTuple):
     used_up: Annotated[bool, "whether the campaign has ended because the next sample would exceed the budget"] = False
 
 
+class TermsRow(NamedTuple):
+    """The terms of a campaign as shown to people."""
+
+    question: Annotated[Mapping[str, Any], "the question: its kind, its fields and its words"]
+    threshold: Annotated[float, "the bar; against a control, the margin that differences are compared with"]
+    control: Annotated[str | None, "the arm that the others are compared with, if there is one"]
+    margin: float | None
+    delta: float
+    criterion: str
+    policy: str
+    rewards: str
+    stop_after: Annotated[int | None, "the number of good arms after which the campaign ends; null: none"]
+    cases: Annotated[int | None, "the number of cases of a fixed test set; null: samples never run out"]
+    repeats: Annotated[int, "number of evaluations of an arm on each case"]
+    budget: Annotated[float | None, "maximum total cost of all samples; null: unlimited"]
+    units: Annotated[
+        Mapping[str, Any] | None,
+        "how the rows of a person, session or machine become one reward; null: each ticket is one",
+    ]
+    metadata: Mapping[str, Any]
+
+
 class Bounds(NamedTuple):
     """The policy's two bounds, in standard errors of an arm. Unknown bounds are NaN, and null in JSON."""
 
@@ -325,20 +347,13 @@ def iso(at: float) -> str:
 
 
 class WaitingTicket(NamedTuple):
-    """An outstanding ticket or block.
-
-    arm      : None for a block
-    pulls    : number of missing rewards; 1 for a ticket
-    asked_at : as ISO 8601 in UTC; `seconds` ago
-    overdue  : whether its reward has been missing for longer than the campaign's `after`
-    unit     : whose ticket it is, in a campaign of units
-    """
+    """A ticket, or a block, that is pending."""
 
     ticket: str
-    arm: str | None
-    pulls: int
-    asked_at: str
-    seconds: float
-    overdue: bool
-    case: str | None = None
-    unit: str | None = None
+    arm: Annotated[str | None, "null for a block"]
+    pulls: Annotated[int, "rewards that are missing; 1 for a ticket"]
+    asked_at: Annotated[str, "as ISO 8601 in UTC"]
+    seconds: Annotated[float, "time since then"]
+    overdue: Annotated[bool, "whether the reward has been missing for longer than `after`"]
+    case: Annotated[str | None, "null without a fixed test set"] = None
+    unit: Annotated[str | None, "whose ticket it is, in a campaign of units"] = None

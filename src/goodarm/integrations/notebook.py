@@ -55,7 +55,7 @@ def shown(source: Campaign | Judgement) -> dict[str, Any]:
         raise InvalidValue(f"a chart shows a Campaign or a Judgement; got {type(source).__name__}.")
     terms = source.terms.shown()
     rows = [row.brief() for row in source.arms()]
-    return _within(str(source).partition("\n")[0], {"question": terms["question"], "rewards": terms["rewards"]}, rows)
+    return _within(str(source).partition("\n")[0], {"question": terms.question, "rewards": terms.rewards}, rows)
 
 
 def _of_judgement(found: Judgement) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
         "name": campaign.name,
         "created_at": at,
         "created_by": by,
-        **campaign.terms.shown(),
+        **campaign.terms.shown()._asdict(),
         **counts(campaign),
         "arms": tally.arms,
         "tally": tally._asdict(),
