@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from goodarm.arguments import check_whole
 from goodarm.campaign import fold as states
-from goodarm.campaign.audit import evidence_of, needed
+from goodarm.campaign.audit import evidence_of, intervals, metrics, needed
 from goodarm.campaign.doubts import doubt, refuted
 from goodarm.campaign.fold import Book, Fold
-from goodarm.campaign.intervals import intervals, metrics
 from goodarm.campaign.rows import (
     FEWER,
     FOUND,

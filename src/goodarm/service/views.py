@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from goodarm.campaign import journal
-from goodarm.campaign.intervals import decides_by_intervals
 from goodarm.campaign.rows import Finish
 from goodarm.campaign.words import headline
-from goodarm.engine.totals import evidence_from_totals, interval_from_totals
-from goodarm.rules.parameters import take
+from goodarm.engine.evidence import Seen
 from goodarm.service.trail import ArmTrail, Trail
 from goodarm.spreadsheet import cell
 from goodarm.wire import jsonable
@@ -228,34 +223,16 @@ def arm_page(campaign: Hosted, trail: Trail, arm: str) -> dict[str, Any]:
 
 
 def path(campaign: Campaign, trail: ArmTrail, weight: float) -> list[dict[str, Any]]:
-    """History of mean, interval and evidence, with pending samples at their worst as in the verdict.
-
-    Unbounded rewards have no worst value; for them only told rewards count.
-    """
-    points = trail.points()
+    """History of mean, interval and evidence."""
+    points, terms = trail.points(), campaign.terms
     if not points:
         return []
-    asked, told, total = np.array(points).T
-    terms = campaign.terms
-    unknown = np.full(len(points), np.nan)
-    ends = dict.fromkeys(("low", "high", "for_good", "for_bad"), unknown)
-    if decides_by_intervals(terms) and terms.question.own_path:
-        rule, bar = terms.made.identification, terms.problem.bar
-        values = take(terms.made.setting.identification, rule.defaults)
-        asked = asked if terms.by_totals else told
-        worst = total + (asked - told)
-        need = math.log(1.0 / (terms.delta * weight))
-        debt = bar.budget - need  # the evidence of an arm with a smaller share starts below 0
-        ends = {
-            "low": interval_from_totals(rule, asked, total, bar, need, values)[0],
-            "high": interval_from_totals(rule, asked, worst, bar, need, values)[1],
-            "for_good": evidence_from_totals(rule, asked, total, bar, values)[0] + debt,
-            "for_bad": evidence_from_totals(rule, asked, worst, bar, values)[1] + debt,
-        }
+    seen = [Seen(told, total, asked - told) for asked, told, total in points]
+    found = terms.evidence.path(terms.made, terms.problem, seen, weight)
     return [
-        {"pulls": int(told[i]), "mean": jsonable(total[i] / told[i]) if told[i] else None}
-        | {name: jsonable(values[i]) for name, values in ends.items()}
-        for i in range(len(points))
+        {"pulls": int(told), "mean": jsonable(total / told) if told else None}
+        | {name: jsonable(value) for name, value in zip(found._fields, values, strict=True)}
+        for (_, told, total), *values in zip(points, *found, strict=True)
     ]
 
 
