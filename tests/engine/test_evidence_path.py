@@ -1,4 +1,4 @@
-"""The evidence of an arm over time agrees with the live step at each time, and is unknown where totals do not show it."""
+"""The evidence of an arm over time: that of the live step, and unknown where totals do not show it."""
 
 from __future__ import annotations
 

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
-from goodarm.campaign import journal
-from goodarm.campaign.rows import Finish
 from goodarm.campaign.words import headline
 from goodarm.engine.evidence import Seen
 from goodarm.service.trail import ArmTrail, Trail
@@ -21,12 +16,7 @@ if TYPE_CHECKING:
     from goodarm.campaign import Campaign
     from goodarm.planning import Remaining
     from goodarm.service.hosted import Hosted
-    from goodarm.simulation.stop import Stop
 
-REST = 20.0
-"""Pause between two estimates, as a multiple of the time that the last one took. It limits the load."""
-OUTDATED = 2
-"""An estimate is outdated once the journal has grown by this factor."""
 MOST_BEHIND = 5000
 """Maximum number of missed entries after which a stream resumes. With more, it starts with all arms again."""
 FEW = 20
@@ -35,35 +25,9 @@ FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
 """Counts sent with every change."""
 
 
-class Due(NamedTuple):
-    """An estimate to make: the journal's number, and the function that makes it."""
-
-    number: int
-    estimate: Callable[[Stop], Finish | None]
-
-
-class Guess(NamedTuple):
-    """An estimate of the remaining samples, and when it was made."""
-
-    again_at: float
-    number: int
-    value: Finish | None
-
-    def is_outdated(self, campaign: Campaign) -> bool:
-        """Whether the campaign has grown much since, or rewards have replaced the plan's assumption."""
-        if campaign.number > OUTDATED * self.number:
-            return True
-        return self.value is not None and self.value.guess != "" and campaign.tally().told > 0
-
-
-_guesses: WeakKeyDictionary[Campaign, Guess] = WeakKeyDictionary()
-_summaries: WeakKeyDictionary[Campaign, dict[str, Any]] = WeakKeyDictionary()
-_created: WeakKeyDictionary[Campaign, tuple[str, str | None]] = WeakKeyDictionary()
-
-
-def counts(campaign: Campaign) -> dict[str, Any]:
+def counts(campaign: Hosted) -> dict[str, Any]:
     """Fields of a summary that change."""
-    tally, more = campaign.tally(), estimated(campaign)
+    tally, more = campaign.tally(), campaign.estimate
     return {
         "number": campaign.number,
         **{name: getattr(tally, name) for name in FIGURES},
@@ -76,13 +40,13 @@ def counts(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def summary(campaign: Campaign) -> dict[str, Any]:
+def summary(campaign: Hosted) -> dict[str, Any]:
     """Summary of a campaign, cached until its journal grows or its estimate is renewed."""
-    more = estimated(campaign)
+    more = campaign.estimate
     now = (campaign.number, None if more is None else more.as_json())
-    known = _summaries.get(campaign)
+    known = campaign.kept_summary
     if known is None or (known["number"], known["finish"]) != now or campaign.terms.after is not None:
-        _summaries[campaign] = known = _summary(campaign)
+        campaign.kept_summary = known = _summary(campaign)
     return known
 
 
@@ -91,10 +55,8 @@ def overdue(campaign: Campaign) -> int:
     return campaign.tally().overdue if campaign.terms.after is not None else 0
 
 
-def _summary(campaign: Campaign) -> dict[str, Any]:
-    if campaign not in _created:
-        _created[campaign] = _origin(campaign)
-    at, by = _created[campaign]
+def _summary(campaign: Hosted) -> dict[str, Any]:
+    at, by = campaign.origin
     tally = campaign.tally()
     return {
         "name": campaign.name,
@@ -107,38 +69,7 @@ def _summary(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _origin(campaign: Campaign) -> tuple[str, str | None]:
-    """When the campaign was created, and by whom: the first entry, and a note among the next two."""
-    created, *following = campaign.history(limit=3)
-    notes = [entry.get("content", {}) for entry in following if entry["kind"] == journal.NOTE]
-    return created["at"], next((note.get("by") for note in notes if note.get("note") == journal.CREATED), None)
-
-
-def estimated(campaign: Campaign) -> Finish | None:
-    """The latest estimate of the samples until every arm is decided."""
-    guess = _guesses.get(campaign)
-    return None if guess is None or guess.is_outdated(campaign) else guess.value
-
-
-def estimate_due(campaign: Hosted) -> Due | None:
-    """What a new estimate needs; None if no new estimate is due.
-
-    One is due if the last is outdated, or if something has changed and the last was short compared with the time
-    since then.
-    """
-    number, guess = campaign.number, _guesses.get(campaign)
-    if guess is None or guess.is_outdated(campaign):
-        return Due(number, campaign.finishing())
-    is_early = guess.number == number or time.monotonic() < guess.again_at
-    return None if is_early else Due(number, campaign.finishing())
-
-
-def keep_estimate(campaign: Hosted, number: int, value: Finish | None, took: float) -> None:
-    """Store an estimate that took `took` seconds."""
-    _guesses[campaign] = Guess(time.monotonic() + REST * took, number, value)
-
-
-def verdicts(campaign: Campaign) -> dict[str, Any]:
+def verdicts(campaign: Hosted) -> dict[str, Any]:
     """Every arm against the bar."""
     now = counts(campaign)
     shown = {name: now[name] for name in ("number", "good", "bad", "open", "sentence")}
@@ -191,7 +122,7 @@ def waiting_tickets(campaign: Campaign, limit: int) -> dict[str, Any]:
     return {"pending": tally.pending, "overdue": tally.overdue, "after": campaign.terms.after, "tickets": rows}
 
 
-def changes(campaign: Campaign, after: int | None) -> dict[str, Any] | None:
+def changes(campaign: Hosted, after: int | None) -> dict[str, Any] | None:
     """The figures and the arms that changed after an entry (all if None); None if nothing changed."""
     number = campaign.number
     if after is not None and after >= number:
