@@ -60,8 +60,7 @@ BENCHMARKS = {
 PAGES = {
     "docs/performance.md": ("c", "libraries", "arms", "memory", "start", "first", "rules", "structured", "step"),
     "docs/scale.md": ("scale", "parallel"),
-    "docs/service.md": ("stopping",),
-    "docs/service-speed.md": ("service", "generated"),
+    "docs/service-speed.md": ("service", "generated", "stopping"),
     "docs/live-verdicts.md": ("batches", "opening", "campaign", "blocks"),
 }
 """The tables of each document that `--renew` measures again."""

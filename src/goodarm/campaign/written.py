@@ -41,7 +41,7 @@ class WrittenCampaign(Written):
     noun: str = "arms"
 
     @property
-    def asked(self) -> Question:
+    def question(self) -> Question:
         return self.campaign.terms.question
 
     @property
@@ -59,7 +59,7 @@ class WrittenCampaign(Written):
     @cached_property
     def captions(self) -> Captions:
         terms = self.campaign.terms
-        clears = self.asked.phrases(amounts(terms.rewards)).above
+        clears = self.question.phrases(amounts(terms.rewards)).above
         return Captions(
             clears=clears,
             data=f"campaign {visible(self.campaign.name)}: {self.campaign.tally.told:,} rewards",
@@ -67,11 +67,11 @@ class WrittenCampaign(Written):
             budget=terms.promise,
             looks=f"{LOOKS} {AT_VERDICT}" if has_intervals(terms.made) else NO_INTERVALS,
             counted="samples",
-            percent=bool(self.asked.shown(terms.rewards)["shares"]),
+            percent=bool(self.question.shown(terms.rewards)["shares"]),
         )
 
     def estimate(self, value: float) -> str:
-        return figure_words(value, "" if not self.captions.percent else " pp" if self.asked.labels.signed else "%")
+        return figure_words(value, "" if not self.captions.percent else " pp" if self.question.labels.signed else "%")
 
     def parts(self) -> Iterator[tuple[str, str]]:
         yield from ()

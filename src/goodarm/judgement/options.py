@@ -1,4 +1,4 @@
-"""The question about a log: columns, bar, error probability. Everything here is checked before the log is read."""
+"""The options of `judge`: question, columns, error probability. All of them are checked before the log is read."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def read_window(text: str | float) -> float:
 
 
 @dataclass(frozen=True)
-class Question:
+class LogOptions:
     """All options of `judge`. The constructor refuses invalid combinations."""
 
     threshold: float | None = None
@@ -234,9 +234,9 @@ class Question:
         return given[0](self)
 
     @property
-    def asked(self) -> Threshold | Control | Bars:
+    def question(self) -> Threshold | Control | Bars:
         """The question about each arm, on the rule's scale."""
-        return self.kind.asked
+        return self.kind.question
 
     def terms(self, columns: LogColumns) -> dict[str, Any]:
         """Options that must be the same at every look of a ledger: all that affect an arm's evidence."""
@@ -315,7 +315,7 @@ class Question:
     def counted(self) -> str:
         """What is counted: the units if a column names them, the cases of a test set, otherwise rows.
 
-        >>> Question(threshold=0.02, unit="user_id").counted, Question(threshold=0.02).counted
+        >>> LogOptions(threshold=0.02, unit="user_id").counted, LogOptions(threshold=0.02).counted
         ('users', 'rows')
         """
         if self.unit is None:
