@@ -346,7 +346,7 @@ def iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-class WaitingTicket(NamedTuple):
+class PendingTicket(NamedTuple):
     """A ticket, or a block, that is pending."""
 
     ticket: str

@@ -29,9 +29,9 @@ log = logging.getLogger("goodarm.campaign")
 
 
 class Limits(NamedTuple):
-    """Maximum size of a campaign; None for no limit. Rewards of outstanding tickets may always be told.
+    """Maximum size of a campaign; None for no limit. Rewards of pending tickets may always be told.
 
-    tickets : outstanding tickets and blocks
+    tickets : pending tickets and blocks
     entries : entries of the journal
     """
 
@@ -288,7 +288,7 @@ class Session:
     def _lapse_all(self) -> None:
         """Expire overdue tickets, except those for which a rule fails.
 
-        Such tickets stay outstanding and count at their worst like every missing reward. Raising the error here would
+        Such tickets stay pending and count at their worst like every missing reward. Raising the error here would
         block every later operation of the campaign.
         """
         while True:

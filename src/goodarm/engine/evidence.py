@@ -38,7 +38,7 @@ from goodarm.verdict import Basis, Criterion, Guarantee
 from goodarm.wire import jsonable
 
 Floats = NDArray[np.float64]
-Asked = TypeVar("Asked", bound=Question)
+Kind = TypeVar("Kind", bound=Question)
 
 REPLACED = ("versus", "gap-mixture")
 """Identification rules that `versus` may replace silently: itself and the default."""
@@ -124,7 +124,7 @@ class Setup(NamedTuple):
     costs: Sequence[float] | None = None
 
 
-class Evidence(ABC, Generic[Asked]):
+class Evidence(ABC, Generic[Kind]):
     """The answer to one kind of question: policies, live step and intervals.
 
     own_mean : whether an arm is decided by its own mean against one number: what the compiled loop of the simulator
@@ -133,7 +133,7 @@ class Evidence(ABC, Generic[Asked]):
 
     own_mean: ClassVar[bool] = False
 
-    def __init__(self, question: Asked) -> None:
+    def __init__(self, question: Kind) -> None:
         self.question = question
 
     @abstractmethod

@@ -217,7 +217,7 @@ class Stepped(Shown):
     ticket: TicketShown | None
 
 
-@of_row(rows.WaitingTicket, known=("seconds",))
+@of_row(rows.PendingTicket, known=("seconds",))
 class WaitingRow(Shown): ...
 
 

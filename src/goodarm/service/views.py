@@ -115,8 +115,8 @@ def forecast(remaining: Remaining, arms: list[str]) -> dict[str, Any]:
     return {"arms": arms} | lists | {"limit": left["limit"]}
 
 
-def waiting_tickets(campaign: Campaign, limit: int) -> dict[str, Any]:
-    """Outstanding tickets and their number."""
+def pending_tickets(campaign: Campaign, limit: int) -> dict[str, Any]:
+    """Pending tickets and their number."""
     tally = campaign.tally()
     rows = [ticket._asdict() for ticket in campaign.waiting(limit)]
     return {"pending": tally.pending, "overdue": tally.overdue, "after": campaign.terms.after, "tickets": rows}
