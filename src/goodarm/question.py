@@ -155,6 +155,7 @@ class Question(ABC):
     format    : the journal format that introduced this kind; older versions of goodarm refuse to read it
     no_forecast : why the number of remaining samples can't be estimated; empty if it can
     no_zero   : why a missing reward can't count as 0; empty if it can
+    assumes   : assumptions of the guarantee that only this kind makes
     """
 
     field: ClassVar[str]
@@ -162,6 +163,7 @@ class Question(ABC):
     format: ClassVar[int]
     no_forecast: ClassVar[str] = ""
     no_zero: ClassVar[str] = ""
+    assumes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def good(self) -> str:
@@ -384,6 +386,7 @@ class Control(Question):
         "the number of remaining samples can't be estimated against a control, whose own rewards move the evidence of "
         "every arm. The interval of each arm shows how close it is to a verdict."
     )
+    assumes: ClassVar[tuple[str, ...]] = ("arms do not compete with the control for the same reward",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", float(checked_number("margin", percentage(self.margin))))

@@ -117,8 +117,7 @@ def conditions(terms: Terms) -> Iterator[str]:
         yield "each unit is new information about its arm, and all of its rows were told"
     else:
         yield "each reward is new information about its arm, whatever was told before (docs/live-verdicts.md)"
-    if terms.question.references:
-        yield "arms do not compete with the control for the same reward"
+    yield from terms.question.assumes
     yield "no reward was withheld, and no ticket voided, because of what the reward was"
 
 
