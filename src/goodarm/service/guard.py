@@ -27,10 +27,17 @@ NEEDED = "A token is needed: Authorization: Bearer TOKEN, or log in."
 UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 LOGIN_BYTES = 10_000
 """Maximum size of a body that is read without a token."""
-FORWARDED = frozenset(
-    {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
-)
-"""Headers that a proxy adds."""
+FORWARDED = frozenset({
+    b"forwarded", b"via", b"x-real-ip", b"x-real-port", b"x-client-ip", b"x-client-port", b"x-cluster-client-ip",
+    b"client-ip", b"true-client-ip", b"fastly-client-ip", b"fly-client-ip", b"do-connecting-ip", b"x-proxyuser-ip",
+    b"x-nf-client-connection-ip", b"x-appengine-user-ip", b"proxy-client-ip", b"wl-proxy-client-ip", b"x-rewrite-url",
+    b"x-scheme", b"x-proto", b"x-host", b"cdn-loop",
+})  # fmt: skip
+"""Headers that proxies add, and below, how the names of others begin."""
+FORWARDED_AS = (
+    b"x-forwarded", b"x-original", b"x-proxy-", b"x-envoy-", b"x-vercel-", b"x-azure-", b"x-arr-", b"cf-",
+    b"tailscale-",
+)  # fmt: skip
 HEADERS = {
     "content-security-policy": (
         "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
@@ -128,12 +135,12 @@ class Guard:
                 f"This server answers only as localhost, but was addressed as {host!r}. "
                 "Create a token (`goodarm token create`) to serve it under another name.",
             )
-        if self._settings.open and (not FORWARDED.isdisjoint(headers) or not _is_near(scope)):
+        if self._settings.open and (_is_forwarded(scope, headers) or not _is_near(scope)):
             return Refusal(
                 403,
                 "forwarded",
-                "This server has no token and answers only programs on its own machine, not through a proxy. "
-                "Create a token (`goodarm token create`) and start it again.",
+                "This server has no token and answers only programs on its own machine, in HTTP/1.1 and not through a "
+                "proxy. Create a token (`goodarm token create`) and start it again.",
             )
         found = headers.get(b"origin")
         if found is not None and scope["method"] in UNSAFE and not self._own(origin := found.decode("latin-1"), host):
@@ -156,6 +163,19 @@ def _is_near(scope: Scope) -> bool:
     """Whether the client is on this machine."""
     client = scope.get("client")
     return client is not None and is_loopback(client[0])
+
+
+def _is_forwarded(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a request shows signs of a proxy. nginx sends HTTP/1.0 unless its configuration says otherwise.
+
+    >>> _is_forwarded({"http_version": "1.1"}, {b"x-forwarded-port": b"443"})
+    True
+    >>> _is_forwarded({"http_version": "1.0"}, {})
+    True
+    """
+    if scope["http_version"] == "1.0" or not FORWARDED.isdisjoint(headers):
+        return True
+    return any(name.startswith(FORWARDED_AS) for name in headers)
 
 
 @lru_cache(maxsize=256)

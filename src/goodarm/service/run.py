@@ -163,4 +163,5 @@ def _words(settings: Settings) -> list[str]:
         lines.append("its visitors are simulated, and the campaign is deleted when the server stops")
     if settings.open:
         lines.append("there is no token: everyone on this machine may change everything")
+        lines.append("do not put a proxy in front of it, whose visitors could do the same: goodarm token create first")
     return lines

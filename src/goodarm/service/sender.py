@@ -112,14 +112,14 @@ class Sender:
         owed = await self._outbox(name, hooks)
         return [_shown(each) for each in sorted(owed.values(), key=lambda each: -each.verdict)]
 
-    async def replay(self, name: str, id: str) -> dict[str, Any]:
-        """Mark a delivery to be sent again."""
+    async def replay(self, name: str, id: str, by: str) -> dict[str, Any]:
+        """Mark a delivery to be sent again. The entry carries the id of the caller's token."""
         hooks = await asyncio.to_thread(self._webhooks.of, name)
         owed = await self._outbox(name, hooks)
         if id not in owed:
             raise UnknownWebhook(f"the campaign {name!r} has no delivery {id!r}.")
         note = {"note": NOTE, "delivery": id, "webhook": owed[id].webhook, "again": True}
-        await self._desk.write(name, lambda campaign: campaign.note(note))
+        await self._desk.write(name, lambda campaign: campaign.act_for(by, lambda each: each.note(note)))
         return _shown((await self._outbox(name, hooks))[id])
 
     async def _turn(self) -> None:

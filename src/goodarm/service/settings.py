@@ -55,6 +55,8 @@ class Settings:
     """Maximum time from a request's head to the end of its body."""
     most_connections: int = 900
     """Maximum number of open connections per worker; many systems allow a process 1,024 open files."""
+    most_per_address: int = 300
+    """Maximum number of open connections per worker from one address, unless it is a trusted proxy's."""
     most_streams: int = 500
     """Maximum number of live streams per worker."""
     most_tickets: int = 100_000
