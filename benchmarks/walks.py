@@ -1,4 +1,4 @@
-"""How many functions and files of goodarm five typical calls pass: `python -m benchmarks.walks`.
+"""Count the functions and files of goodarm that five typical calls pass through: `python -m benchmarks.walks`.
 
 A simulated round, a told reward, the same reward over HTTP, the same until an open page has it, and a log, as
 docs/architecture.md describes them. Each is called before, so that imports, caches and compilation do not count, and

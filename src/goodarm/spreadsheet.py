@@ -9,7 +9,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def cell(value: Any) -> Any:
-    """The value, with a quote before a text that a spreadsheet would run as a formula. Numbers stay as they are.
+    """Put a quote before text that a spreadsheet would run as a formula. Numbers stay as they are.
 
     >>> cell("=1+1"), cell("calm"), cell(-0.5), cell(None)
     ("'=1+1", 'calm', -0.5, None)

@@ -1,4 +1,4 @@
-"""Values that JSON can carry. NaN and infinity, which it can't, become null."""
+"""Values that JSON can hold. NaN and infinity, which it can't, become null."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def jsonable(value: Any) -> Any:
-    """A value that JSON can carry, also within lists and mappings.
+    """A value that JSON can hold, also within lists and mappings.
 
     >>> jsonable(float("nan")), jsonable(0.5), jsonable({"ends": (0.25, math.inf)})
     (None, 0.5, {'ends': [0.25, None]})

@@ -32,7 +32,7 @@ WAYS = {
     "sum": "the sum",
     "ratio": "rewards against denominators",
 }
-"""What a unit's reward is, in words, followed by "of all rows"."""
+"""The reward of a unit in words, followed by "of all rows"."""
 
 
 def audit(fold: Fold, arm: int) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def sentences(fold: Fold, arm: int, verdict: str) -> list[str]:
             f"a reward counts if it was told within {within}, otherwise as 0: the mean of all rewards is at least as "
             "good"
             if verdict == "good"
-            else f"the verdict is about rewards told within {within}; what came later counts as 0"
+            else f"the verdict applies to rewards told within {within}; later rewards count as 0"
         )
     if book.void:
         notes.append(f"{book.void:,} tickets were void: true only if losing them had nothing to do with their rewards")
@@ -160,7 +160,7 @@ def fresh_intervals(fold: Fold, arms: list[int]) -> dict[int, tuple[float, float
 
 
 def metrics(fold: Fold, arm: int, verdict: int = 0) -> list[MetricState]:
-    """Estimates of each metric of an arm, where a reward has several; `verdict` is the new verdict, 0 for none."""
+    """Estimates of each metric of an arm if rewards have several; `verdict` is the new verdict, 0 for none."""
     terms = fold.terms
     return terms.evidence.metrics(terms.made, terms.problem, _seen(fold, arm), fold.books[arm].weight, verdict)
 
@@ -183,7 +183,7 @@ def _references(fold: Fold) -> dict[str, Seen]:
 
 
 def _seen(fold: Fold, arm: int) -> Seen:
-    """Number and sum of the rewards that the evidence counts; for rules in the order of asking, those folded so far."""
+    """Number and sum of the rewards in the evidence; for rules in the order of asking, those absorbed so far."""
     if fold.in_order:
         row = fold.step.row(arm)
         return Seen(row.pulls, row.total)

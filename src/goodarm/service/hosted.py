@@ -1,4 +1,4 @@
-"""A campaign at a server: entries carry the caller's token, asks have limits, forecasts run in other threads."""
+"""A campaign at a server: its entries name the caller's token, asks have limits, and forecasts run in other threads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ USUAL_DRAWS = 200
 
 
 class Due(NamedTuple):
-    """An estimate to make: the journal's number, and the function that makes it."""
+    """A due estimate: the journal's number, and the function that computes it."""
 
     number: int
     estimate: Callable[[Stop], Finish | None]
@@ -71,7 +71,7 @@ class Hosted(Campaign):
         return None if self._guess is None or self._is_outdated(self._guess) else self._guess.value
 
     def estimate_due(self) -> Due | None:
-        """What a new estimate needs; None if no new estimate is due.
+        """The input of a new estimate; None if none is due.
 
         One is due if the last is outdated, or if something has changed and the last was short compared with the time
         since then.
@@ -83,11 +83,11 @@ class Hosted(Campaign):
         return None if is_early else Due(number, self.finishing())
 
     def keep_estimate(self, number: int, value: Finish | None, took: float) -> None:
-        """Store an estimate that took `took` seconds."""
+        """Store an estimate that was computed in `took` seconds."""
         self._guess = Guess(time.monotonic() + REST * took, number, value)
 
     def _is_outdated(self, guess: Guess) -> bool:
-        """Whether the campaign has grown much since, or rewards have replaced the plan's assumption."""
+        """Whether the campaign has grown much since then, or rewards have replaced the plan's assumption."""
         if self.number > OUTDATED * guess.number:
             return True
         return guess.value is not None and guess.value.guess != "" and self.tally().told > 0
@@ -97,7 +97,7 @@ class Hosted(Campaign):
         self._session.limits = limits
 
     def act_for(self, by: str, operation: Callable[[Self], T]) -> T:
-        """Run an operation whose entries carry the id of the caller's token."""
+        """Run an operation and record the id of the caller's token in its entries."""
         self._session.by = by
         try:
             return operation(self)
@@ -106,7 +106,7 @@ class Hosted(Campaign):
 
     @contextmanager
     def together(self, keys: Sequence[str]) -> Iterator[None]:
-        """Commit several operations together, some of which have these keys."""
+        """Commit several operations together; `keys` are their idempotency keys."""
         with self._writing():
             self._session.expect(keys)
             yield

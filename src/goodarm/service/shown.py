@@ -68,7 +68,9 @@ class Arm(Shown):
     """Fields of an arm that follow from the others."""
 
     state: str | None = Field(description="suspended or retired; null while the arm may be asked for")
-    own_mean: float | None = Field(description="the arm's own mean; against a control `mean` is the difference")
+    own_mean: float | None = Field(
+        description="the arm's own mean; in comparisons with a control, `mean` is the difference"
+    )
     metrics: list[Metric] = Field(description="with several bars: mean, interval and evidence of each metric")
 
 
@@ -105,13 +107,13 @@ class Summary(Shown):
     asked: int
     closed: bool = Field(deprecated=True, description="the same as ended")
     created_at: str
-    created_by: str | None = Field(description="who created it, mostly the id of a token; null if that was not noted")
+    created_by: str | None = Field(description="the creator, usually the id of a token; null if it was not recorded")
     number: int = Field(description="the number of the journal's newest entry")
     sentence: str = Field(description="the state in words")
     remaining: float | None = Field(description="the median of `finish`")
     finish: Finish | None = Field(
-        description="further samples until every arm is decided, or those of the arms that are not `near` the bar; "
-        "null if there is no estimate"
+        description="further samples until every arm is decided, or every arm that is not `near` the bar; null if "
+        "there is no estimate"
     )
     bounds: Bounds
     tally: Tally
@@ -179,7 +181,7 @@ class ScoreShown(Shown):
 
     verdicts: int
     wrong: int = Field(description="verdicts that the true means prove wrong")
-    claims: int = Field(description="arms whose 95% interval has left the bar at some time, on the same rewards")
+    claims: int = Field(description="arms whose 95% interval has excluded the bar at some time, on the same rewards")
     wrong_claims: int
 
 
@@ -187,8 +189,8 @@ class History(Shown):
     """A piece of the journal."""
 
     events: list[dict[str, Any]]
-    next: int | None = Field(description="pass as after to read on; null at the end")
-    last: int = Field(description="the number of the last entry that was looked at")
+    next: int | None = Field(description="pass this as `after` to continue; null at the end")
+    last: int = Field(description="the number of the last entry that was examined")
 
 
 class TicketShown(Shown):
@@ -200,7 +202,7 @@ class TicketShown(Shown):
 
 
 class Tickets(Shown):
-    """The tickets; fewer than asked for where the campaign needs fewer."""
+    """The tickets; fewer than requested if the campaign needs fewer."""
 
     tickets: list[TicketShown]
     ended: bool = Field(description="true if there is no ticket because the campaign has ended")
@@ -211,7 +213,7 @@ class Told(Shown): ...
 
 
 class Stepped(Shown):
-    """The new verdicts, and the next ticket; null when nothing is left to ask."""
+    """The new verdicts and the next ticket, which is null when nothing is left to ask."""
 
     verdicts: list[FullRow]
     ticket: TicketShown | None
@@ -222,7 +224,7 @@ class WaitingRow(Shown): ...
 
 
 class WaitingShown(Shown):
-    """The tickets that are out, oldest first."""
+    """The pending tickets, oldest first."""
 
     pending: int
     overdue: int
@@ -231,7 +233,7 @@ class WaitingShown(Shown):
 
 
 class BlockShown(Shown):
-    """Many samples under one ticket: how many of each arm, and on a fixed test set the cases of each."""
+    """Many samples under one ticket: the number for each arm and, on a fixed test set, the cases of each."""
 
     ticket: str
     pulls: dict[str, int]
@@ -239,7 +241,7 @@ class BlockShown(Shown):
 
 
 class PlanNumbers(Shown):
-    """Samples until these shares of the arms are decided; null for more than a trillion."""
+    """Samples until these shares of the arms are decided; null above a trillion."""
 
     half: float | None = Field(description="the same as `half_decided`, under its earlier name")
     half_decided: float | None = Field(
@@ -255,15 +257,15 @@ class PlanMoney(PlanNumbers):
 
 
 class PlanShown(PlanNumbers):
-    """The numbers of a plan in samples, and how they were found."""
+    """The numbers of a plan in samples, and their basis."""
 
     sentence: str
-    guess: str = Field(description="what was assumed about the means")
+    guess: str = Field(description="the assumption about the means")
     money: PlanMoney | None = Field(None, description="the same numbers as costs; absent without `cost`")
 
 
 class Checked(Shown):
-    """Whether the journal agrees with its replay."""
+    """Result of comparing the journal with its replay."""
 
     ok: bool
     events: int

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from goodarm.service.hosted import Hosted
 
 MOST_BEHIND = 5000
-"""Maximum number of missed entries after which a stream resumes. With more, it starts with all arms again."""
+"""Maximum number of missed entries that a stream catches up on. With more, it starts again with all arms."""
 FEW = 20
 """Maximum number of changed arms that are sent one by one."""
 FIGURES = ("good", "bad", "open", "told", "pending", "ended", "spent")
@@ -84,7 +84,7 @@ SIGNS = {"good": 1, "bad": -1, "open": 0}
 
 
 def verdict_table(campaign: Campaign, only: str | None = None) -> str:
-    """The verdicts as CSV; arms that others are compared with are left out if `only` one verdict is wanted."""
+    """The verdicts as CSV; with `only` one verdict, controls are left out."""
     judges = campaign.terms.question.judges
     file = io.StringIO()
     lines = csv.writer(file)
