@@ -437,7 +437,7 @@ def history(
 
 @campaign.command()
 def head(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """The newest entry's number and chain. Keep them for `check --head`, which compares the journal with them."""
+    """The newest entry's number and chain. Save them: `check --head` compares the journal with them."""
     with _opened(store, name) as found:
         newest = found.head()
     if json:
