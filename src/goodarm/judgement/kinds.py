@@ -41,11 +41,11 @@ class ReadLog(NamedTuple):
     judged: NDArray[np.bool_]
 
 
-Asked = TypeVar("Asked", bound=Question)
+Kind = TypeVar("Kind", bound=Question)
 
 
 @dataclass(frozen=True)
-class LogKind(ABC, Generic[Asked]):
+class LogKind(ABC, Generic[Kind]):
     """One kind of question, asked of a log.
 
     question    : the question, in the log's units
@@ -59,7 +59,7 @@ class LogKind(ABC, Generic[Asked]):
     differences: ClassVar[bool] = False
 
     options: LogOptions
-    question: Asked
+    question: Kind
 
     @property
     def scaled(self) -> Question:
