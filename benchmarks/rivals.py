@@ -162,6 +162,6 @@ def run() -> Section:
         f"Ten options, bar {BAR:.0%}, delta {DELTA:g}, at most {HORIZON:,} samples; seed {SEED}. Pass rates: "
         + "; ".join(f"{name}: {', '.join(map(str, means))}" for name, means in PROBLEMS.items())
         + f". The bandit's weights are renewed every {UPDATE} samples.",
-        "Named: called good by goodarm; the winner for the others. Wrong: a wrong verdict; a winner that is not the best.",
+        "Named: called good by goodarm, or the winner. Wrong: any wrong verdict, or a winner that is not the best.",
     ]
     return Section("rivals", "all options above the bar, or one winner", "", rows, notes)
