@@ -42,6 +42,13 @@ def test_every_mark_in_a_document_belongs_to_a_benchmark_that_is_renewed(command
     assert set(command.LONG) <= {name for names in command.PAGES.values() for name in names}
 
 
+def test_the_architecture_lists_every_walk_that_is_counted(command: Any) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("walk                 functions  files\n")[2].partition("```")[0]
+    rows = re.findall(r"^(.+?) +(\d+) +(\d+)$", table, re.MULTILINE)
+    assert [name for name, _, _ in rows] == list(import_module("benchmarks.walks").WALKS)
+
+
 def test_a_busy_machine_is_refused_before_anything_is_measured(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "LOAD_AT_START", 1e9)
     with pytest.raises(SystemExit, match="No document was changed"):
