@@ -155,7 +155,7 @@ class Question(ABC):
     format    : the journal format that introduced this kind; older versions of goodarm refuse to read it
     no_forecast : why the number of remaining samples can't be estimated; empty if it can
     no_zero   : why a missing reward can't count as 0; empty if it can
-    own_path  : whether an arm's own totals, over time, show how its evidence grew
+    assumes   : assumptions of the guarantee that only this kind makes
     """
 
     field: ClassVar[str]
@@ -163,7 +163,7 @@ class Question(ABC):
     format: ClassVar[int]
     no_forecast: ClassVar[str] = ""
     no_zero: ClassVar[str] = ""
-    own_path: ClassVar[bool] = True
+    assumes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def good(self) -> str:
@@ -386,7 +386,7 @@ class Control(Question):
         "the number of remaining samples can't be estimated against a control, whose own rewards move the evidence of "
         "every arm. The interval of each arm shows how close it is to a verdict."
     )
-    own_path: ClassVar[bool] = False  # the evidence also depends on the control's history
+    assumes: ClassVar[tuple[str, ...]] = ("arms do not compete with the control for the same reward",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "margin", float(checked_number("margin", percentage(self.margin))))
@@ -549,7 +549,6 @@ class Bars(Question):
         "unanswered='zero' would count a lost record as 0 in every metric, also where less is better. Use 'wait', or "
         "'void' if losses have nothing to do with rewards."
     )
-    own_path: ClassVar[bool] = False
 
     def __init__(self, bars: BarsGiven) -> None:
         metrics = tuple(_metric(each) for each in _listed(bars))
@@ -725,7 +724,7 @@ def asked(
             "several `bars='correct >= 0.9, slow <= 0.05'`."
         )
     if control is None and margin != 0.0:
-        raise InvalidValue(f"margin={margin!r} says by how much arms must beat a control; name the control: control=.")
+        raise InvalidValue(f"margin={margin!r} needs a control to compare with. Name the control: control=.")
     if control is not None and threshold is not None:
         raise InvalidValue(
             f"a campaign has a threshold or a control; got both, {threshold!r} and {control!r}. Leave one of them out."

@@ -151,7 +151,7 @@ def test_rewards_cut_at_a_cap_are_compared_in_every_source(tmp_path: Path, unit:
             assert getattr(found.arms, name) == pytest.approx(getattr(plain.arms, name), rel=1e-9)
         assert "certified for rewards cut at 150" in found.sentence
         assert found.as_dict()["cut"] == 150.0
-        assert found.conditions[0] == "the cap of 150 was fixed before anybody looked at these rewards"
+        assert found.conditions[0] == "the cap of 150 was fixed before anyone looked at these rewards"
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,7 @@ def test_every_kind_of_test_set_at_a_server(server: Server, more: dict[str, Any]
             found.append({row.arm: row.sign for row in rows})
             assert campaign.terms.repeats == more.get("repeats", 1)
             assert campaign.terms.arms[0].scores == ("91" * 15 if "scores" in more else None)
-            assert campaign.terms.shown()["cases"] == 30
+            assert campaign.terms.shown().cases == 30
             assert campaign.check().ok
     assert found[0] == found[1] == {"a": 1, "b": 0 if "control" in more else 1, "c": -1}
 
@@ -397,7 +397,7 @@ def test_units_at_a_server(server: Server) -> None:
         assert campaign.terms.units is not None
         with pytest.raises(Refused, match="tell is refused"):
             campaign.tell(first[0], 1.0)
-        with pytest.raises(InvalidValue, match="leave n and key out"):
+        with pytest.raises(InvalidValue, match="Leave n and key out"):
             campaign.ask(2, unit="b")
     with Campaign.create(server.address, "visits", ["a"], threshold=0.5, per_unit="any", window=3600) as campaign:
         campaign.ask(unit="x")

@@ -42,7 +42,7 @@ class Repeats:
         self.begun: dict[int, Begun] = {}
         """Started cases, by the ticket that represents them."""
         self.leads: dict[int, int] = {}
-        """For each outstanding ticket, the ticket that represents its case."""
+        """For each pending ticket, the ticket that represents its case."""
         self.places: dict[int, int] = {}
         """Number of cases that each arm has started."""
         self.owed: dict[int, None] = {}
@@ -61,7 +61,7 @@ class Repeats:
         return None if lead is None else self.begun[lead].case
 
     def ask(self, ticket: int, arm: int, case: int) -> bool:
-        """Record a ticket that is handed out; returns whether it is the first of its case."""
+        """Record a newly issued ticket; returns whether it is the first of its case."""
         lead = self._lead_owed(arm)
         first = lead is None
         if lead is None:

@@ -24,7 +24,7 @@ from goodarm.campaign.connection import TOKEN, Connection
 from goodarm.campaign.journal import Head
 from goodarm.campaign.operations import check_ask_of_unit, checked_count, pairs_of, unit_rows
 from goodarm.campaign.requests import check_key
-from goodarm.campaign.rows import ArmRow, Bounds, Finish, Shown, Tally, Told, Verdicts, WaitingTicket
+from goodarm.campaign.rows import ArmRow, Bounds, Finish, PendingTicket, Shown, Tally, Told, Verdicts
 from goodarm.campaign.stores import Store
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.tickets import Block, Ticket, TicketGiven
@@ -64,7 +64,7 @@ class ServedCampaign(Campaign):
         exist_ok: bool = False,
         patience: float | str | timedelta | None = None,
     ) -> Self:
-        """Create a campaign at a server; `terms` as `Campaign.create` takes them."""
+        """Create a campaign at a server; `terms` are the arguments of `Campaign.create`."""
         given = {key: value for key, value in terms.items() if value is not None}
         if exist_ok:
             given["exist_ok"] = True
@@ -78,7 +78,7 @@ class ServedCampaign(Campaign):
             if isinstance(given[what], timedelta | int | float):
                 given[what] = f"{read_duration(given[what], what)}s"
         for what in {"horizon", "seed", "stop_after", "repeats"} & given.keys():
-            given[what] = check_whole(what, given[what])  # JSON can't carry numpy numbers
+            given[what] = check_whole(what, given[what])  # JSON can't hold numpy numbers
         for what in {"budget", "unit_limit"} & given.keys():
             given[what] = checked_number(what, given[what])
         entries = [arm.as_json() for arm in read_arms(arms)]
@@ -192,8 +192,8 @@ class ServedCampaign(Campaign):
         still = [row for row in self.arms() if row.verdict == "open" and row.status == "open"]
         return sorted(still, key=lambda row: row.needed - row.evidence)[:many]
 
-    def waiting(self, limit: int = 1000) -> list[WaitingTicket]:
-        return [WaitingTicket(**row) for row in self._get(f"/waiting?limit={limit}")["tickets"]]
+    def waiting(self, limit: int = 1000) -> list[PendingTicket]:
+        return [PendingTicket(**row) for row in self._get(f"/waiting?limit={limit}")["tickets"]]
 
     def audit(self, arm: str) -> dict[str, Any] | None:
         found: dict[str, Any] | None = self._get(f"/arms/{quote(arm, safe='')}")["audit"]
@@ -339,7 +339,7 @@ def _connected(address: str, token: str | None, patience: float | str | timedelt
 
 
 def _key(given: str | None) -> str:
-    """A key by which the server recognises a repeated request: the caller's, or a new one."""
+    """A key by which the server recognises a repeated request: the caller's key or a new one."""
     return uuid.uuid4().hex if given is None else check_key(given)
 
 

@@ -63,7 +63,7 @@ def to_finish(finish: Finish) -> str:
     >>> to_finish(Finish(813.0, 667.0, 995.0, "means drawn from Beta(1, 49)"))
     'no rewards yet, so only a guess: assuming means spread around the bar, 670 to 1,000 samples'
     >>> to_finish(Finish(813.0, 667.0, 995.0, near=2))
-    '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and take more'
+    '670 to 1,000 more samples of the other arms; 2 arms may lie close to the bar and need more'
     >>> to_finish(Finish(813.0, 667.0, math.inf))
     'more than 670 more samples to finish'
     """
@@ -78,12 +78,12 @@ def to_finish(finish: Finish) -> str:
         return f"no rewards yet, so only a guess: assuming {means}, {between} samples{enough}"
     if finish.near:
         which = "one arm" if finish.near == 1 else f"{finish.near:,} arms"
-        return f"{between} more samples of the other arms; {which} may lie close to the bar and take more"
+        return f"{between} more samples of the other arms; {which} may lie close to the bar and need more"
     return f"{between} more samples to finish"
 
 
 def postponed(policy: Policy, finish: Finish, above: str, free: bool = True) -> str:
-    """Why verdicts of arms that look bad come late, how many samples they need, and how to get them.
+    """Why verdicts of arms that look bad come late, how many samples they need, and how to get those.
 
     free : whether rewards without a ticket may be told
 
@@ -115,7 +115,7 @@ def _answer(terms: Terms, answer: str, above: str) -> str:
 
 
 def details(tally: Tally) -> list[str]:
-    """Outstanding tickets, and the fate of unanswered ones."""
+    """Pending tickets, and the fate of unanswered ones."""
     lines = [f"{tally.told:,} rewards told, {tally.pending:,} tickets out"]
     if tally.overdue:
         lines[0] += f", {tally.overdue:,} of them overdue: counted at their worst until they are told or voided"
@@ -137,7 +137,7 @@ def details(tally: Tally) -> list[str]:
     odd = [
         f"{number:,} {words}"
         for number, words in (
-            (tally.missing, "counted as 0 because their time had passed"),
+            (tally.missing, "expired and counted as 0"),
             (tally.late, "told too late and refused"),
             (tally.void, "void"),
         )

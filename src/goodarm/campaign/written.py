@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from goodarm.campaign.intervals import decides_by_intervals
 from goodarm.campaign.results import TO_THE_SECOND
 from goodarm.campaign.rows import ArmRow, Shown, Tally, Verdicts
 from goodarm.campaign.terms import Terms
 from goodarm.campaign.words import headline
+from goodarm.engine.evidence import has_intervals
 from goodarm.errors import Refused
 from goodarm.forest import MOST, Forest, density, drawn, short
 from goodarm.judgement.judgement import Arms, MetricColumn
@@ -65,7 +65,7 @@ class WrittenCampaign(Written):
             data=f"campaign {visible(self.campaign.name)}: {self.campaign.tally.told:,} rewards",
             setting=f"{clears}; delta {terms.delta:g}, {terms.criterion}",
             budget=terms.promise,
-            looks=f"{LOOKS} {AT_VERDICT}" if decides_by_intervals(terms) else NO_INTERVALS,
+            looks=f"{LOOKS} {AT_VERDICT}" if has_intervals(terms.made) else NO_INTERVALS,
             counted="samples",
             percent=bool(self.question.shown(terms.rewards)["shares"]),
         )
@@ -89,9 +89,9 @@ class WrittenCampaign(Written):
 
 
 def written(verdicts: Verdicts) -> WrittenCampaign:
-    """The verdicts with everything that their files say."""
+    """The verdicts with all information for their files."""
     if verdicts.campaign is None:
-        raise Refused("these verdicts do not know their campaign. Write those of `campaign.verdicts()`.")
+        raise Refused("these verdicts have no campaign to describe. Write those that `campaign.verdicts()` returns.")
     campaign, terms = verdicts.campaign, verdicts.campaign.terms
     rows = tuple(row for row in verdicts.arms if terms.question.judges(row.arm))
     ranked = tuple(rows[i] for i in _arms(rows).ranks())
@@ -110,15 +110,14 @@ def conditions(terms: Terms) -> Iterator[str]:
     """The assumptions of the guarantee that the rewards can't show."""
     if terms.rewards.assumption:
         yield terms.rewards.assumption
-    yield f"{terms.question.labels.fixed} fixed before anybody looked at these rewards"
+    yield f"{terms.question.labels.fixed} fixed before anyone looked at these rewards"
     if terms.cases is not None:
         yield f"the question is about these {terms.cases.count:,} cases"
     elif terms.units is not None:
         yield "each unit is new information about its arm, and all of its rows were told"
     else:
-        yield "each reward is new information about its arm, whatever was told before (docs/live-verdicts.md)"
-    if terms.question.references:
-        yield "arms do not compete with the control for the same reward"
+        yield "each reward is new information about its arm, regardless of earlier rewards (docs/live-verdicts.md)"
+    yield from terms.question.assumes
     yield "no reward was withheld, and no ticket voided, because of what the reward was"
 
 

@@ -353,7 +353,7 @@ def end(
     name: Name,
     reason: Annotated[str, typer.Option(metavar="WHY", help="Why it ends; the journal keeps it.")] = "",
 ) -> None:
-    """End a campaign. Rewards of outstanding tickets may still be told."""
+    """End a campaign. Rewards of pending tickets may still be told."""
     with _opened(store, name) as found:
         found.end(reason)
 
@@ -437,7 +437,7 @@ def history(
 
 @campaign.command()
 def head(store: StoreAddress, name: Name, json: Json = False) -> None:
-    """The newest entry's number and chain. Keep them for `check --head`, which compares the journal with them."""
+    """The newest entry's number and chain. Save them: `check --head` compares the journal with them."""
     with _opened(store, name) as found:
         newest = found.head()
     if json:

@@ -1,4 +1,4 @@
-"""The evidence for each kind of question: which policies can answer it, the live step, and the intervals.
+"""The evidence for each kind of question: the policies that can answer it, the live step, and the intervals.
 
 `goodarm.question` defines the questions, and this module their answers. A new kind has one entry in `EVIDENCE`.
 """
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from goodarm.engine.compile import ALWAYS, TOTALS, just_in_time
 from goodarm.engine.live.bars import BarsStep
-from goodarm.engine.live.checks import check_against_control, check_live
+from goodarm.engine.live.checks import by_totals, check_against_control, check_live
 from goodarm.engine.live.control import ControlStep
 from goodarm.engine.live.step import LiveStep
 from goodarm.engine.live.threshold import ScoredStep, ThresholdStep, rehearse
@@ -28,16 +28,17 @@ from goodarm.policies import Policy
 from goodarm.policies import policy as make_policy
 from goodarm.problem import Bar, Bounded, GradedCases, Problem, Rewards, ScoredCases, bar_at
 from goodarm.question import Bars, Control, Metric, Question, Reward, Threshold
-from goodarm.rules.identification import EvidenceRule
+from goodarm.rules.identification import EvidenceRule, RadiusRule
 from goodarm.rules.identification.several_bars import failing_bar
 from goodarm.rules.identification.versus import as_if_paired, versus
 from goodarm.rules.identification.with_scores import score_bets
 from goodarm.rules.parameters import Formula, take
 from goodarm.rules.sampling import IndexRule
-from goodarm.verdict import Criterion
+from goodarm.verdict import Basis, Criterion, Guarantee
+from goodarm.wire import jsonable
 
 Floats = NDArray[np.float64]
-Asked = TypeVar("Asked", bound=Question)
+Kind = TypeVar("Kind", bound=Question)
 
 REPLACED = ("versus", "gap-mixture")
 """Identification rules that `versus` may replace silently: itself and the default."""
@@ -67,7 +68,7 @@ class MetricState(NamedTuple):
     """Estimates of one metric of an arm, in the metric's own direction.
 
     metric, bar, at_least : the metric, its bar, and on which side of it good arms lie
-    mean, low, high : mean of the told rewards, and ends of the values not refuted by the evidence; NaN: not known
+    mean, low, high : mean of the told rewards, and ends of the interval not refuted by the evidence; NaN if unknown
     evidence        : for the side on which the mean lies
     failed          : whether a bad verdict names this metric
     """
@@ -82,11 +83,25 @@ class MetricState(NamedTuple):
     failed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """NaN becomes null."""
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in self._asdict().items()
-        }
+        """All fields as JSON."""
+        found: dict[str, Any] = jsonable(self._asdict())
+        return found
+
+
+class EvidencePath(NamedTuple):
+    """Interval and evidence of an arm over time, one entry per point; NaN where they are unknown."""
+
+    low: Floats
+    high: Floats
+    for_good: Floats
+    for_bad: Floats
+
+
+def has_intervals(policy: Policy) -> bool:
+    """Whether the evidence is a function of totals, from which an interval can be computed."""
+    rule = policy.identification
+    by_own_totals = rule.by_totals and policy.decided_by is Basis.OWN and rule.guarantee is not Guarantee.NONE
+    return by_own_totals and not (isinstance(rule, RadiusRule) and rule.by_model)
 
 
 class Setup(NamedTuple):
@@ -109,16 +124,16 @@ class Setup(NamedTuple):
     costs: Sequence[float] | None = None
 
 
-class Evidence(ABC, Generic[Asked]):
+class Evidence(ABC, Generic[Kind]):
     """The answer to one kind of question: policies, live step and intervals.
 
-    own_mean : whether an arm is decided by its own mean against one number: what the compiled loop of the simulator
-               plays, and what the limits in `goodarm.theory` are computed for
+    own_mean : whether an arm is decided by comparing its own mean with one number. The simulator's compiled loop and
+               the limits in `goodarm.theory` require this
     """
 
     own_mean: ClassVar[bool] = False
 
-    def __init__(self, question: Asked) -> None:
+    def __init__(self, question: Kind) -> None:
         self.question = question
 
     @abstractmethod
@@ -130,7 +145,7 @@ class Evidence(ABC, Generic[Asked]):
         """Refuse a policy that can't answer the question live. Called once, at the creation of a campaign."""
 
     def check_simulated(self, policy: Policy, problem: Problem) -> None:
-        """Refuse a policy that can't answer the question in a simulation, which no other process has to open."""
+        """Refuse a policy that can't answer the question in a simulation."""
         self.check(policy, problem)
 
     @abstractmethod
@@ -160,6 +175,15 @@ class Evidence(ABC, Generic[Asked]):
         """Estimates of each metric of an arm with this share of delta, where a reward has several."""
         return []
 
+    def path(self, policy: Policy, problem: Problem, points: Sequence[Seen], weight: float) -> EvidencePath:
+        """How interval and evidence of an arm with this share of delta grew, with pending samples at their worst.
+
+        Unknown where the arm's own totals do not show it.
+
+        points : what was told of the arm at each time
+        """
+        return EvidencePath(*np.full((len(EvidencePath._fields), len(points)), np.nan))
+
 
 class ThresholdEvidence(Evidence[Threshold]):
     """Each arm's own rewards against a fixed threshold."""
@@ -186,7 +210,7 @@ class ThresholdEvidence(Evidence[Threshold]):
         if found is None or (found.sampling, found.identification) != (policy.sampling, policy.identification):
             raise Refused(
                 f"the policy {policy.name!r} has a rule without a registered name, so no other process could open the "
-                "campaign. Register it by an entry point, as CONTRIBUTING.md says, and name it."
+                "campaign. Register it by an entry point, as CONTRIBUTING.md describes, and pass its name."
             )
         rehearse(policy, problem)
 
@@ -211,6 +235,21 @@ class ThresholdEvidence(Evidence[Threshold]):
         )
         return low, high
 
+    def path(self, policy: Policy, problem: Problem, points: Sequence[Seen], weight: float) -> EvidencePath:
+        """Interval and evidence from the totals at each time. Only told rewards count if they have no worst value."""
+        if not has_intervals(policy):
+            return super().path(policy, problem, points, weight)
+        if not by_totals(policy, problem.rewards):
+            points = [point._replace(pending=0.0) for point in points]
+        rule, bar, need = policy.identification, problem.bar, math.log(1.0 / (problem.delta * weight))
+        values = take(policy.setting.identification, rule.defaults)
+        debt = bar.budget - need  # the evidence of an arm with a smaller share starts below 0
+        for_good, for_bad = (
+            evidence_from_totals(rule, *_columns(points, side), bar, values)[side] + debt for side in (0, 1)
+        )
+        levels = np.full(len(points), need)
+        return EvidencePath(*self.intervals(policy, problem, points, {}, levels), for_good, for_bad)
+
 
 class ControlEvidence(Evidence[Control]):
     """Totals of an arm against those of the control, by `goodarm.rules.identification.versus`."""
@@ -230,7 +269,7 @@ class ControlEvidence(Evidence[Control]):
         rule, at, model = rule.partition("@")
         if rule not in REPLACED:
             raise UnsoundPairing(
-                f"{text}: against a control verdicts come from the totals of both arms, by 'versus', and not by "
+                f"{text}: in a comparison with a control, verdicts use the totals of both arms ('versus'), not "
                 f"{rule!r}, which compares an arm with a threshold. Name a sampling rule alone, as in policy='value'."
             )
         sampling = "value-normal" if sampling.strip() == "value" else sampling
@@ -252,7 +291,7 @@ class ControlEvidence(Evidence[Control]):
     def intervals(
         self, policy: Policy, problem: Problem, arms: Sequence[Seen], references: Mapping[str, Seen], levels: Floats
     ) -> tuple[Floats, Floats]:
-        """Interval of the difference from the control. The control's pending samples count at their worst, too."""
+        """Interval of the difference from the control. The control's pending samples also count at their worst."""
         held = references[self.question.arm]
         if not arms or held.pulls + held.pending == 0.0:
             return np.full(len(arms), np.nan), np.full(len(arms), np.nan)
@@ -275,10 +314,10 @@ class PairedEvidence(Evidence[Control]):
     Certified: P(any wrong verdict) <= delta, however late results come. The N differences of an arm are fixed numbers,
     and its order of the cases is uniformly random and drawn apart from them, so each arm's evidence is that of
     `bet-mixture` on `GradedCases`. It absorbs pairs in the arm's own order, and a pair whose results are not both known
-    holds back all later pairs of the arm. So the evidence runs through the same values in the same order as if every
-    result had come at once, and late results can only delay a verdict. When the control is evaluated, and for which arm
-    first, changes no difference. The arms share the control's results and need not be independent: their shares of
-    delta add up to at most 1 (union bound). After its N-th pair an arm is decided for certain.
+    holds back all later pairs of the arm. So the evidence takes the same values in the same order as if every result
+    had come at once, and late results can only delay a verdict. The time of the control's evaluation, and the arm that
+    causes it, change no difference. The arms share the control's results and need not be independent: their shares of
+    delta add up to at most 1 (union bound). After its N-th pair, an arm is certain to be decided.
     """
 
     def policy(self, given: str | Policy, rewards: Rewards, criterion: str | None) -> Policy:
@@ -292,15 +331,16 @@ class PairedEvidence(Evidence[Control]):
         sampling, rule = (*_PLUS.split(text, maxsplit=1), PAIRED)[:2]
         if rule not in (*REPLACED, PAIRED):
             raise UnsoundPairing(
-                f"{text}: against a control on the same cases verdicts come from paired differences, by {PAIRED!r}, "
-                f"and not by {rule!r}. Name a sampling rule alone, as in policy='value'."
+                f"{text}: in a comparison with a control on the same cases, verdicts use paired differences "
+                f"({PAIRED!r}), not {rule!r}. Name a sampling rule alone, as in policy='value'."
             )
         return make_policy(f"{sampling}+{PAIRED}", rewards=_graded(rewards), criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
         if policy.model is not None:
             raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, and here differences from the control are compared. "
+                f"{policy.name} has a model of the arms' means, but this campaign compares differences from the "
+                "control. "
                 "Name a policy without a model."
             )
         paired = replace(problem, rewards=_graded(problem.rewards))
@@ -330,7 +370,7 @@ class PairedEvidence(Evidence[Control]):
 
 
 class ScoredEvidence(ThresholdEvidence):
-    """Labels of a fixed test set against a fixed threshold, where each case has a score by a cheap judge: `score-bets`.
+    """Labels of a fixed test set against a fixed threshold, with a cheap judge's score for each case: `score-bets`.
 
     tenths : tenths of the scores of all cases, arm by arm
     """
@@ -350,15 +390,16 @@ class ScoredEvidence(ThresholdEvidence):
         sampling, rule = (*_PLUS.split(text, maxsplit=1), score_bets.name)[:2]
         if rule not in (*REPLACED, PAIRED, score_bets.name):
             raise UnsoundPairing(
-                f"{text}: with scores verdicts come from the differences between labels and scores, by "
-                f"{score_bets.name!r}, and not by {rule!r}. Name a sampling rule alone, as in policy='value'."
+                f"{text}: with scores, verdicts use the differences between labels and scores ({score_bets.name!r}), "
+                f"not {rule!r}. Name a sampling rule alone, as in policy='value'."
             )
         return make_policy(sampling, score_bets, rewards=rewards, criterion=criterion)
 
     def check(self, policy: Policy, problem: Problem) -> None:
         if policy.model is not None:
             raise UnsoundPairing(
-                f"{policy.name} has a model of the arms' means, and here differences between labels and scores decide. "
+                f"{policy.name} has a model of the arms' means, but this campaign decides by differences between "
+                "labels and scores. "
                 "Name a policy without a model."
             )
         check_live(policy, problem.rewards)
@@ -396,12 +437,12 @@ class BarsEvidence(Evidence[Bars]):
         rule, sampling = policy.identification, policy.sampling
         if policy.model is not None or not isinstance(rule, EvidenceRule) or rule.totals is None:
             raise UnsoundPairing(
-                f"{policy.name} can't judge several bars: that takes a rule whose evidence follows from totals, and no "
-                "model of the arms. Use 'value+gap-mixture'."
+                f"{policy.name} can't judge several bars: this requires a rule whose evidence follows from totals, "
+                "without a model of the arms. Use 'value+gap-mixture'."
             )
         if not isinstance(sampling, IndexRule):
             raise UnsoundPairing(
-                f"{policy.name} can't choose with several bars, for which each arm needs an index of its own. Use "
+                f"{policy.name} can't choose with several bars, which requires an index for each arm separately. Use "
                 "value, settle or uniform."
             )
         ThresholdEvidence(Threshold(problem.threshold)).check_simulated(policy, problem)
@@ -419,7 +460,7 @@ class BarsEvidence(Evidence[Bars]):
     ) -> tuple[Floats, Floats]:
         """Interval of min_j (mean_j - bar_j), the smallest distance from a bar.
 
-        low  : the smallest of the metrics' lower ends minus their bars, since all of them must be refuted for good
+        low  : the smallest of the metrics' lower ends minus their bars, since a good verdict must refute all of them
         high : the shift s of all bars at which mean_j E-_j(bar_j + s) is the level: min_j (mean_j - bar_j) >= s says
                that every metric clears its shifted bar, and this evidence refutes it
         """
@@ -439,8 +480,10 @@ class BarsEvidence(Evidence[Bars]):
     def metrics(
         self, policy: Policy, problem: Problem, seen: Seen, weight: float, verdict: int = 0
     ) -> list[MetricState]:
-        """Each metric with its interval at the arm's level: a good verdict has all of them on the right side of their
-        bars, and a bad one has that of the named metric on the wrong side.
+        """Each metric with its interval at the arm's level.
+
+        With a good verdict, all intervals are on the right side of their bars. With a bad one, that of the named metric
+        is on the wrong side.
         """
         found, for_bad = [], []
         offset = math.log(weight * problem.arms)
@@ -550,7 +593,7 @@ def evidence_for(
     """The evidence for a question: pairs against a control on a fixed test set, score bets with a judge's scores."""
     if isinstance(rewards, ScoredCases):
         if not isinstance(question, Threshold):
-            raise InvalidValue("scores are for arms that are compared with a threshold. Leave out scores or control.")
+            raise InvalidValue("scores require a comparison with a threshold. Leave out scores or control.")
         return ScoredEvidence(question, tenths)
     if isinstance(question, Control) and isinstance(rewards, GradedCases):
         return PairedEvidence(question)

@@ -344,7 +344,7 @@ def _doubts(
                 condition=f"rewards of the same {unit} in an arm and in the control do not depend on each other",
             )
 
-    # Names differ only in what people don't see or don't mean
+    # Names that differ only in case, spacing or invisible characters
     for names, what, outcome in (
         (sums.arm.tolist(), "arms", "are judged as two arms; if they are one, correct the names"),
         (cases, "cases", "count as two cases; if they are one, correct the names"),

@@ -181,7 +181,7 @@ class LogOptions:
     drawn: str | None = None
     bars: Bars | None = None
     graded: bool = False
-    """Found in the log: whether any reward lies strictly between the ends of the range."""
+    """Whether the log has any reward strictly between the ends of the range."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", self.kind.scale())
@@ -204,7 +204,7 @@ class LogOptions:
         if self.time is not None and self.pulls is not None:
             raise InvalidValue("a table of totals has no time of each row; leave `time` out.")
         if self.per_unit not in PER_UNIT:
-            raise UnknownName("way to sum up a unit", self.per_unit, PER_UNIT)
+            raise UnknownName("way to combine the rows of a unit", self.per_unit, PER_UNIT)
         if self.unit is not None:
             self._check_unit()
         elif (self.per_unit, self.denominator, self.unit_limit, self.window) != ("mean", None, None, None):

@@ -65,15 +65,15 @@ def conditions(options: LogOptions, case: str, arms: int, unit: str | None = Non
             whole = "within its window, and the log has every row up to its last time"
         news = f"each {visible(unit)} is new information, {whole}"
     assumed = (options.scale.family.assumption,) if options.scale.family.assumption else ()
-    cut = (f"the cap of {options.scale.high:g} was fixed before anybody looked at these rewards",)
+    cut = (f"the cap of {options.scale.high:g} was fixed before anyone looked at these rewards",)
     placed = options.order or options.drawn
     in_time = (f"rows enter the log in the order of {placed}, and every look had all rows of its last one",)
     return (
         *assumed,
         *(cut if options.scale.cut else ()),
-        f"{options.question.labels.fixed} fixed before anybody looked at these rewards",
+        f"{options.question.labels.fixed} fixed before anyone looked at these rewards",
         news,
-        *(("arms do not compete with the control for the same reward",) if options.question.references else ()),
+        *options.question.assumes,
         "no row was left out because of its reward"
         + (", or of the arm that was shown" if options.propensity is not None else ""),
         "which arm was shown did not depend on the reward being judged; it may depend on the past",

@@ -119,7 +119,7 @@ class PlannedQuestion(ABC):
         if self.most_arms is not None and arms > self.most_arms:
             raise InvalidValue(
                 f"a plan with {self.question.field} simulates at most {self.most_arms:,} arms; got {arms:,}. "
-                f"Plan for a sample, `arms={self.most_arms}`: what an arm takes grows only with the logarithm of their "
+                f"Plan for a sample, `arms={self.most_arms}`: the samples per arm grow only with the logarithm of the "
                 "number."
             )
 

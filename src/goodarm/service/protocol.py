@@ -1,7 +1,7 @@
 """uvicorn's HTTP protocol with limits: on heads, trailers, the time of a request, pipelining, and connections.
 
 Without them, a client that does not read its answer or never ends its request could hold a socket and memory forever.
-The limits apply before the client is known, so they hold for clients without a token, too.
+The limits apply before the client is known, so they also hold for clients without a token.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ else:
 HEAD_BYTES = 65_536
 """Maximum size of a request's head, and of its trailers."""
 PIECE = 8_192
-"""Bytes given to the parser at a time: the most that it can hold beyond the limit."""
+"""Bytes given to the parser at a time, hence the most that it can hold beyond the limit."""
 MOST_AHEAD = 8
 """Maximum number of requests that a client may send before an earlier one is answered. Each is kept in memory."""
 MOST_LINGERING = 50
@@ -61,9 +61,9 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         if len(self.connections) > self._most_connections + MOST_LINGERING:
             self._drop()
         elif len(self.connections) > self._most_connections:
-            self._refuse(503, "connections", f"{self._most_connections:,} connections are open already. Try again.")
+            self._refuse(503, "connections", f"{self._most_connections:,} connections are already open. Try again.")
         elif not self._is_trusted() and self._from_here() > self._most_per_address:
-            detail = f"{self._most_per_address:,} connections from your address are open already. Close some of them."
+            detail = f"{self._most_per_address:,} connections from your address are already open. Close some of them."
             self._refuse(503, "connections", detail)
 
     def data_received(self, data: bytes) -> None:
@@ -150,7 +150,7 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         self.pipeline.clear()
 
     def _refuse(self, status: int, kind: str, detail: str) -> None:
-        """Answer without the application and disconnect. If an answer would be out of turn, only disconnect."""
+        """Answer without the application and disconnect. If an answer would arrive out of order, only disconnect."""
         self._refused = True
         cycle = self.cycle
         if cycle is not None and not cycle.response_complete and (cycle.response_started or not cycle.more_body):
@@ -195,7 +195,9 @@ class Protocol(Base):  # type: ignore[misc]  # uvicorn chooses its own base at r
         if self.cycle is None or self.cycle.response_complete:  # the answer did not wait for the body
             self.transport.abort()
         else:
-            self._refuse(408, "time", f"The body was not complete after {self._body_seconds:g} s. Send it in parts.")
+            self._refuse(
+                408, "time", f"The body was not complete after {self._body_seconds:g} s. Send several smaller requests."
+            )
 
     def _stop_clock(self) -> None:
         self._body_open = False

@@ -101,7 +101,7 @@ class Sender:
                     self._held = await asyncio.to_thread(self._lease.take)  # renewed here during slow deliveries
                     if self._held:
                         await self._turn()
-                except Exception as error:  # the store may be unreachable; nothing owed is lost
+                except Exception as error:  # the store may be unreachable; pending deliveries are kept
                     self._held = False
                     log.warning("webhooks wait: %s", error)
         finally:
@@ -127,7 +127,7 @@ class Sender:
         return _shown((await self._outbox(name, hooks))[id])
 
     async def _turn(self) -> None:
-        """Begin with every campaign that has nothing under way. A long journal or slow receiver delays no other."""
+        """Start sending for every campaign without a task. A long journal or slow receiver delays no other campaign."""
         by_campaign: dict[str, list[Webhook]] = {}
         for hook in await asyncio.to_thread(self._webhooks.active):
             by_campaign.setdefault(hook.campaign, []).append(hook)
@@ -171,7 +171,7 @@ class Sender:
         return self._receivers.setdefault(receiver, asyncio.Semaphore(PER_RECEIVER))
 
     async def _outbox(self, name: str, hooks: list[Webhook]) -> dict[str, Delivery]:
-        """The deliveries owed to these webhooks. Entries before the first of them are not read."""
+        """All deliveries for these webhooks. Entries before the first webhook are not read."""
         if name not in self._journals:
             await self._desk.read(name, lambda campaign: None)  # nothing is kept for a campaign that does not exist
         since = min((hook.after for hook in hooks), default=0)

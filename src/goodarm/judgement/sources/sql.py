@@ -118,7 +118,7 @@ def sums_query(table: Table, columns: LogColumns, options: LogOptions, no_nan: b
     """One row per segment and arm; the checks of NULLs and range come out of the same scan."""
     if table.time is None and (options.seconds is not None or options.by_appearance):
         raise UnreadableTable(
-            f"the column {columns.time!r} holds neither times nor numbers, so nothing says when a row happened. Turn "
+            f"the column {columns.time!r} holds neither times nor numbers, so the time of each row is unknown. Turn "
             "its values into times; PostgreSQL does so in a `query`, as at::timestamp."
         )
     keys = [*columns.by, columns.arm]

@@ -50,7 +50,7 @@ async def all_webhooks(request: Request, name: CampaignName) -> Response:
     **route_of(Role.admin),
 )
 async def register(request: Request, name: CampaignName, body: NewWebhook, key: Key = None) -> Response:
-    """Call this address at every future verdict. Only this answer shows the secret for the signatures."""
+    """Call this address at every future verdict. Only this response contains the secret for signatures."""
     number = await campaigns_of(request).desk.read(name, lambda campaign: campaign.number)
     hook = await asyncio.to_thread(request.app.state.webhooks.register, name, body.url, number, key)
     _log("webhook registered", request, name, hook.id)

@@ -1,4 +1,4 @@
-/** The small parts beside the chart: latest verdicts and waiting tickets. */
+/** The small parts beside the chart: latest verdicts and pending tickets. */
 import { h, say } from "./dom.js";
 import { age, count, counted, fullTime, since } from "./format.js";
 import { nameOf } from "./intervals.js";
@@ -60,7 +60,7 @@ export function latest(scale, href) {
 /** What became of tickets that were not simply told. @type {[string, string][]} */
 const ODD = [
   ["overdue", "overdue"],
-  ["missing", "counted as 0 because their time had passed"],
+  ["missing", "expired and counted as 0"],
   ["late", "told too late and refused"],
   ["void", "void"],
 ];
@@ -81,10 +81,10 @@ function byArm(tickets) {
 }
 
 /**
- * Tickets that are out, by arm, the oldest first.
+ * Pending tickets, by arm, the oldest first.
  * @param {boolean} bounded @param {(arm: string) => string} href @param {(arm: string) => string} name
  */
-export function waiting(bounded, href, name) {
+export function pending(bounded, href, name) {
   const words = h("p", {}),
     list = h("ol", { class: "feed", "aria-label": "Arms with the oldest tickets" });
   const odd = h("p", { class: "hint" });
