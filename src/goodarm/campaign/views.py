@@ -269,9 +269,7 @@ def _planned(terms: Terms, arms: int, stop: Stop | None) -> Finish | None:
     from goodarm.planning.quick import LIMIT, quick_plan  # imported late, so a first ask does not wait for it
 
     try:
-        made = quick_plan(
-            threshold=terms.question.bar, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed
-        )
+        made = quick_plan(question=terms.question, arms=arms, delta=terms.delta, rewards=terms.rewards, seed=terms.seed)
     except GoodarmError:  # no plan exists for these rewards
         return None
     found = Forecast(made.median, made.low, made.high)
