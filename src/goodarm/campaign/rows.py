@@ -299,6 +299,8 @@ class Finish(NamedTuple):
     near: Annotated[int, "undecided arms too close to the bar for a forecast; the samples are those of the others"] = 0
     waiting: Annotated[int, "undecided arms that look bad, if they are most, and the policy looks for good ones"] = 0
     waiting_samples: Annotated[float, "samples of these arms until all of them are decided, the median"] = 0.0
+    half: Annotated[float, "samples that half of the undecided arms need, the median; null if unknown"] = math.inf
+    ninety: Annotated[float, "samples that nine in ten of them need, the median; null if unknown"] = math.inf
 
     def as_json(self) -> dict[str, Any]:
         """As JSON, with null for infinity."""

@@ -73,6 +73,7 @@ class Summary(Shown):
     ended: bool
     closed: bool = Field(deprecated=True, description="the same as ended")
     created_at: str
+    changed_at: str = Field(description="when the newest entry of the journal was written")
     created_by: str | None = Field(description="who created it, mostly the id of a token; null if that was not noted")
     number: int = Field(description="the number of the journal's newest entry")
     sentence: str = Field(description="the state in words")
